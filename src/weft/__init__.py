@@ -1,0 +1,67 @@
+"""weft measures, restores and writes coherent discourse.
+
+Example:
+    >>> import weft
+    >>> model = weft.load_model("foltz-glove")
+    >>> text = weft.Document("essay", weft.split_sentences("The cat slept. It purred. Rates rose."))
+    >>> [round(value, 1) for value in model.score([text])[0].transitions]
+    [0.5, 0.3]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from weft.document import Document, Score, Window
+from weft.errors import ConfigError, CorpusError, ModelError, WeftError
+from weft.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from weft.corpora.readers import ReadOptions, read_documents
+    from weft.corpora.splitting import split_sentences
+    from weft.models import create_model, load_model
+    from weft.ordering import order_document
+    from weft.scoring import Scorer
+    from weft.tasks import evaluate
+
+# Imported when first used, so that `import weft` stays light.
+_LAZY = {
+    "ReadOptions": "weft.corpora.readers",
+    "Scorer": "weft.scoring",
+    "create_model": "weft.models",
+    "evaluate": "weft.tasks",
+    "load_model": "weft.models",
+    "order_document": "weft.ordering",
+    "read_documents": "weft.corpora.readers",
+    "split_sentences": "weft.corpora.splitting",
+}
+
+__all__ = [
+    "ConfigError",
+    "CorpusError",
+    "Document",
+    "ModelError",
+    "ReadOptions",
+    "Score",
+    "Scorer",
+    "WeftError",
+    "Window",
+    "__version__",
+    "create_model",
+    "evaluate",
+    "load_model",
+    "order_document",
+    "read_documents",
+    "split_sentences",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'weft' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,234 @@
+"""A model on disk: ``model.json``, ``weights.safetensors`` and plain text files; atomic, checked, never pickled.
+
+``model.json`` names the model in weft's registry, its settings, how it was made, and the SHA-256 of every other
+file in the folder. Nothing in a folder is ever executed: the registry name is looked up among weft's own models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.errors import ModelError
+from weft.version import VERSION
+
+FORMAT = 1
+MANIFEST = "model.json"
+WEIGHTS = "weights.safetensors"
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What a model folder holds.
+
+    Attributes:
+        model: The model's name in the registry.
+        config: The settings it was built with.
+        tensors: Its weights.
+        texts: Its vocabulary and other plain-text files, by file name.
+        training: How it was made: seed, data fingerprint, command.
+    """
+
+    model: str
+    config: Mapping[str, Any]
+    tensors: Tensors = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def write_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary sibling for writing; it takes the file's name only if the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        Path(name).chmod(0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def save_artifact(artifact: Artifact, folder: str | Path) -> None:
+    """Write a model folder next to its place, then rename: a reader never sees half a model."""
+    from safetensors.numpy import save
+
+    target = Path(folder)
+    files = {name: text.encode("utf-8") for name, text in artifact.texts.items()}
+    if artifact.tensors:
+        files[WEIGHTS] = save({name: np.ascontiguousarray(value) for name, value in artifact.tensors.items()})
+    manifest = {
+        "format": FORMAT,
+        "weft": VERSION,
+        "model": artifact.model,
+        "config": dict(artifact.config),
+        "training": dict(artifact.training),
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+    }
+    files[MANIFEST] = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+    _write_folder(target, files)
+
+
+def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
+        raise ModelError(
+            "will not replace something that is not a model folder",
+            seen=str(target),
+            allowed="a new or empty folder, or an older model",
+            next_step="choose another --out",
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    fresh.chmod(0o777 & ~_umask())
+    try:
+        for name, content in files.items():
+            (fresh / name).write_bytes(content)
+        _swap_in(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _swap_in(fresh: Path, target: Path) -> None:
+    """Put a finished folder in the place of an old one, keeping the old one until the new one stands."""
+    old = fresh.with_name(fresh.name + ".old")
+    if target.exists():
+        os.replace(target, old)
+    try:
+        os.replace(fresh, target)
+    except OSError:
+        if old.exists():
+            os.replace(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def load_artifact(folder: str | Path) -> Artifact:
+    """Read a model folder, refusing one that is damaged, altered or from a newer format.
+
+    Raises:
+        ModelError: The folder cannot be trusted or read.
+    """
+    place = Path(folder)
+    manifest = _read_manifest(place)
+    contents = {name: _read_checked(place, name, digest) for name, digest in manifest["files"].items()}
+    weights = contents.pop(WEIGHTS, None)
+    return Artifact(
+        model=manifest["model"],
+        config=manifest["config"],
+        tensors=_parse_weights(place, weights) if weights is not None else {},
+        texts={name: _decode(place, name, content) for name, content in contents.items()},
+        training=manifest.get("training", {}),
+    )
+
+
+def _read_manifest(place: Path) -> dict[str, Any]:
+    path = place / MANIFEST
+    if not path.is_file():
+        raise ModelError(
+            "not a model folder",
+            seen=str(place),
+            allowed=f"a folder with a {MANIFEST}",
+            next_step="run `weft models` for the built-in names",
+        )
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"not readable as JSON ({error})") from error
+    if not isinstance(manifest, dict):
+        raise _damaged(path, "not a JSON object")
+    _check_format(path, manifest)
+    _check_shape(path, manifest)
+    return manifest
+
+
+def _check_format(path: Path, manifest: Mapping[str, Any]) -> None:
+    seen = manifest.get("format")
+    if isinstance(seen, int) and not isinstance(seen, bool) and seen > FORMAT:
+        raise ModelError(
+            f"{path} was written by a newer weft (version {manifest.get('weft', 'unknown')})",
+            seen=f"format {seen}",
+            allowed=f"format {FORMAT} or older",
+            next_step="upgrade weft: pip install --upgrade weft",
+        )
+    if seen != FORMAT:
+        raise _damaged(path, f"format is {seen!r}, not {FORMAT}")
+
+
+def _check_shape(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Every field has the type the loaders rely on, and file names stay inside the folder."""
+    for key, kind in (("model", str), ("config", dict), ("files", dict)):
+        if not isinstance(manifest.get(key), kind):
+            raise _damaged(path, f"{key!r} is missing or of the wrong type")
+    if not isinstance(manifest.get("training", {}), dict):
+        raise _damaged(path, "'training' is of the wrong type")
+    for name in manifest["files"]:
+        if name != os.path.basename(name) or name in {"", ".", "..", MANIFEST} or "\\" in name:
+            raise _damaged(path, f"{name!r} is not a file name inside the folder")
+
+
+def _read_checked(place: Path, name: str, digest: object) -> bytes:
+    path = place / name
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _damaged(path, f"cannot be read ({error.strerror})") from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise _damaged(path, f"does not match the SHA-256 recorded in {MANIFEST}")
+    return content
+
+
+def _parse_weights(place: Path, content: bytes) -> Tensors:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        tensors: Tensors = load(content)
+    except (SafetensorError, ValueError, TypeError, KeyError) as error:
+        raise _damaged(place / WEIGHTS, f"not readable as safetensors ({error})") from error
+    return tensors
+
+
+def _decode(place: Path, name: str, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _damaged(place / name, f"not UTF-8 at byte {error.start}") from error
+
+
+def _damaged(path: Path, why: str) -> ModelError:
+    return ModelError(
+        f"the model file {path} is damaged or was altered: {why}",
+        allowed="the folder exactly as `weft train` wrote it",
+        next_step="copy or train the model again",
+    )
+
+
+def require(artifact: Artifact, folder: str | Path, *, tensors: tuple[str, ...], texts: tuple[str, ...] = ()) -> None:
+    """Check that an artifact has the parts its model needs."""
+    missing = [name for name in tensors if name not in artifact.tensors]
+    missing += [name for name in texts if name not in artifact.texts]
+    if missing:
+        raise _damaged(Path(folder), f"{artifact.model} needs {', '.join(missing)}")

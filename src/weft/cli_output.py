@@ -1,0 +1,244 @@
+"""What the commands share: reading options, progress on stderr, and data on stdout as table, JSON lines or CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any, cast
+
+from rich.console import Console
+from rich.text import Text
+
+from weft.corpora.readers import ReadOptions, read_documents
+from weft.document import Document, Score
+from weft.errors import ConfigError
+from weft.models import MODELS, CoherenceModel, load_model, model_class
+from weft.ordering import Ordering, Search, order_document
+from weft.progress import Progress
+from weft.report.terminal import explain_lines, order_lines, score_line
+from weft.tasks import Subject
+from weft.tasks.result import Result
+
+DOCUMENTS_AT_ONCE = 64
+
+
+def message(text: str) -> None:
+    """Tell the person something that is not data."""
+    Console(stderr=True, highlight=False).print(text, soft_wrap=True, markup=False)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on stderr for long work; nothing where stderr is not a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        shown: dict[str, Any] = {}
+
+        def report(label: str, done: int, total: int | None = None) -> None:
+            if label not in shown:
+                shown[label] = bars.add_task(label, total=total)
+            bars.update(shown[label], completed=done, total=total)
+
+        yield report
+
+
+def read_options(form: str, encoding: str, language: str, column: str) -> ReadOptions:
+    """The reading options of a command."""
+    return ReadOptions(format=form, encoding=encoding, language=language, column=column)
+
+
+def _documents(files: Sequence[str], reading: ReadOptions) -> Iterator[Document]:
+    return chain.from_iterable(read_documents(file, reading) for file in files)
+
+
+def _stdout() -> Console:
+    # A pipe gets plain lines of any length; a terminal gets colours and folds by itself.
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _write_json(record: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _write_lines(lines: Iterable[Text]) -> None:
+    console = _stdout()
+    for line in lines:
+        console.print(line)
+
+
+# -- score ---------------------------------------------------------------------------------------------------------
+
+
+def write_scores(
+    model: CoherenceModel, files: Sequence[str], reading: ReadOptions, *, form: str, explain: bool
+) -> None:
+    """Score documents as they are read, and write each score as soon as it is known."""
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    if form == "csv":
+        table.writerow(["id", "left", "right", "value"] if explain else ["id", "sentences", "value"])
+    for batch in _batches(_documents(files, reading)):
+        for document, score in zip(batch, model.score(batch), strict=True):
+            if form == "json":
+                _write_json(_score_record(document, score, explain))
+            elif form == "csv":
+                table.writerows(_score_rows(document, score, explain))
+            else:
+                _write_lines(explain_lines(document, score) if explain else [score_line(document, score)])
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The first document alone, so that one text on a pipe is answered at once; then many at a time."""
+    stream = iter(documents)
+    first = next(stream, None)
+    if first is not None:
+        yield [first]
+    while batch := [document for document, _ in zip(stream, range(DOCUMENTS_AT_ONCE), strict=False)]:
+        yield batch
+
+
+def _score_record(document: Document, score: Score, explain: bool) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "id": document.id,
+        "sentences": len(document),
+        "value": score.value,
+        "transitions": list(score.transitions),
+        "estimator": score.estimator,
+    }
+    return {**record, "text": list(document.sentences)} if explain else record
+
+
+def _score_rows(document: Document, score: Score, explain: bool) -> list[list[Any]]:
+    if not explain:
+        return [[document.id, len(document), "" if score.value is None else score.value]]
+    pairs = zip(document.sentences, document.sentences[1:], score.transitions, strict=False)
+    return [[document.id, left, right, value] for left, right, value in pairs]
+
+
+# -- order ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OrderOptions:
+    """How `weft order` searches."""
+
+    first_given: bool
+    search: str
+    beam: int
+    seed: int
+
+
+def write_orders(
+    model: CoherenceModel, files: Sequence[str], reading: ReadOptions, options: OrderOptions, *, form: str
+) -> None:
+    """Order every document and write its sentences."""
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    if form == "csv":
+        table.writerow(["id", "place", "was", "sentence"])
+    for document in _documents(files, reading):
+        ordering = order_document(
+            model,
+            document,
+            first=0 if options.first_given and len(document) else None,
+            search=cast(Search, options.search),
+            beam=options.beam,
+            seed=options.seed,
+        )
+        _write_order(document, ordering, form, table)
+
+
+def _write_order(document: Document, ordering: Ordering, form: str, table: Any) -> None:
+    if form == "json":
+        sentences = [document.sentences[i] for i in ordering.order]
+        _write_json({"id": document.id, **asdict(ordering), "sentences": sentences})
+    elif form == "csv":
+        table.writerows([document.id, place, was, document.sentences[was]] for place, was in enumerate(ordering.order))
+    else:
+        _write_lines(order_lines(document, ordering))
+        message(
+            f"{document.id}: {len(document)} sentences, {ordering.search} search, "
+            f"score {_shown(ordering.input_value)} as given, {_shown(ordering.value)} in this order"
+        )
+
+
+def _shown(value: float | None) -> str:
+    return "null" if value is None else f"{value:.4f}"
+
+
+# -- evaluate ------------------------------------------------------------------------------------------------------
+
+
+def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
+    """A model to evaluate, under the name its result will carry: a folder's is that of the model inside."""
+    if "/" in variant or "\\" in variant or variant.startswith("."):
+        raise ConfigError(
+            "a variant is part of a file name", seen=variant, allowed="letters, digits, - and .", next_step="rename it"
+        )
+    model = load_model(name, settings)
+    if name in MODELS:
+        return Subject(model, name, variant, settings)
+    from weft.artifacts import load_artifact
+
+    artifact = load_artifact(name)
+    return Subject(model, artifact.model, variant, artifact.config, artifact.training)
+
+
+def write_result(result: Result, *, form: str) -> None:
+    """A result's metrics with their intervals."""
+    if form == "json":
+        summary = asdict(result)
+        del summary["per_document"], summary["documents"]
+        _write_json(summary)
+        return
+    rows = [(name, value, *(result.interval.get(name) or (None, None))) for name, value in result.metrics.items()]
+    if form == "csv":
+        table = csv.writer(sys.stdout, lineterminator="\n")
+        table.writerow(["task", "model", "variant", "metric", "value", "low", "high"])
+        table.writerows([result.task, result.model, result.variant, *row] for row in rows)
+        return
+    pairs = f", {result.n_pairs} pairs, {result.ties} ties" if result.n_pairs else ""
+    _write_lines(
+        [
+            Text(f"{result.task}  {result.model}  {result.variant}".rstrip(), "bold"),
+            Text(f"{result.n_documents} documents{pairs}, {result.n_excluded} excluded, seed {result.seed}"),
+            *(Text(f"  {name:<24}{_shown(value):>8}   95% {_shown(low)} to {_shown(high)}") for name, value, low, high in rows),
+        ]
+    )
+
+
+# -- models --------------------------------------------------------------------------------------------------------
+
+
+def write_models(form: str) -> None:
+    """Every built-in model with what its score means."""
+    cards = [{"name": name, **asdict(model_class(name).card)} for name in MODELS]
+    if form == "json":
+        for card in cards:
+            _write_json(card)
+    elif form == "csv":
+        table = csv.DictWriter(sys.stdout, fieldnames=list(cards[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(cards)
+    else:
+        for card in cards:
+            _write_lines(_card_lines(card))
+
+
+def _card_lines(card: Mapping[str, str]) -> list[Text]:
+    facts = (
+        ("range", f"{card['score_range']}; higher is more coherent"),
+        ("a high score", card["meaning"]),
+        ("comparable", card["comparable"]),
+        ("needs", card["needs"]),
+        ("reference", card["reference"]),
+    )
+    head = Text.assemble((card["name"], "bold cyan"), f"  {card['summary']}")
+    return [head, *(Text.assemble("    ", (f"{name:<14}", "dim"), value) for name, value in facts)]

@@ -1,0 +1,218 @@
+"""The settings of a run: frozen dataclasses, a strict TOML reader, and ``--set a.b=c``.
+
+A file has three sections. An unknown section, key or type is an error with the nearest name, never ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from weft.errors import ConfigError, did_you_mean
+from weft.models import MODELS, check_type, create_model, model_class, model_settings
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSection:
+    """Which model, and the settings of its constructor."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DataSection:
+    """What a model learns from.
+
+    Attributes:
+        train: Files of documents; a relative path that is not here is looked up below the data folder.
+        limit: Only the first so many documents; 0 for all.
+    """
+
+    train: tuple[str, ...] = ()
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSection:
+    """How a run is made.
+
+    Attributes:
+        seed: Of everything random.
+        out: The model folder to write.
+    """
+
+    seed: int = 1
+    out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything `weft train` needs to know."""
+
+    model: ModelSection
+    data: DataSection = DataSection()  # noqa: RUF009  frozen
+    run: RunSection = RunSection()  # noqa: RUF009  frozen
+
+
+Section = TypeVar("Section", DataSection, RunSection)
+
+
+def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a TOML file and apply ``section.key=value`` overrides.
+
+    Raises:
+        ConfigError: The file is missing or not TOML, or a name or type does not fit.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "run.toml"
+        >>> _ = file.write_text('[model]\\nname = "random"\\n')
+        >>> read_config(file, ["model.seed=7"]).model.settings["seed"]
+        7
+    """
+    return build_config(_with_overrides(_read_toml(Path(path)), overrides))
+
+
+def _with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    for override in overrides:
+        section, key, value = parse_override(override)
+        content.setdefault(section, {})
+        if not isinstance(content[section], dict):
+            raise _not_a_section(section, content[section])
+        content[section][key] = value
+    return content
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the configuration: {error.strerror or error}",
+            seen=str(path),
+            allowed="a TOML file, such as those in configs/",
+            next_step="check the path",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(
+            f"{path} is not valid TOML: {error}", allowed="TOML in UTF-8", next_step="see configs/ for examples"
+        ) from error
+
+
+def parse_override(text: str) -> tuple[str, str, Any]:
+    """Split ``section.key=value``; the value is read as TOML, and as plain text where it is not TOML.
+
+    Example:
+        >>> parse_override("run.seed=3"), parse_override("run.out=my folder")
+        (('run', 'seed', 3), ('run', 'out', 'my folder'))
+    """
+    name, equals, value = text.partition("=")
+    section, dot, key = name.strip().partition(".")
+    if not (equals and dot and section and key):
+        raise ConfigError(
+            "cannot read the override",
+            seen=text,
+            allowed="section.key=value, such as run.seed=3",
+            next_step="write it so, in quotes if the value has spaces",
+        )
+    return section, key, parse_value(value)
+
+
+def parse_value(text: str) -> Any:
+    """Read a value as TOML (numbers, true, lists, quoted strings), else as plain text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return text
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read ``key=value`` settings of a model.
+
+    Example:
+        >>> parse_settings(["seed=3", "weighting=sif"])
+        {'seed': 3, 'weighting': 'sif'}
+    """
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(
+                "cannot read the setting", seen=pair, allowed="key=value", next_step="see `weft config MODEL`"
+            )
+        settings[key.strip()] = parse_value(value)
+    return settings
+
+
+def build_config(content: Mapping[str, Any]) -> RunConfig:
+    """Check a parsed file section by section."""
+    _check_names("section", content, ("model", "data", "run"))
+    for section, value in content.items():
+        if not isinstance(value, dict):
+            raise _not_a_section(section, value)
+    model = dict(content.get("model", {}))
+    name = model.pop("name", None)
+    if not isinstance(name, str):
+        raise ConfigError(
+            "the configuration names no model",
+            seen=name,
+            allowed='[model] with name = "…"',
+            next_step="run `weft models` for the names",
+        )
+    create_model(name, model)  # refuses unknown settings and wrong types now, not after an hour of reading
+    return RunConfig(
+        ModelSection(name, {**model_settings(name), **model}),
+        _section(DataSection, "data", content.get("data", {})),
+        _section(RunSection, "run", content.get("run", {})),
+    )
+
+
+def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Section:
+    defaults = {f.name: getattr(kind(), f.name) for f in fields(kind)}
+    _check_names(f"key in [{name}]", values, tuple(defaults))
+    # TOML has lists where the dataclasses have tuples.
+    chosen = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    for key, value in chosen.items():
+        check_type(f"{name}.{key}", value, defaults[key])
+        if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
+            raise ConfigError(f"{name}.{key} must list texts", seen=value, allowed="strings", next_step="quote them")
+    return kind(**chosen)
+
+
+def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    for key in values:
+        if key not in allowed:
+            raise ConfigError(
+                f"unknown {what}", seen=key, allowed=did_you_mean(key, allowed), next_step="correct or remove it"
+            )
+
+
+def _not_a_section(name: str, value: object) -> ConfigError:
+    return ConfigError(f"{name} is a section", seen=value, allowed=f"[{name}]", next_step="see configs/ for examples")
+
+
+def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:
+    """The configuration in a file, or a model's defaults where the name is a model's."""
+    if name in MODELS and not Path(name).is_file():
+        return build_config(_with_overrides({"model": {"name": name}}, overrides))
+    if not Path(name).exists() and not name.endswith(".toml"):
+        model_class(name)  # raises with the nearest name
+    return read_config(name, overrides)
+
+
+def render_config(config: RunConfig) -> str:
+    """A configuration as TOML, every default written out."""
+    model = {"name": config.model.name, **config.model.settings}
+    sections = {"model": model, "data": asdict(config.data), "run": asdict(config.run)}
+    return "\n".join(_render_section(name, values) for name, values in sections.items())
+
+
+def _render_section(name: str, values: Mapping[str, Any]) -> str:
+    # JSON's strings, numbers, booleans and lists are TOML's too.
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    return "\n".join([f"[{name}]", *lines]) + "\n"

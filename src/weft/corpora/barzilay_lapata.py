@@ -1,0 +1,303 @@
+"""The discourse corpora of Barzilay & Lapata (2008): NTSB accident reports and AP earthquake stories.
+
+Read from JSON lines with ``sentences`` and ``perms``, or from the original layout, unpacked or packed::
+
+    raw/{apws,ntsb}/{train,test}/NAME[.perm-1][-p]        the original documents
+    raw/{apws,ntsb}/{train,test}_staging/NAME.perm-K[-p]  their permutations
+
+where every line is a tag and a sentence. ``perm-1`` IS the original: an order equal to it is left out, or no
+model could be right more than 20 times in 21.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import tarfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.corpora.corruption import PermutedDocument
+from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes
+from weft.corpora.jsonl import Record, document_of, read_records
+from weft.corpora.splitting import check_language
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError, did_you_mean
+
+_logger = logging.getLogger(__name__)
+
+_LAYOUT = re.compile(
+    r"(?:^|/)(?P<domain>apws|ntsb)/(?P<split>train|test)(?P<staging>_staging)?/"
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9.-]*?)(?:\.perm-(?P<number>\d+))?(?:-p)?$"
+)
+# The longest of the 4,400 texts has 9 kB.
+_MAX_MEMBER_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """One file of the original layout: a document or one of its permutations."""
+
+    group: tuple[str, str]  # domain and split
+    name: str
+    number: int  # of the permutation; 0 for an original
+    sentences: tuple[str, ...]
+
+
+def read_barzilay_lapata(
+    source: Source,
+    options: ReadOptions = DEFAULT_OPTIONS,
+    *,
+    domain: str | None = None,
+    split: str | None = None,
+) -> Iterator[PermutedDocument]:
+    """Read documents with their permutations from JSON lines, an unpacked directory or the archive.
+
+    Args:
+        source: A ``.jsonl`` file, a directory at any level of the original layout, or a tar file.
+        options: The encoding and the longest line.
+        domain: ``apws`` or ``ntsb``, to read only these from the original layout.
+        split: ``train`` or ``test``, to read only these from the original layout.
+
+    Yields:
+        Each document with its orders: none equal to the original, none twice. An order lists, for every
+        position, the index of the sentence that stands there; it may leave sentences out.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "ntsb"
+        >>> for name, lines in {"train/n1": "t A.|t B.", "train_staging/n1.perm-2": "t B.|t A."}.items():
+        ...     (folder / name).parent.mkdir(parents=True)
+        ...     _ = (folder / name).write_text(lines.replace("|", chr(10)))
+        >>> [(item.document.id, item.orders) for item in read_barzilay_lapata(folder)]
+        [('n1', ((1, 0),))]
+    """
+    _check_choice("domain", domain, ("apws", "ntsb"))
+    _check_choice("split", split, ("train", "test"))
+    if Path(source).is_dir():
+        texts = _directory_texts(Path(source), options.encoding)
+    elif is_tar(source):
+        texts = _archive_texts(source, options.encoding)
+    else:
+        yield from read_permuted_jsonl(source, options)
+        return
+    wanted = (text for text in texts if text.group in _groups(domain, split))
+    yield from _joined(wanted)
+
+
+def _check_choice(option: str, value: str | None, known: tuple[str, ...]) -> None:
+    if value is not None and value not in known:
+        allowed = did_you_mean(value, known)
+        raise ConfigError(
+            f"unknown {option}", seen=value, allowed=allowed, next_step=f"{option}={known[0]!r}"
+        )
+
+
+def is_tar(source: Source) -> bool:
+    """Whether the name of a file says that it is a tar archive.
+
+    Example:
+        >>> is_tar("raw_texts_and_grids.tar.gz")
+        True
+    """
+    return Path(source).name.lower().endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"))
+
+
+def looks_like_layout(folder: Path) -> bool:
+    """Whether a directory lies somewhere in the original layout.
+
+    Example:
+        >>> looks_like_layout(Path("raw/ntsb"))
+        True
+    """
+    inside = {"apws", "ntsb"} & {*folder.parts[-2:]}
+    below = any(
+        (folder / "/".join(("data", "raw", name)[start:])).is_dir()
+        for name in ("apws", "ntsb")
+        for start in range(3)
+    )
+    return bool(inside) or below
+
+
+# ---- JSON lines --------------------------------------------------------------------------------------------
+
+
+def read_permuted_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
+    r"""Read JSON lines whose objects may carry ``perms``, lists of sentence indices.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
+        >>> _ = path.write_text('{"sentences": ["A.", "B."], "perms": [[1, 0]]}\n')
+        >>> next(read_permuted_jsonl(path)).orders
+        ((1, 0),)
+    """
+    check_language(options.language)
+    for record in read_records(source, options):
+        document = document_of(record, options.language)
+        if document.sentences:
+            yield PermutedDocument(document, _orders(record, document))
+
+
+def _orders(record: Record, document: Document) -> tuple[tuple[int, ...], ...]:
+    value = record.fields.get("perms")
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise _bad_order(record, "perms is not a list", value)
+    _refuse_dropped_sentences(record, document)
+    # A dict keeps the first of equal orders: scored twice, a pair would count twice.
+    return tuple(
+        dict.fromkeys(_order(record, index, item, len(document)) for index, item in enumerate(value))
+    )
+
+
+def _order(record: Record, index: int, value: object, length: int) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(type(item) is int for item in value):
+        raise _bad_order(record, f"perms[{index}] is not a list of integers", value)
+    if not all(0 <= item < length for item in value):
+        raise _bad_order(record, f"perms[{index}] points outside the {length} sentences", value)
+    if len(set(value)) < len(value):
+        raise _bad_order(record, f"perms[{index}] uses a sentence twice", value)
+    if value == sorted(value):
+        raise _bad_order(record, f"perms[{index}] is the original order", value)
+    return tuple(value)
+
+
+def _bad_order(record: Record, what: str, value: object) -> CorpusError:
+    return record.error(
+        what,
+        seen=str(value)[:80],
+        allowed="lists of distinct sentence indices from 0, none in the original order",
+        next_step="mend or remove the order",
+    )
+
+
+def _given_lists(fields: dict[str, object]) -> list[list[object]]:
+    lists = fields["paragraphs"] if "paragraphs" in fields else [fields.get("sentences")]
+    return [item for item in lists if isinstance(item, list)] if isinstance(lists, list) else []
+
+
+def _refuse_dropped_sentences(record: Record, document: Document) -> None:
+    given = sum(map(len, _given_lists(record.fields))) or len(document)
+    if blank := given - len(document):
+        raise record.error(
+            "a blank sentence, which the indices in perms would count",
+            seen=f"{given} sentences, {blank} of them blank",
+            allowed="sentences that are not blank where there are perms",
+            next_step="remove the blank sentences and number the orders anew",
+        )
+
+
+# ---- the original layout -----------------------------------------------------------------------------------
+
+
+def _groups(domain: str | None, split: str | None) -> set[tuple[str, str]]:
+    domains = [domain] if domain else ["apws", "ntsb"]
+    return {(name, part) for name in domains for part in ([split] if split else ["train", "test"])}
+
+
+def _directory_texts(folder: Path, encoding: str) -> Iterator[_Text]:
+    folder = folder.resolve()
+    folders = [folder]
+    if folder.name in ("train", "test"):  # The permutations of a split lie beside it.
+        folders.append(folder.with_name(f"{folder.name}_staging"))
+    for path in sorted(path for top in folders for path in top.rglob("*")):
+        found = _LAYOUT.search(path.as_posix())
+        if found and path.is_file():
+            with open_bytes(path) as stream:
+                yield _text(found, stream.read(_MAX_MEMBER_BYTES + 1), str(path), encoding)
+
+
+def _archive_texts(source: Source, encoding: str) -> Iterator[_Text]:
+    """Read the texts of a tar file as it streams by; links, devices and odd names are passed over."""
+    name = name_of(source)
+    try:
+        with open_bytes(source) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                found = _LAYOUT.search(member.name)
+                odd = ".." in member.name.split("/") or not member.isreg()
+                file = archive.extractfile(member) if found and not odd else None
+                if found and file:
+                    yield _text(found, file.read(_MAX_MEMBER_BYTES + 1), f"{name}, {member.name}", encoding)
+    except tarfile.TarError as error:
+        raise CorpusError(
+            f"not a readable tar file: {name}",
+            seen=str(error),
+            allowed="the archive of the original corpus, whole",
+            next_step="download it again, or unpack it and give the directory",
+        ) from error
+
+
+def _text(found: re.Match[str], data: bytes, where: str, encoding: str) -> _Text:
+    number = int(found["number"] or 0) if found["staging"] else 0
+    sentences = _tagged_sentences(data, where, encoding)
+    return _Text((found["domain"], found["split"]), found["name"], number, sentences)
+
+
+def _tagged_sentences(data: bytes, where: str, encoding: str) -> tuple[str, ...]:
+    if len(data) > _MAX_MEMBER_BYTES:
+        raise _bad_text(where, f"more than {_MAX_MEMBER_BYTES} bytes")
+    try:
+        lines = data.decode(encoding).split("\n")
+    except UnicodeError as error:
+        raise _bad_text(where, str(error)) from error
+    pieces = [line.split(None, 1) for line in lines if line.strip()]
+    if any(len(piece) < 2 for piece in pieces):
+        raise _bad_text(
+            where, f"line {1 + [len(piece) for piece in pieces].index(1)} has a tag and no sentence"
+        )
+    return tuple(" ".join(sentence.split()) for _, sentence in pieces)
+
+
+def _bad_text(where: str, seen: str) -> CorpusError:
+    return CorpusError(
+        f"not a text of this corpus: {where}",
+        seen=seen,
+        allowed="lines of a tag, a space and a sentence",
+        next_step="remove the file, or check --encoding",
+    )
+
+
+def _joined(texts: Iterable[_Text]) -> Iterator[PermutedDocument]:
+    """Bring originals and permutations together; an archive has them in any order: all are held (10 MB)."""
+    originals: dict[tuple[str, ...], tuple[str, ...]] = {}
+    permutations: dict[tuple[str, ...], dict[int, tuple[str, ...]]] = defaultdict(dict)
+    for text in texts:
+        key: tuple[str, ...] = (*text.group, text.name)
+        if text.number == 0:
+            originals[key] = text.sentences
+        else:
+            permutations[key][text.number] = text.sentences
+    for key in sorted(originals):
+        if originals[key]:
+            orders = _text_orders(key[-1], originals[key], permutations[key])
+            yield PermutedDocument(Document(key[-1], originals[key]), orders)
+
+
+def _text_orders(
+    name: str, original: tuple[str, ...], permutations: dict[int, tuple[str, ...]]
+) -> tuple[tuple[int, ...], ...]:
+    orders: dict[tuple[int, ...], None] = {}
+    for number, sentences in sorted(permutations.items()):
+        order = _align(original, sentences)
+        if order is None:
+            _logger.warning("%s.perm-%d has a sentence its original has not; left out", name, number)
+        elif list(order) != sorted(order):
+            orders[order] = None
+    return tuple(orders)
+
+
+def _align(original: tuple[str, ...], permuted: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Where each permuted sentence stands in the original; equal sentences are taken from first to last."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for index in reversed(range(len(original))):
+        places[original[index]].append(index)
+    if any(not places[sentence] for sentence in permuted):
+        return None
+    try:
+        return tuple(places[sentence].pop() for sentence in permuted)
+    except IndexError:  # A sentence stands more often in the permutation than in the original.
+        return None

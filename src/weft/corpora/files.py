@@ -1,0 +1,250 @@
+"""Reading files that nobody vouches for as lines: any compression, encoding or length, and clear words.
+
+Everything that reads text goes through :func:`open_lines` or :func:`open_bytes`, so a truncated archive, a
+wrong encoding or a binary file is reported in the same way whatever format it was taken for.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from weft.corpora.streams import (
+    CHUNK_BYTES,
+    STDIN,
+    Source,
+    name_of,
+    open_bytes,
+    plain_name,
+    sha256_of,
+    stem_of,
+)
+from weft.errors import ConfigError, CorpusError
+
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "MAX_LINE_BYTES",
+    "STDIN",
+    "ReadOptions",
+    "Source",
+    "check_encoding",
+    "name_of",
+    "open_bytes",
+    "open_lines",
+    "plain_name",
+    "sha256_of",
+    "stem_of",
+]
+
+MAX_LINE_BYTES = 32 * 2**20
+# Enough to judge what a file is, and small enough that judging costs nothing.
+HEAD_BYTES = 2**16
+# Bytes no text contains: everything below space but tab, newline, vertical tab, form feed, return and escape
+# (ISO-2022 encodings switch alphabets with escape), and delete.
+_CONTROL = bytes({*range(1, 32), 127} - {9, 10, 11, 12, 13, 27})
+_MAX_CONTROL_SHARE = 0.05
+_SIGNATURES = {
+    b"PK\x03\x04": ("a zip archive or an office document", "save it as plain text, or unzip it"),
+    b"%PDF": ("a PDF", "convert it to text first, for example with pdftotext"),
+    b"\x28\xb5\x2f\xfd": ("zstd-compressed", "zstd -dc FILE | weft ... -"),
+    b"PAR1": ("a Parquet file", "--format parquet"),
+}
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read a corpus file.
+
+    Attributes:
+        format: A key of :data:`weft.corpora.readers.FORMATS`, or ``auto`` to go by the file's name.
+        encoding: The text encoding, any that Python knows.
+        language: The language whose rules split text into sentences.
+        column: The text column of a table.
+        id_column: The column of a table that names its documents, if there is one.
+        max_line_bytes: The longest line that is read; a longer one is an error, not a memory problem.
+        min_sentences: Paragraphs of a Wikipedia dump with fewer sentences are left out.
+    """
+
+    format: str = "auto"
+    encoding: str = "utf-8"
+    language: str = "en"
+    column: str = "text"
+    id_column: str | None = None
+    max_line_bytes: int = MAX_LINE_BYTES
+    min_sentences: int = 3
+
+
+DEFAULT_OPTIONS = ReadOptions()
+
+
+def open_lines(
+    source: Source,
+    *,
+    encoding: str = "utf-8",
+    max_line_bytes: int = MAX_LINE_BYTES,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Iterator[tuple[int, str]]:
+    r"""Stream the lines of a text file, compressed or not.
+
+    Lines end at ``\n`` alone (a ``\r`` before it goes too): U+2028 and its kin are characters like any other.
+
+    Args:
+        source: A path, or ``-`` for standard input.
+        encoding: Any text encoding that Python knows; a byte order mark is dropped.
+        max_line_bytes: The longest line allowed, in bytes of UTF-8.
+        chunk_bytes: How much is read at a time; the lines do not depend on it.
+
+    Yields:
+        The number of the line, from 1, and its text without the newline.
+
+    Raises:
+        CorpusError: The file is missing, binary, corrupt, in another encoding or has too long a line.
+        ConfigError: There is no such encoding.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+        >>> _ = path.write_bytes(b"one\r\ntwo")
+        >>> list(open_lines(path))
+        [(1, 'one'), (2, 'two')]
+    """
+    check_encoding(encoding)
+    name = name_of(source)
+    number = 0
+    with open_bytes(source) as stream:
+        texts = _decoded(_chunks(stream, name, encoding, chunk_bytes), name, encoding)
+        for lines in _split(texts, name, max_line_bytes):
+            yield from enumerate(lines, number + 1)
+            number += len(lines)
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that does not exist or that does not make text (``hex``, ``zlib``).
+
+    Example:
+        >>> check_encoding("latin-1")
+    """
+    try:
+        codecs.getincrementaldecoder(encoding)
+        b"a".decode(encoding)  # Refuses the codecs that do not make text.
+    except UnicodeDecodeError:
+        pass  # One byte is too little for UTF-16, but the encoding exists.
+    except (LookupError, ValueError) as error:
+        raise ConfigError(
+            "unknown encoding",
+            seen=encoding,
+            allowed="a text encoding that Python knows, such as utf-8, latin-1, cp1252, utf-16",
+            next_step="--encoding utf-8",
+        ) from error
+
+
+def _chunks(stream: BinaryIO, name: str, encoding: str, chunk_bytes: int) -> Iterator[bytes]:
+    head = stream.read(HEAD_BYTES)
+    _refuse_binary(head, name, encoding)
+    yield from (head[start : start + chunk_bytes] for start in range(0, len(head), chunk_bytes))
+    while chunk := stream.read(chunk_bytes):
+        yield chunk
+
+
+def _refuse_binary(head: bytes, name: str, encoding: str) -> None:
+    if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
+        return
+    kind = next((kind for magic, kind in _SIGNATURES.items() if head.startswith(magic)), None)
+    if kind:
+        raise _binary(name, f"{kind[0]}, first bytes {head[:4]!r}", kind[1])
+    if head.startswith(_UTF16_MARKS):
+        raise _binary(name, f"a UTF-16 byte order mark, first bytes {head[:4]!r}", "--encoding utf-16")
+    if b"\0" in head:
+        raise _binary(
+            name,
+            f"a NUL byte at offset {head.index(0)}",
+            "give a text file, or --encoding utf-16 if it is one",
+        )
+    controls = len(head) - len(head.translate(None, _CONTROL))
+    if controls > _MAX_CONTROL_SHARE * len(head):
+        raise _binary(name, f"{controls} control bytes in the first {len(head)}", "give a text file")
+
+
+def _binary(name: str, seen: str, next_step: str) -> CorpusError:
+    return CorpusError(
+        f"not a text file: {name}",
+        seen=seen,
+        allowed="text, plain or as .gz, .bz2 or .xz",
+        next_step=next_step,
+    )
+
+
+def _decoded(chunks: Iterator[bytes], name: str, encoding: str) -> Iterator[str]:
+    """Decode chunk by chunk; a character cut by a chunk's end waits in the decoder for its other half."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    consumed, started, last = 0, False, False
+    while not last:
+        chunk = next(chunks, b"")
+        consumed, last = consumed + len(chunk), not chunk
+        try:
+            text = decoder.decode(chunk, last)
+        except UnicodeError as error:
+            raise _undecodable(error, name, encoding, consumed) from error
+        if text:
+            yield text if started else text.removeprefix("\ufeff")
+            started = True
+
+
+def _undecodable(error: UnicodeError, name: str, encoding: str, consumed: int) -> CorpusError:
+    if isinstance(error, UnicodeDecodeError):
+        # error.object is what the decoder still held plus the chunk, so it ends where reading stands.
+        offset = consumed - len(error.object) + error.start
+        problem = f"byte 0x{error.object[error.start]:02x} at offset {offset} is not valid {encoding}"
+    else:
+        problem = f"{error} (near offset {consumed})"
+    other = "latin-1" if codecs.lookup(encoding).name == "utf-8" else "utf-8"
+    return CorpusError(
+        f"wrong encoding: {name}",
+        seen=problem,
+        allowed=f"text in {encoding}",
+        next_step=f"--encoding {other}",
+    )
+
+
+def _split(texts: Iterator[str], name: str, max_line_bytes: int) -> Iterator[list[str]]:
+    """Cut decoded text at newlines, in lists of lines; the pieces of an unfinished line wait for its end."""
+    pending: list[str] = []
+    held = number = 0  # UTF-8 bytes in pending; lines already given out.
+    for text in texts:
+        first, *rest = text.split("\n")
+        pending.append(first)
+        held += _utf8_length(first)
+        _check_length(held, name, number + 1, max_line_bytes)
+        if not rest:
+            continue
+        lines = ["".join(pending), *rest[:-1]]
+        pending, held = rest[-1:], _utf8_length(rest[-1])
+        for offset, line in enumerate(lines[1:], number + 2) if 4 * len(text) > max_line_bytes else ():
+            _check_length(_utf8_length(line), name, offset, max_line_bytes)
+        number += len(lines)
+        _check_length(held, name, number + 1, max_line_bytes)
+        yield _without_returns(lines)
+    if any(pending):
+        yield _without_returns(["".join(pending)])
+
+
+def _without_returns(lines: list[str]) -> list[str]:
+    return [line[:-1] if line[-1:] == "\r" else line for line in lines]
+
+
+def _utf8_length(text: str) -> int:
+    # A string knows whether it is ASCII, so the common case costs nothing.
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _check_length(length: int, name: str, number: int, limit: int) -> None:
+    if length > limit:
+        raise CorpusError(
+            f"line {number} is too long: {name}",
+            seen=f"more than {limit} bytes without a newline",
+            allowed=f"lines of at most {limit} bytes",
+            next_step="break the file into lines, or raise max_line_bytes",
+        )

@@ -1,0 +1,247 @@
+"""JSON lines: one object per line, already split into sentences or not.
+
+``{"sentences": [...]}`` and ``{"paragraphs": [[...], ...]}`` are taken as they are, ``{"text": "..."}`` is
+split.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_lines, stem_of
+from weft.corpora.splitting import assemble, check_language, split_paragraphs, tidy_sentence
+from weft.document import Document
+from weft.errors import CorpusError
+
+_ALLOWED = 'one JSON object per line with "paragraphs", "sentences" or "text"'
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of a JSON lines file.
+
+    Attributes:
+        source: The file it comes from.
+        number: Its line number, from 1.
+        fields: The parsed object.
+    """
+
+    source: Source
+    number: int
+    fields: dict[str, object]
+
+    @property
+    def default_id(self) -> str:
+        """The name of a document whose line gives none."""
+        return f"{stem_of(self.source)}:{self.number}"
+
+    def error(self, what: str, *, seen: object, allowed: str = _ALLOWED, next_step: str) -> CorpusError:
+        """An error that says where it is."""
+        return _error(self.source, self.number, what, seen=seen, allowed=allowed, next_step=next_step)
+
+
+def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    r"""Read a JSON lines file; blank lines and documents without a sentence are passed over.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.jsonl"
+        >>> _ = path.write_text('{"text": "It rained. He slept."}\n{"id": "x", "sentences": ["He woke."]}')
+        >>> [(document.id, document.sentences) for document in read_jsonl(path)]
+        [('a:1', ('It rained.', 'He slept.')), ('x', ('He woke.',))]
+    """
+    check_language(options.language)
+    for record in read_records(source, options):
+        document = document_of(record, options.language)
+        if document.sentences:
+            yield document
+
+
+def read_records(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Record]:
+    r"""Read the objects of a JSON lines file, whatever they hold.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.jsonl"
+        >>> _ = path.write_text('\n{"any": 1}\n')
+        >>> [(record.number, record.fields) for record in read_records(path)]
+        [(2, {'any': 1})]
+    """
+    lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
+    return parse_records(source, lines)
+
+
+def parse_records(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
+    """Parse numbered lines that were read already; the source is for messages and ids.
+
+    Example:
+        >>> next(parse_records("a.jsonl", [(1, ""), (2, '{"any": 1}')])).number
+        2
+    """
+    for number, line in lines:
+        if line and not line.isspace():
+            yield _parse(source, number, line)
+
+
+def document_of(record: Record, language: str = "en") -> Document:
+    """The document a record describes; it has no sentences where the record's text is empty.
+
+    Example:
+        >>> document_of(Record("a.jsonl", 1, {"sentences": ["It rained.", "He slept."]})).id
+        'a:1'
+    """
+    fields = record.fields
+    name, title = _id(record), _title(record)
+    if "paragraphs" in fields:
+        return assemble(name, _paragraphs(record), title)
+    if "sentences" in fields:
+        return assemble(name, [_sentences(record, fields["sentences"], "sentences")], title)
+    if "text" in fields:
+        return assemble(name, split_paragraphs(_text(record), language), title)
+    raise record.error(
+        "no text in the object",
+        seen=f"keys {_clip(', '.join(fields)) or 'none at all'}",
+        next_step='rename the key that holds the text to "text"',
+    )
+
+
+def _parse(source: Source, number: int, line: str) -> Record:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise _bad_json(source, number, line, error) from error
+    except (RecursionError, ValueError) as error:  # ValueError: an integer of thousands of digits.
+        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        next_step = "remove the line or simplify it"
+        raise _error(source, number, "unreadable JSON", seen=_clip(problem), next_step=next_step) from error
+    if not isinstance(value, dict):
+        raise _not_an_object(source, number, line, value)
+    # Surrogates can only come from escapes, as the line itself was decoded strictly; few lines have any.
+    if "\\ud" in line or "\\uD" in line:
+        _refuse_surrogates(source, number, value)
+    return Record(source, number, value)
+
+
+def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeError) -> CorpusError:
+    if number == 1 and line.strip() in ("[", "{"):
+        next_step = (
+            "the file is laid out over several lines: jq -c . (or jq -c '.[]') makes one line of each object"
+        )
+    else:
+        next_step = "mend or remove the line; for plain text use --format text"
+    start = max(0, error.pos - 20)
+    return _error(
+        source,
+        number,
+        f"bad JSON at column {error.colno} ({error.msg})",
+        seen=line[start : error.pos + 20],
+        next_step=next_step,
+    )
+
+
+def _not_an_object(source: Source, number: int, line: str, value: object) -> CorpusError:
+    is_list = isinstance(value, list)
+    return _error(
+        source,
+        number,
+        f"expected a JSON object, got {_kind(value)}",
+        seen=_clip(line),
+        next_step="jq -c '.[]' makes one line of each object" if is_list else 'write it as {"text": ...}',
+    )
+
+
+def _refuse_surrogates(source: Source, number: int, value: object) -> None:
+    for text in _strings(value):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise _error(
+                source,
+                number,
+                "half a surrogate pair, which is not a character",
+                seen=f"\\u{ord(text[error.start]):04x}",
+                allowed="Unicode text; \\ud800-\\udfff only in pairs",
+                next_step="mend the program that wrote the line",
+            ) from error
+
+
+def _strings(value: object) -> Iterator[str]:
+    # A stack and not recursion: json.loads parses deeper than Python code can recurse.
+    stack: list[object] = [value]
+    while stack:
+        match stack.pop():
+            case str() as text:
+                yield text
+            case list() as items:
+                stack.extend(items)
+            case dict() as fields:
+                stack.extend(fields.keys())
+                stack.extend(fields.values())
+
+
+def _id(record: Record) -> str:
+    value = record.fields.get("id")
+    if value is None or value == "":
+        return record.default_id
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    raise _wrong_type(record, "id", value, "a string or an integer")
+
+
+def _title(record: Record) -> str:
+    value = record.fields.get("title")
+    if value is None or isinstance(value, str):
+        return tidy_sentence(value or "")
+    raise _wrong_type(record, "title", value, "a string")
+
+
+def _text(record: Record) -> str:
+    value = record.fields["text"]
+    if isinstance(value, str):
+        return value
+    raise _wrong_type(record, "text", value, "a string")
+
+
+def _paragraphs(record: Record) -> Iterable[list[str]]:
+    value = record.fields["paragraphs"]
+    if not isinstance(value, list):
+        raise _wrong_type(record, "paragraphs", value, "a list of lists of strings")
+    return [_sentences(record, item, f"paragraphs[{index}]") for index, item in enumerate(value)]
+
+
+def _sentences(record: Record, value: object, key: str) -> list[str]:
+    if not isinstance(value, list):
+        raise _wrong_type(record, key, value, "a list of strings")
+    sentences = []
+    for index, item in enumerate(value):
+        if not isinstance(item, str):
+            raise _wrong_type(record, f"{key}[{index}]", item, "a string")
+        if sentence := tidy_sentence(item):
+            sentences.append(sentence)
+    return sentences
+
+
+def _wrong_type(record: Record, key: str, value: object, allowed: str) -> CorpusError:
+    what, next_step = f"{key} is {_kind(value)}", "mend the line"
+    if key == "sentences" and isinstance(value, str):
+        next_step = 'call the key "text" to have it split'
+    return record.error(what, seen=_clip(json.dumps(value)), allowed=allowed, next_step=next_step)
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _error(
+    source: Source, number: int, what: str, *, seen: object, next_step: str, allowed: str = _ALLOWED
+) -> CorpusError:
+    return CorpusError(
+        f"{name_of(source)}, line {number}: {what}", seen=seen, allowed=allowed, next_step=next_step
+    )
+
+
+def _clip(text: str, width: int = 80) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

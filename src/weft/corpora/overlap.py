@@ -1,0 +1,85 @@
+"""Overlap: is a paragraph we would train on also in the text we will be judged on?
+
+Two paragraphs overlap when they share two or more long sentences, or when one is a copy of the other.
+Sentences are compared without case and punctuation, by a hash, so that the check costs little.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from weft.corpora.words import words_only
+from weft.document import Document
+
+# Below eight words sentences repeat by chance ("He was born in Paris.").
+LONG_WORDS = 8
+ENOUGH_SHARED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapIndex:
+    """The long sentences of held-out text.
+
+    Attributes:
+        owners: For every key of a sentence or a whole paragraph, the held-out paragraphs that have it.
+        names: The id of every held-out paragraph.
+
+    Example:
+        >>> line = "The quick brown fox jumps over the lazy dog number {}."
+        >>> held_out = Document("test-1", tuple(line.format(i) for i in range(3)))
+        >>> index = OverlapIndex.of([held_out])
+        >>> index.match([line.format(2).upper(), line.format(1)])
+        'test-1'
+    """
+
+    owners: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> OverlapIndex:
+        """Index held-out documents, paragraph by paragraph."""
+        owners: dict[bytes, tuple[int, ...]] = {}
+        names: list[str] = []
+        for document in documents:
+            for paragraph in document.paragraphs():
+                for key in paragraph_keys(paragraph.sentences):
+                    owners[key] = (*owners.get(key, ()), len(names))
+                names.append(paragraph.id)
+        return cls(owners, tuple(names))
+
+    def match(self, sentences: Sequence[str]) -> str | None:
+        """The id of the held-out paragraph these sentences overlap with, or None."""
+        if not self.owners:
+            return None
+        shared: Counter[int] = Counter()
+        for key, weight in paragraph_keys(sentences).items():
+            for owner in self.owners.get(key, ()):
+                shared[owner] += weight
+        owner, most = max(shared.items(), key=lambda item: (item[1], -item[0]), default=(0, 0))
+        return self.names[owner] if most >= ENOUGH_SHARED else None
+
+
+def paragraph_keys(sentences: Sequence[str]) -> dict[bytes, int]:
+    """The key of every long sentence, weight one, and of the whole paragraph, which alone is enough.
+
+    The whole counts because a copied paragraph of short sentences is a copy too.
+
+    Example:
+        >>> sorted(paragraph_keys(["one two three four", "five six seven eight nine"]).values())
+        [2]
+    """
+    cut = [words_only(sentence) for sentence in sentences]
+    keys = {_key(sentence): 1 for sentence in cut if len(sentence) >= LONG_WORDS}
+    whole = [word for sentence in cut for word in sentence]
+    if len(cut) > 1 and len(whole) >= LONG_WORDS:
+        keys[_key(whole)] = ENOUGH_SHARED
+    return keys
+
+
+def _key(pieces: list[str]) -> bytes:
+    # Eight bytes are enough: a false alarm needs two chance collisions in one paragraph.
+    text = " ".join(pieces).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=8).digest()

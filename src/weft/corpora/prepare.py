@@ -1,0 +1,276 @@
+"""Prepare: from text files to a token store, in parallel, resumable, the same bytes every time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from weft.corpora.files import ReadOptions
+from weft.corpora.overlap import OverlapIndex
+from weft.corpora.prepare_inputs import (
+    Source,
+    identify,
+    remaining_chunks,
+    source_chunks,
+    standard_input_as_file,
+)
+from weft.corpora.prepare_workers import Job, chunk_documents, kept_paragraphs, pack_all
+from weft.corpora.readers import read_documents
+from weft.corpora.store import FORMAT_VERSION, TokenStore, read_info
+from weft.corpora.store_writer import TOKENIZER, State, StoreWriter, fingerprint_of, load_state, replace_file
+from weft.corpora.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
+from weft.errors import ConfigError, CorpusError
+from weft.progress import Progress, silent
+
+# Enough to find the 16,384 most useful pieces, and seconds to learn from.
+SAMPLE_CHARACTERS = 32_000_000
+CHUNK_CHARACTERS = 2**20
+# One process decompresses about ten times as fast as one process encodes; more than eight would wait for it.
+MOST_WORKERS = 8
+# Starting a process costs about as much as encoding this much.
+BYTES_PER_WORKER = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decides what a store contains."""
+
+    sources: tuple[Source, ...]
+    held_out: tuple[Source, ...]
+    drop_overlap: bool
+    tokenizer: Tokenizer | None
+    tokenizer_kind: str
+    vocabulary_size: int
+
+    def recipe(self) -> dict[str, Any]:
+        """The plan as JSON: equal recipes make equal stores."""
+        return {
+            "format": FORMAT_VERSION,
+            "inputs": [source.identity() for source in self.sources],
+            "held_out": [source.identity() for source in self.held_out],
+            "drop_overlap": self.drop_overlap,
+            "tokenizer": self._tokenizer_recipe(),
+        }
+
+    def provenance(self) -> dict[str, Any]:
+        """The plan as a person reads it in ``store.json``."""
+        return {
+            "inputs": [source.provenance() for source in self.sources],
+            "held_out": [source.provenance() for source in self.held_out],
+            "options": [asdict(source.options) for source in self.sources],
+            "drop_overlap": self.drop_overlap,
+            "tokenizer_recipe": self._tokenizer_recipe(),
+        }
+
+    def _tokenizer_recipe(self) -> dict[str, Any]:
+        if self.tokenizer is not None:
+            return {"sha256": self.tokenizer.fingerprint}
+        return {
+            "kind": self.tokenizer_kind,
+            "vocabulary_size": self.vocabulary_size,
+            "sample_characters": SAMPLE_CHARACTERS,
+        }
+
+
+def prepare(
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    *,
+    tokenizer: Tokenizer | str | Path | None = None,
+    tokenizer_kind: str = "bpe",
+    vocabulary_size: int = DEFAULT_SIZE,
+    held_out: Sequence[str | Path] = (),
+    drop_overlap: bool = False,
+    workers: int | None = None,
+    options: ReadOptions | None = None,
+    overwrite: bool = False,
+    restart: bool = False,
+    chunk_characters: int = CHUNK_CHARACTERS,
+    checkpoint_seconds: float = 1.0,
+    progress: Progress = silent,
+) -> TokenStore:
+    """Turn text files into a token store.
+
+    The same inputs and options give the same bytes, whatever the number of workers. An interrupted run
+    leaves ``<out>.partial`` and goes on from there when repeated; a store appears under its name only when it
+    is whole. A store that is already there and was made of the same things is opened and returned.
+
+    Args:
+        inputs: Files to read, in order; ``-`` is standard input.
+        out: The folder to make.
+        tokenizer: A tokenizer or the path of one. Without it one is trained on the beginning of every input,
+            32 million characters in all.
+        tokenizer_kind: ``bpe`` or ``words``, when one is trained.
+        vocabulary_size: Its size, when one is trained.
+        held_out: Files with text that must not be in the store: a paragraph that shares two or more long
+            sentences with one of theirs is refused.
+        drop_overlap: Leave such paragraphs out, and count them, instead of refusing.
+        workers: How many processes; by default one per core, at most 8, fewer for small inputs.
+        options: How to read the inputs.
+        overwrite: Replace an existing store that was made of other things.
+        restart: Throw away an interrupted run that had other inputs or options.
+        chunk_characters: How much text a worker gets at a time; the store does not depend on it.
+        checkpoint_seconds: How much work may be lost by an interruption.
+        progress: Told how many articles are done.
+
+    Raises:
+        CorpusError: An input cannot be read, overlaps with held-out text, or `out` holds something else.
+        ModelError: The tokenizer cannot be used.
+        ConfigError: An option is out of range.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "cats.txt").write_text("A cat sat. It slept.")
+        ...     store = prepare([folder + "/cats.txt"], folder + "/cats", vocabulary_size=300)
+        ...     store.tokenizer().decode(store.sentence(1))
+        'It slept.'
+    """
+    folder = Path(out)
+    with standard_input_as_file(inputs, folder) as spool:
+        plan = Plan(
+            sources=identify(inputs, options or ReadOptions(), spool),
+            held_out=identify(held_out, ReadOptions(), None),
+            drop_overlap=drop_overlap,
+            tokenizer=load_tokenizer(tokenizer) if isinstance(tokenizer, str | Path) else tokenizer,
+            tokenizer_kind=tokenizer_kind,
+            vocabulary_size=vocabulary_size,
+        )
+        if _already_made(folder, plan, overwrite=overwrite):
+            return TokenStore(folder)
+        run = _Run(plan, folder, _worker_count(workers, plan), chunk_characters, checkpoint_seconds, progress)
+        run.make(restart=restart)
+    return TokenStore(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One attempt to carry out a plan."""
+
+    plan: Plan
+    out: Path
+    workers: int
+    chunk_characters: int
+    checkpoint_seconds: float
+    progress: Progress
+
+    def make(self, *, restart: bool) -> None:
+        partial = self.out.with_name(self.out.name + ".partial")
+        recipe = self.plan.recipe()
+        if restart:
+            shutil.rmtree(partial, ignore_errors=True)
+        state = load_state(partial, recipe)
+        try:
+            held_out = self._index()
+            tokenizer = self._tokenizer(partial, held_out, resumed=state is not None)
+            writer = StoreWriter(
+                partial,
+                recipe,
+                tokenizer,
+                state=state or State(),
+                checkpoint_seconds=self.checkpoint_seconds,
+            )
+            with writer:
+                self._fill(writer, held_out)
+                writer.finish(self.out, provenance=self.plan.provenance())
+        except (CorpusError, ConfigError):
+            # The inputs or options have to change before a rerun, and then nothing of this can be used.
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+    def _index(self) -> OverlapIndex:
+        files = (read_documents(source.path, source.options) for source in self.plan.held_out)
+        return OverlapIndex.of(chain.from_iterable(files))
+
+    def _tokenizer(self, partial: Path, held_out: OverlapIndex, *, resumed: bool) -> Tokenizer:
+        """The given tokenizer, the one an interrupted run has trained, or a new one."""
+        if resumed:
+            return load_tokenizer(partial / TOKENIZER)
+        partial.mkdir(parents=True, exist_ok=True)
+        tokenizer = self.plan.tokenizer or train_tokenizer(
+            self.plan.tokenizer_kind,
+            self._sample(held_out),
+            vocabulary_size=self.plan.vocabulary_size,
+        )
+        replace_file(partial / TOKENIZER, tokenizer.to_text())
+        return tokenizer
+
+    def _sample(self, held_out: OverlapIndex) -> Iterator[str]:
+        """Sentences from the beginning of every input, the same share of each."""
+        share = SAMPLE_CHARACTERS // len(self.plan.sources)
+        for source in self.plan.sources:
+            left = share
+            for sentence in _sentences(source, held_out, self.chunk_characters):
+                left -= len(sentence)
+                if left < 0:
+                    break
+                yield sentence
+
+    def _fill(self, writer: StoreWriter, held_out: OverlapIndex) -> None:
+        job = Job(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
+        chunks = remaining_chunks(self.plan.sources, writer.state, self.chunk_characters)
+        # Closed here and not by the garbage collector: Ctrl-C must not leave workers behind.
+        with closing(pack_all(job, chunks, workers=self.workers)) as results:
+            for packed in results:
+                writer.append(packed)
+                self.progress("preparing", writer.state.articles)
+        if not writer.state.tokens:
+            raise CorpusError(
+                "no text in the inputs",
+                seen=", ".join(source.name for source in self.plan.sources),
+                allowed="at least one sentence",
+                next_step="check the files and --format",
+            )
+
+
+def _sentences(source: Source, held_out: OverlapIndex, characters: int) -> Iterator[str]:
+    """The sentences of one input but for held-out paragraphs, from which no tokenizer may learn either."""
+    for chunk in source_chunks(source, 0, characters):
+        for place, document in chunk_documents(chunk):
+            for paragraph in kept_paragraphs(place, document, held_out=held_out, drop_overlap=True):
+                yield from paragraph
+
+
+def _already_made(out: Path, plan: Plan, *, overwrite: bool) -> bool:
+    """Whether `out` is the store that is asked for; refuses where it is something else."""
+    if not out.exists():
+        return False
+    if read_info(out).fingerprint == fingerprint_of(plan.recipe()):
+        return True
+    if not overwrite:
+        raise CorpusError(
+            f"{out} already holds a store made of other inputs or options",
+            seen=", ".join(source.name for source in plan.sources),
+            allowed="a new folder, or the inputs and options the store was made of",
+            next_step="choose another folder, or replace the store with --overwrite",
+        )
+    return False
+
+
+def _worker_count(workers: int | None, plan: Plan) -> int:
+    if workers is None:
+        size = sum(source.size for source in plan.sources)
+        return min(usable_cores(), MOST_WORKERS, 1 + size // BYTES_PER_WORKER)
+    if workers < 1:
+        raise ConfigError(
+            "workers out of range", seen=workers, allowed="1 or more", next_step="leave --workers out"
+        )
+    return workers
+
+
+def usable_cores() -> int:
+    """The cores this process may use, which in a container are fewer than the machine has.
+
+    Example:
+        >>> usable_cores() >= 1
+        True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,188 @@
+"""One door to every corpus: a source and a format in, documents out, as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from weft.corpora.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata, read_permuted_jsonl
+from weft.corpora.corruption import PermutedDocument
+from weft.corpora.files import (
+    DEFAULT_OPTIONS,
+    STDIN,
+    ReadOptions,
+    Source,
+    check_encoding,
+    name_of,
+    plain_name,
+)
+from weft.corpora.jsonl import read_jsonl
+from weft.corpora.splitting import check_language
+from weft.corpora.tables import read_csv, read_parquet, read_tsv
+from weft.corpora.text import read_blocks, read_presplit_lines, read_text
+from weft.corpora.wikipedia import extracted_files, is_extracted_name, read_wikiextractor, read_wikipedia_dump
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError, did_you_mean
+
+__all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_permuted"]
+
+Item = TypeVar("Item", Document, PermutedDocument)
+
+
+def _without_orders(source: Source, options: ReadOptions) -> Iterator[Document]:
+    return (item.document for item in read_barzilay_lapata(source, options))
+
+
+FORMATS: dict[str, Callable[[Source, ReadOptions], Iterator[Document]]] = {
+    "text": read_text,
+    "blocks": read_blocks,
+    "lines": read_presplit_lines,
+    "jsonl": read_jsonl,
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "parquet": read_parquet,
+    "wikipedia-dump": read_wikipedia_dump,
+    "wikiextractor": read_wikiextractor,
+    "barzilay-lapata": _without_orders,
+}
+PERMUTED_FORMATS: dict[str, Callable[[Source, ReadOptions], Iterator[PermutedDocument]]] = {
+    "jsonl": read_permuted_jsonl,
+    "barzilay-lapata": read_barzilay_lapata,
+}
+_EXTENSIONS = {
+    ".jsonl": "jsonl",
+    ".json": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".xml": "wikipedia-dump",
+}
+
+
+def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    r"""Read a corpus, one document at a time.
+
+    Args:
+        source: A file, plain or compressed, a directory of a known layout, or ``-`` for standard input.
+        options: The format, the encoding and the rest; the format is told from the name unless it is given.
+
+    Yields:
+        The documents that have at least one sentence.
+
+    Raises:
+        CorpusError: The source cannot be read as what it claims to be, or there is no text in it.
+        ConfigError: An option does not exist or does not fit.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "story.txt"
+        >>> _ = path.write_text("It rained. He slept.")
+        >>> [document.sentences for document in read_documents(path)]
+        [('It rained.', 'He slept.')]
+    """
+    _check(options)
+    name = detect_format(source) if options.format == "auto" else options.format
+    read = _choose(FORMATS, name)
+    found = False
+    for document in read(source, options):
+        found = True
+        yield document
+    if not found:
+        raise _empty(source, name)
+
+
+def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
+    r"""Read documents together with the orders they are compared with.
+
+    Args:
+        source: JSON lines with ``perms``, or the original Barzilay & Lapata layout, unpacked or a tar file.
+        options: As for :func:`read_documents`.
+
+    Yields:
+        Each document with its orders, none where its line gives none.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
+        >>> _ = path.write_text('{"sentences": ["A.", "B."], "perms": [[1, 0]]}\n')
+        >>> [item.orders for item in read_permuted(path)]
+        [((1, 0),)]
+    """
+    _check(options)
+    name = detect_format(source) if options.format == "auto" else options.format
+    read = _choose(PERMUTED_FORMATS, name)
+    found = False
+    for item in read(source, options):
+        found = True
+        yield item
+    if not found:
+        raise _empty(source, name)
+
+
+def detect_format(source: Source) -> str:
+    """Tell a format from the name of a file, or from what lies in a directory.
+
+    Args:
+        source: A path, or ``-``, which is taken for text.
+
+    Returns:
+        A key of :data:`FORMATS`; ``text`` where the name says nothing.
+
+    Example:
+        >>> detect_format("train-00.jsonl.xz"), detect_format("notes")
+        ('jsonl', 'text')
+    """
+    if str(source) == STDIN:
+        return "text"
+    path = Path(source)
+    if path.is_dir():
+        return _detect_directory(path)
+    if is_tar(path):
+        return "barzilay-lapata"
+    if is_extracted_name(path.name):
+        return "wikiextractor"
+    return _EXTENSIONS.get(Path(plain_name(path)).suffix.lower(), "text")
+
+
+def _detect_directory(folder: Path) -> str:
+    if looks_like_layout(folder):
+        return "barzilay-lapata"
+    try:
+        extracted_files(folder)
+    except (CorpusError, OSError) as error:
+        raise CorpusError(
+            f"a directory of no known layout: {folder}",
+            seen=getattr(error, "seen", None) or str(error),
+            allowed="WikiExtractor output (AA/wiki_00 ...), or Barzilay & Lapata's (raw/ntsb/train ...)",
+            next_step="give the files in it one at a time",
+        ) from error
+    return "wikiextractor"
+
+
+def _check(options: ReadOptions) -> None:
+    check_encoding(options.encoding)
+    check_language(options.language)
+
+
+def _choose(
+    readers: Mapping[str, Callable[[Source, ReadOptions], Iterator[Item]]], name: str
+) -> Callable[[Source, ReadOptions], Iterator[Item]]:
+    if name in readers:
+        return readers[name]
+    what = "a format that carries no orders" if name in FORMATS else "unknown format"
+    raise ConfigError(
+        what, seen=name, allowed=did_you_mean(name, readers), next_step=f"--format {next(iter(readers))}"
+    )
+
+
+def _empty(source: Source, name: str) -> CorpusError:
+    return CorpusError(
+        f"no text in {name_of(source)}",
+        seen=f"no document with a sentence, read as {name}",
+        allowed="at least one sentence",
+        next_step="check that the file is not empty, or name its format with --format",
+    )

@@ -1,0 +1,160 @@
+"""Splitting text into sentences and paragraphs, and putting the pieces together as a document.
+
+The splitter is ``sentencex``: rules and abbreviation lists, no model, linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError, did_you_mean
+
+# ISO 639-1. sentencex takes any string at all and falls back to English rules without a word, so a typing
+# error ("ge" for German) would go unseen. A two-letter code is therefore known when ISO knows it.
+_TWO_LETTER = """
+aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee
+el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is
+it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms
+mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si
+sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh
+yi yo za zh zu
+"""
+# Three-letter codes for which sentencex 1.0.32 has rules that differ from its default, found by trying all
+# 17,576, and the Chinese languages. "deu" is not among them: it would be split as English, "de" as German.
+_THREE_LETTER = """
+aae acm aeb als alt anp apc arn arq ary arz ast atj avk awa bar bci blk bpy bxr csb dsb dua egl eml ext fit
+fon frc frp frr fur gcf gcr gld gsw guc hke hrx hsb hyw inh jut kaa kab kbp kea kjh kjp koi krc krl ksh ksw
+kum lad lbe lez lij lld lmo lua mag mai mdf mhr mnw mrj mwl myv nah nap nds olo pcd pdc pdt pfl pms pnt qug
+rgn rue rut sah scn sdc ses shy sjd sli smn srn sro stq sty szl tcy tet tyv udm vec vls vmf vmw vot wls xal
+cdo gan hak hsn lzh nan wuu yue
+"""
+_KNOWN = frozenset(_TWO_LETTER.split() + _THREE_LETTER.split())
+
+
+def check_language(language: str) -> str:
+    """The code the splitter wants, from a language code as people write it.
+
+    Args:
+        language: A language code, with or without a region: ``en``, ``de-AT``, ``pt_BR``, ``gsw``.
+
+    Returns:
+        The bare language in lower case; sentencex compares exactly and knows almost no regions.
+
+    Raises:
+        ConfigError: There is no such code, or sentencex would silently take it for English.
+
+    Example:
+        >>> check_language("de-AT")
+        'de'
+    """
+    code = language.replace("_", "-").partition("-")[0].lower()
+    if code in _KNOWN:
+        return code
+    raise ConfigError(
+        "unknown language",
+        seen=language,
+        allowed="a two-letter ISO 639-1 code, or a three-letter one that the splitter has rules for (gsw)",
+        next_step=f"--language en, or the nearest language: {_nearest(code)}",
+    )
+
+
+def _nearest(code: str) -> str:
+    listing = did_you_mean(code[:2], (known for known in _TWO_LETTER.split() if known[0] == code[:1]))
+    return listing or "such as de, es, fr, zh"
+
+
+def split_sentences(text: str, language: str = "en") -> tuple[str, ...]:
+    r"""Split a text into sentences.
+
+    Args:
+        text: Any text. A blank line always ends a sentence, a single newline never does.
+        language: The language whose rules apply; see :func:`check_language`.
+
+    Returns:
+        The sentences, stripped, with single spaces inside.
+
+    Example:
+        >>> split_sentences("Dr. Smith\nslept. It rained.\n\nA heading\n\nHe woke.")
+        ('Dr. Smith slept.', 'It rained.', 'A heading', 'He woke.')
+    """
+    return tuple(sentence for paragraph in split_paragraphs(text, language) for sentence in paragraph)
+
+
+def split_paragraphs(text: str, language: str = "en") -> tuple[tuple[str, ...], ...]:
+    r"""Split a text into paragraphs at its blank lines, and each paragraph into sentences.
+
+    Example:
+        >>> split_paragraphs("It rained. He slept.\n\nHe woke.")
+        (('It rained.', 'He slept.'), ('He woke.',))
+    """
+    check_language(language)
+    blocks = blank_line_blocks(text.split("\n"))
+    return tuple(split_block(" ".join(lines), language) for lines in blocks)
+
+
+def blank_line_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Group lines into the blocks that blank lines separate; there are no empty blocks.
+
+    Example:
+        >>> list(blank_line_blocks(["a", "b", " ", "", "c"]))
+        [['a', 'b'], ['c']]
+    """
+    block: list[str] = []
+    for line in lines:
+        if line and not line.isspace():
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def split_block(text: str, language: str = "en") -> tuple[str, ...]:
+    """Split one paragraph, in which all white space is alike, into sentences.
+
+    Example:
+        >>> split_block("It rained.  He slept.")
+        ('It rained.', 'He slept.')
+    """
+    from sentencex import segment  # Here and not above: `import weft` stays light.
+
+    flat = " ".join(text.split())
+    try:
+        pieces: list[str] = segment(check_language(language), flat)
+    except UnicodeEncodeError as error:
+        raise CorpusError(
+            "the text has half a surrogate pair, which is not a character",
+            seen=f"U+{ord(flat[error.start]):04X} at character {error.start}",
+            allowed="Unicode text",
+            next_step="mend the program that wrote it, or decode it with errors='replace'",
+        ) from error
+    return tuple(sentence for piece in pieces if (sentence := piece.strip()))
+
+
+def tidy_sentence(sentence: str) -> str:
+    r"""A sentence that came already split: kept as it is, but on one line and without white space around it.
+
+    Example:
+        >>> tidy_sentence(" A cat\nsat. ")
+        'A cat sat.'
+    """
+    sentence = sentence.strip()
+    return " ".join(sentence.split()) if "\n" in sentence or "\r" in sentence else sentence
+
+
+def assemble(name: str, paragraphs: Iterable[Sequence[str]], title: str = "") -> Document:
+    """Make a document of paragraphs of sentences; empty paragraphs leave no trace.
+
+    Example:
+        >>> assemble("d", [["A.", "B."], [], ["C."]]).paragraph_starts
+        (0, 2)
+    """
+    sentences: list[str] = []
+    starts: list[int] = []
+    for paragraph in paragraphs:
+        if paragraph:
+            starts.append(len(sentences))
+            sentences.extend(paragraph)
+    return Document(name, tuple(sentences), title, tuple(starts) or (0,))

@@ -1,0 +1,293 @@
+"""The token store: a corpus as ids on disk, mapped into memory and read without a loop.
+
+A folder of flat little-endian arrays, so that any language can read it::
+
+    store.json       what it is: format, dtype, counts, fingerprints, options
+    tokenizer.json   the tokenizer the ids belong to
+    ids.bin          every token of the corpus (uint16 where the vocabulary fits, else uint32)
+    sentences.bin    int64: where each sentence begins in ids, and the end
+    paragraphs.bin   int64: where each paragraph begins in sentences, and the end
+    articles.bin     int64: where each article begins in paragraphs, and the end
+
+`weft.corpora.prepare` writes it; this module only reads, and needs numpy alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from weft.errors import CorpusError
+
+if TYPE_CHECKING:
+    from weft.corpora.tokenizers import Tokenizer
+
+FORMAT_VERSION = 1
+DTYPES = ("uint16", "uint32")
+LEVELS = ("sentences", "paragraphs", "articles")
+LARGEST_HEADER = 64 * 2**20
+_CHECK_ROWS = 2**20
+
+Ids = NDArray[np.unsignedinteger[Any]]
+Offsets = NDArray[np.int64]
+
+
+def dtype_for(vocabulary_size: int) -> str:
+    """The smallest dtype that holds every id.
+
+    Example:
+        >>> dtype_for(16_384), dtype_for(100_000)
+        ('uint16', 'uint32')
+    """
+    return "uint16" if vocabulary_size <= 2**16 else "uint32"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """What ``store.json`` says.
+
+    Attributes:
+        dtype: ``uint16`` or ``uint32``.
+        counts: How many ``tokens``, ``sentences``, ``paragraphs`` and ``articles``; ``dropped_paragraphs`` of
+            them were left out because they overlap with held-out text.
+        vocabulary_size: One more than the largest id there can be.
+        tokenizer: The sha256 of ``tokenizer.json``.
+        fingerprint: One hash of inputs, tokenizer and options: equal fingerprints, equal stores.
+        files: The sha256 of every ``.bin`` file.
+        body: The whole of ``store.json``.
+    """
+
+    dtype: str
+    counts: dict[str, int]
+    vocabulary_size: int
+    tokenizer: str
+    fingerprint: str
+    files: dict[str, str]
+    body: dict[str, Any]
+
+
+class TokenStore:
+    """A prepared corpus, opened for reading; opening costs a few milliseconds, whatever its size.
+
+    Args:
+        folder: The folder `prepare` wrote.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from weft.corpora.prepare import prepare
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "cats.txt").write_text("A cat sat. It slept.")
+        ...     store = prepare([folder + "/cats.txt"], folder + "/cats", tokenizer_kind="words")
+        ...     store.sentence_count
+        2
+
+    Raises:
+        CorpusError: The folder is not a store, was made by a newer weft, or has been cut short or changed.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.info = read_info(self.folder)
+        _check_tokenizer(self.folder, self.info)
+        counts = self.info.counts
+        self.ids: Ids = _map(self.folder / "ids.bin", self.info.dtype, counts["tokens"])  # [tokens]
+        self.sentence_offsets = self._offsets("sentences", counts["tokens"])  # [sentences + 1]
+        self.paragraph_offsets = self._offsets("paragraphs", counts["sentences"])  # [paragraphs + 1]
+        self.article_offsets = self._offsets("articles", counts["paragraphs"])  # [articles + 1]
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens there are, special tokens not among them."""
+        return self.info.counts["tokens"]
+
+    @property
+    def sentence_count(self) -> int:
+        """How many sentences there are."""
+        return self.info.counts["sentences"]
+
+    @property
+    def paragraph_count(self) -> int:
+        """How many paragraphs there are."""
+        return self.info.counts["paragraphs"]
+
+    @property
+    def article_count(self) -> int:
+        """How many articles (documents) there are."""
+        return self.info.counts["articles"]
+
+    def sentence(self, number: int) -> Ids:
+        """The ids of one sentence, a view of the file."""
+        span = _span(self.sentence_offsets, number, "sentence")
+        return self.ids[span.start : span.stop]  # [time]
+
+    def paragraph(self, number: int) -> range:
+        """The numbers of the sentences of one paragraph."""
+        return _span(self.paragraph_offsets, number, "paragraph")
+
+    def article(self, number: int) -> range:
+        """The numbers of the paragraphs of one article."""
+        return _span(self.article_offsets, number, "article")
+
+    def lengths(self) -> Offsets:
+        """The number of tokens of every sentence."""
+        return np.diff(self.sentence_offsets)  # [sentences]
+
+    def gather(self, numbers: ArrayLike) -> tuple[Ids, Offsets]:
+        """The ids of many sentences, one after the other, and where each begins (and the end).
+
+        Sentences may come in any order and more than once; there is no Python loop.
+        """
+        chosen = np.asarray(numbers, dtype=np.int64)  # [batch]
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.sentence_count):
+            raise IndexError(f"sentence numbers go from 0 to {self.sentence_count - 1}")
+        starts = self.sentence_offsets[chosen]  # [batch]
+        lengths = self.sentence_offsets[chosen + 1] - starts  # [batch]
+        offsets = np.zeros(len(chosen) + 1, dtype=np.int64)  # [batch + 1]
+        np.cumsum(lengths, out=offsets[1:])
+        shift = np.repeat(starts - offsets[:-1], lengths)  # [tokens of the batch]
+        return self.ids[np.arange(offsets[-1]) + shift], offsets
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer the ids belong to."""
+        from weft.corpora.tokenizers import load_tokenizer
+
+        return load_tokenizer(self.folder / "tokenizer.json")
+
+    def verify(self) -> None:
+        """Read everything once and compare it with the hashes of the day it was written.
+
+        Raises:
+            CorpusError: A file differs from what was written.
+        """
+        for name, expected in self.info.files.items():
+            with (self.folder / name).open("rb") as file:
+                seen = hashlib.file_digest(file, "sha256").hexdigest()
+            if seen != expected:
+                raise _damaged(self.folder / name, seen, f"sha256 {expected}")
+
+    def _offsets(self, level: str, end: int) -> Offsets:
+        path = self.folder / f"{level}.bin"
+        offsets: Offsets = _map(path, "int64", self.info.counts[level] + 1)
+        if offsets[0] != 0 or offsets[-1] != end:
+            raise _damaged(path, f"offsets from {offsets[0]} to {offsets[-1]}", f"offsets from 0 to {end}")
+        # By blocks, so that a store of a billion sentences is checked in constant memory.
+        for start in range(0, len(offsets), _CHECK_ROWS):
+            if (np.diff(offsets[start : start + _CHECK_ROWS + 1]) < 0).any():
+                raise _damaged(path, "offsets that go back", "offsets that never go back")
+        return offsets
+
+
+def read_info(folder: str | Path) -> StoreInfo:
+    """Read and check ``store.json`` alone.
+
+    Raises:
+        CorpusError: It is absent, damaged or of a newer format.
+    """
+    path = Path(folder) / "store.json"
+    body = _read_header(path)
+    _check_version(path, body)
+    info = StoreInfo(
+        dtype=_field(path, body, "dtype", str),
+        counts=_field(path, body, "counts", dict),
+        vocabulary_size=_field(path, body, "vocabulary_size", int),
+        tokenizer=_field(path, body, "tokenizer", str),
+        fingerprint=_field(path, body, "fingerprint", str),
+        files=_field(path, body, "files", dict),
+        body=body,
+    )
+    _check_values(path, info)
+    return info
+
+
+def _check_version(path: Path, body: dict[str, Any]) -> None:
+    version = _field(path, body, "format", int)
+    if version > FORMAT_VERSION:
+        raise CorpusError(
+            f"{path.parent} was made by a newer weft ({body.get('weft')})",
+            seen=f"format {version}",
+            allowed=f"format {FORMAT_VERSION}",
+            next_step="update weft, or prepare the corpus again",
+        )
+    if version != FORMAT_VERSION:
+        raise _damaged(path, f"format {version}", f"format {FORMAT_VERSION}")
+
+
+def _check_values(path: Path, info: StoreInfo) -> None:
+    if info.dtype not in DTYPES or dtype_for(info.vocabulary_size) != info.dtype:
+        raise _damaged(path, f"dtype {info.dtype}", "uint16, or uint32 for a vocabulary over 65536")
+    for level in ("tokens", *LEVELS):
+        count = info.counts.get(level)
+        if type(count) is not int or not 0 <= count < 2**62:
+            raise _damaged(path, f"{count!r} {level}", "whole numbers that are not negative")
+    if set(info.files) != {"ids.bin", *(f"{level}.bin" for level in LEVELS)}:
+        raise _damaged(path, f"files {sorted(info.files)}", "the hashes of the four .bin files")
+
+
+def _check_tokenizer(folder: Path, info: StoreInfo) -> None:
+    path = folder / "tokenizer.json"
+    try:
+        seen = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise _damaged(path, error.strerror, "the tokenizer of the store") from None
+    if seen != info.tokenizer:
+        raise _damaged(path, f"sha256 {seen}", f"sha256 {info.tokenizer}")
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > LARGEST_HEADER:
+            raise _damaged(path, f"{path.stat().st_size:,} bytes", f"at most {LARGEST_HEADER:,} bytes")
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CorpusError(
+            f"{path.parent} is not a token store",
+            seen=f"{path.name}: {error.strerror}",
+            allowed="a folder that `weft prepare` wrote",
+            next_step="check the path, or make the store with `weft prepare`",
+        ) from None
+    except (ValueError, RecursionError):
+        raise _damaged(path, "text that is not JSON", "the JSON that `weft prepare` wrote") from None
+    if not isinstance(body, dict):
+        raise _damaged(path, f"a JSON {type(body).__name__}", "a JSON object")
+    return body
+
+
+def _field(path: Path, body: dict[str, Any], name: str, kind: type[Any]) -> Any:
+    value = body.get(name)
+    if type(value) is not kind:
+        raise _damaged(path, f"{name} = {value!r}", f"{name} as {kind.__name__}")
+    return value
+
+
+def _map(path: Path, dtype: str, count: int) -> NDArray[Any]:
+    """Map a file of exactly `count` little-endian numbers; memory maps cannot be empty, arrays can."""
+    kind = np.dtype(dtype).newbyteorder("<")
+    try:
+        size = path.stat().st_size
+        if size != count * kind.itemsize:
+            raise _damaged(path, f"{size:,} bytes", f"{count * kind.itemsize:,} bytes")
+        return np.asarray(np.memmap(path, dtype=kind, mode="r")) if count else np.empty(0, dtype=kind)
+    except OSError as error:
+        raise _damaged(path, error.strerror, "a file of the store") from None
+
+
+def _span(offsets: Offsets, number: int, what: str) -> range:
+    if not 0 <= number < len(offsets) - 1:
+        raise IndexError(f"{what} numbers go from 0 to {len(offsets) - 2}, not {number}")
+    return range(int(offsets[number]), int(offsets[number + 1]))
+
+
+def _damaged(path: Path, seen: object, allowed: str) -> CorpusError:
+    return CorpusError(
+        f"{path} is damaged",
+        seen=seen,
+        allowed=allowed,
+        next_step="delete the store and run `weft prepare` again",
+    )

@@ -1,0 +1,77 @@
+"""Plain text in three shapes: a document per file, documents between blank lines, or a sentence per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, open_lines, stem_of
+from weft.corpora.splitting import assemble, blank_line_blocks, check_language, split_block, tidy_sentence
+from weft.document import Document
+
+
+def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    r"""Read a file as one document; blank lines separate its paragraphs.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "story.txt"
+        >>> _ = path.write_text("It rained. He\nslept.\n\nHe woke.")
+        >>> document = next(read_text(path))
+        >>> document.id, document.sentences, document.paragraph_starts
+        ('story', ('It rained.', 'He slept.', 'He woke.'), (0, 2))
+    """
+    check_language(options.language)
+    blocks = blank_line_blocks(line for _, line in _lines(source, options))
+    document = assemble(stem_of(source), (split_block(" ".join(block), options.language) for block in blocks))
+    if document.sentences:
+        yield document
+
+
+def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    r"""Read documents that blank lines separate; each is one paragraph, named after its first line's number.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.txt"
+        >>> _ = path.write_text("It rained. He slept.\n\nHe woke.")
+        >>> [(document.id, len(document)) for document in read_blocks(path)]
+        [('two:1', 2), ('two:3', 1)]
+    """
+    check_language(options.language)
+    for number, block in _numbered_blocks(source, options):
+        sentences = split_block(" ".join(block), options.language)
+        if sentences:
+            yield Document(f"{stem_of(source)}:{number}", sentences)
+
+
+def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    r"""Read one sentence per line, never split again; blank lines separate documents.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "split.txt"
+        >>> _ = path.write_text("It rained. Hard.\nHe slept.\n")
+        >>> next(read_presplit_lines(path)).sentences
+        ('It rained. Hard.', 'He slept.')
+    """
+    for number, block in _numbered_blocks(source, options):
+        yield Document(f"{stem_of(source)}:{number}", tuple(map(tidy_sentence, block)))
+
+
+def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
+    return open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
+
+
+def _numbered_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
+    """Blocks between blank lines, each with the number of its first line."""
+    seen = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal seen
+        for number, line in _lines(source, options):
+            seen = number
+            yield line
+        seen += 1  # The end of the file closes a block as a blank line would.
+
+    for block in blank_line_blocks(lines()):
+        yield seen - len(block), block

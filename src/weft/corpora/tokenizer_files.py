@@ -1,0 +1,123 @@
+"""A tokenizer's file: read and checked as if a stranger had written it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import ModelError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
+
+PAD, BOS, EOS, UNK = "<pad>", "<s>", "</s>", "<unk>"
+LARGEST_FILE = 256 * 2**20
+
+
+def load_backend(text: str, source: str) -> Backend:
+    """The library's own object, or an error that names the file."""
+    from tokenizers import Tokenizer as Backend
+
+    try:
+        return Backend.from_str(text)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the library's panics are not Exceptions
+        raise _not_a_tokenizer(source, str(error)) from None
+
+
+def check_bpe(body: dict[str, Any], source: str) -> None:
+    """Refuse a file whose ids would not mean what weft takes them to mean."""
+    model, before = body.get("model"), body.get("pre_tokenizer")
+    if not isinstance(model, dict) or model.get("type") != "BPE" or not isinstance(before, dict):
+        raise _not_a_tokenizer(source, "no byte-level BPE model")
+    if before.get("type") != "ByteLevel" or before.get("add_prefix_space") is not True:
+        raise _not_a_tokenizer(source, "another pre-tokenizer")
+    changed = [part for part in ("normalizer", "truncation", "padding", "post_processor") if body.get(part)]
+    if changed or model.get("dropout"):
+        raise _not_a_tokenizer(source, f"extra steps: {', '.join(changed) or 'dropout'}")
+    _check_bpe_ids(model.get("vocab"), source)
+
+
+def _check_bpe_ids(vocabulary: object, source: str) -> None:
+    if not isinstance(vocabulary, dict) or [vocabulary.get(name) for name in (PAD, BOS, EOS)] != [0, 1, 2]:
+        raise _not_a_tokenizer(source, f"no {PAD}, {BOS}, {EOS} at ids 0, 1, 2")
+    if set(vocabulary.values()) != set(range(len(vocabulary))):
+        raise _not_a_tokenizer(source, "ids with gaps or repeats")
+
+
+def word_counts(body: dict[str, Any], source: str) -> list[tuple[str, int]]:
+    """The words and counts of a word-level file, checked."""
+    if body.get("version") != 1:
+        raise ModelError(
+            f"{source} was made by a newer weft",
+            seen=body.get("version"),
+            allowed="version 1",
+            next_step="update weft",
+        )
+    pieces, counts = body.get("words"), body.get("counts")
+    if not isinstance(pieces, list) or not isinstance(counts, list) or len(pieces) != len(counts):
+        raise _not_a_tokenizer(source, "words and counts that do not match")
+    if not all(isinstance(piece, str) for piece in pieces) or not all(type(count) is int for count in counts):
+        raise _not_a_tokenizer(source, "words that are not text or counts that are not numbers")
+    if len({PAD, BOS, EOS, UNK, *pieces}) != len(pieces) + 4:
+        raise _not_a_tokenizer(source, "a word twice")
+    return list(zip(pieces, counts, strict=True))
+
+
+def parse_json(text: str, source: str) -> dict[str, Any]:
+    """The JSON object in a tokenizer's file."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _not_a_tokenizer(source, text[:40]) from None
+    if not isinstance(body, dict):
+        raise _not_a_tokenizer(source, f"a JSON {type(body).__name__}")
+    return body
+
+
+def read_text(path: Path) -> str:
+    """The contents of a tokenizer's file."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise _not_a_tokenizer(str(path), f"{path.stat().st_size:,} bytes")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ModelError(
+            f"cannot read the tokenizer {path}",
+            seen=error.strerror,
+            allowed="a tokenizer.json of weft",
+            next_step="check the path, or leave the tokenizer out to train one",
+        ) from None
+    except UnicodeDecodeError:
+        raise _not_a_tokenizer(str(path), "bytes that are not UTF-8") from None
+
+
+def _not_a_tokenizer(source: str, seen: str) -> ModelError:
+    return ModelError(
+        f"{source} is not a tokenizer of weft",
+        seen=seen,
+        allowed="a tokenizer.json that weft wrote (byte-level BPE or words)",
+        next_step="check the path, or leave the tokenizer out to train one",
+    )
+
+
+def without_surrogates(sentence: str) -> str:
+    """The sentence with every lone surrogate replaced by U+FFFD, as a browser would show it."""
+    try:
+        sentence.encode("utf-8")
+        return sentence
+    except UnicodeEncodeError:
+        return sentence.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write exactly this text, on every system with the same bytes."""
+    Path(path).write_bytes(text.encode("utf-8"))
+
+
+def text_fingerprint(text: str) -> str:
+    """The sha256 of the file this text would be saved as."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -1,0 +1,306 @@
+"""Tokenizers: sentences to ids and back, byte-level BPE or plain words.
+
+Both kinds live in ONE readable file, hold their special tokens at the lowest ids and never put a special
+token into a sentence's ids: who needs a start or an end adds it. The fingerprint is the sha256 of the saved
+file, so ``sha256sum tokenizer.json`` tells which tokenizer a store or a model was made with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from weft.corpora.detokenize import join_words
+from weft.corpora.tokenizer_files import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    check_bpe,
+    load_backend,
+    parse_json,
+    read_text,
+    text_fingerprint,
+    without_surrogates,
+    word_counts,
+    write_text,
+)
+from weft.corpora.words import words
+from weft.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
+
+DEFAULT_SIZE = 16_384
+LARGEST_SIZE = 1_000_000
+SMALLEST_BPE = 259  # the three special tokens and the 256 bytes, without which some text has no ids
+WORDS_FORMAT = "weft-words"
+KINDS = ("bpe", "words")
+
+
+class Tokenizer(Protocol):
+    """What the rest of weft knows of a tokenizer."""
+
+    @property
+    def name(self) -> str:
+        """``bpe`` or ``words``."""
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many ids there are, special tokens included."""
+
+    @property
+    def pad_id(self) -> int:
+        """The id that fills a batch."""
+
+    @property
+    def bos_id(self) -> int:
+        """The id that begins a sentence."""
+
+    @property
+    def eos_id(self) -> int:
+        """The id that ends a sentence."""
+
+    @property
+    def unk_id(self) -> int | None:
+        """The id of an unknown word; None where every text has ids."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The sha256 of the saved file."""
+
+    def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The ids of each sentence, without special tokens."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids; special tokens are left out."""
+
+    def to_text(self) -> str:
+        """The contents of the saved file."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer as one file."""
+
+
+class BpeTokenizer:
+    """Byte-level byte-pair encoding: every text has ids and comes back as it was.
+
+    A space is put before the first word, so that a word has the same ids at the start of a sentence as inside
+    it; `decode` takes it away. A special token's name inside a text is encoded as plain characters.
+
+    Args:
+        text: The contents of a ``tokenizer.json`` that `BpeTokenizer` wrote.
+        source: What to call the file in messages.
+
+    Example:
+        >>> tokenizer = BpeTokenizer.train(["A cat sat.", "A cat slept."], vocabulary_size=270)
+        >>> tokenizer.decode(tokenizer.encode_batch(["A cat sat."])[0])
+        'A cat sat.'
+    """
+
+    name = "bpe"
+    pad_id, bos_id, eos_id = 0, 1, 2
+    unk_id: int | None = None
+
+    def __init__(self, text: str, *, source: str = "tokenizer.json") -> None:
+        check_bpe(parse_json(text, source), source)
+        self._text = text
+        self._backend = load_backend(text, source)
+        # Otherwise "</s>" inside a web page would become the id that ends a sentence.
+        self._backend.encode_special_tokens = True
+        self.vocabulary_size: int = self._backend.get_vocab_size()
+
+    @classmethod
+    def train(cls, sentences: Iterable[str], *, vocabulary_size: int = DEFAULT_SIZE) -> BpeTokenizer:
+        """Learn the pieces from sentences; the same sentences give the same file.
+
+        Raises:
+            ConfigError: The size is below 259 or above a million.
+        """
+        from tokenizers import trainers
+
+        _check_size(vocabulary_size, SMALLEST_BPE)
+        backend, alphabet = _new_backend()
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocabulary_size,
+            show_progress=False,
+            special_tokens=[PAD, BOS, EOS],
+            initial_alphabet=alphabet,
+        )
+        backend.train_from_iterator(map(without_surrogates, sentences), trainer)
+        return cls(backend.to_str())
+
+    @property
+    def fingerprint(self) -> str:
+        """The sha256 of the saved file."""
+        return text_fingerprint(self._text)
+
+    def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The ids of each sentence, without special tokens."""
+        batch = list(sentences)
+        try:
+            encodings = self._backend.encode_batch_fast(batch, add_special_tokens=False)
+        except TypeError:  # half a surrogate pair, which JSON can spell and UTF-8 cannot
+            clean = [without_surrogates(sentence) for sentence in batch]
+            encodings = self._backend.encode_batch_fast(clean, add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids; special tokens are left out."""
+        text: str = self._backend.decode([int(i) for i in ids], skip_special_tokens=True)
+        return text.removeprefix(" ")
+
+    def to_text(self) -> str:
+        """The contents of the saved file, which the `tokenizers` library itself can load."""
+        return self._text
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer as one ``tokenizer.json``."""
+        write_text(path, self._text)
+
+
+class WordTokenizer:
+    """Lower-cased words and punctuation, with ``<unk>`` for what is rare.
+
+    Args:
+        counts: Every word with its count, most frequent first; ids follow this order after the special ones.
+
+    Example:
+        >>> tokenizer = WordTokenizer.train(["A cat sat.", "A cat slept."], min_count=2)
+        >>> tokenizer.decode(tokenizer.encode_batch(["A cat barked."])[0])
+        'a cat <unk>.'
+    """
+
+    name = "words"
+    pad_id, bos_id, eos_id = 0, 1, 2
+    unk_id: int | None = 3
+
+    def __init__(self, counts: Sequence[tuple[str, int]]) -> None:
+        self._counts = tuple(counts)
+        self._words = (PAD, BOS, EOS, UNK, *(word for word, _ in self._counts))
+        # Words are \w+ or one character, so no text can spell a special token's name.
+        self._ids = {word: i for i, word in enumerate(self._words)}
+        self.vocabulary_size = len(self._words)
+
+    @classmethod
+    def train(
+        cls, sentences: Iterable[str], *, vocabulary_size: int = DEFAULT_SIZE, min_count: int = 2
+    ) -> WordTokenizer:
+        """Keep the most frequent words; equal counts are ordered alphabetically.
+
+        Raises:
+            ConfigError: The size is below 5 or above a million.
+        """
+        _check_size(vocabulary_size, 5)
+        counter: Counter[str] = Counter()
+        for sentence in sentences:
+            counter.update(words(without_surrogates(sentence)))
+        ranked = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+        frequent = ((word, count) for word, count in ranked if count >= min_count)
+        return cls(list(islice(frequent, vocabulary_size - 4)))
+
+    @property
+    def fingerprint(self) -> str:
+        """The sha256 of the saved file."""
+        return text_fingerprint(self.to_text())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each word was seen in training."""
+        return dict(self._counts)
+
+    def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The ids of each sentence, without special tokens."""
+        find = self._ids.get
+        return [[find(word, 3) for word in words(sentence)] for sentence in sentences]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Readable text of ids: punctuation joined to its word, special tokens but ``<unk>`` left out."""
+        return join_words([self._words[int(i)] for i in ids if 3 <= int(i) < self.vocabulary_size])
+
+    def to_text(self) -> str:
+        """The contents of the saved file: the words and their counts."""
+        pieces, counts = [word for word, _ in self._counts], [count for _, count in self._counts]
+        body = {"format": WORDS_FORMAT, "version": 1, "words": pieces, "counts": counts}
+        return json.dumps(body, ensure_ascii=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer as one JSON file."""
+        write_text(path, self.to_text())
+
+
+def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int = DEFAULT_SIZE) -> Tokenizer:
+    """Train a tokenizer by the name of its kind.
+
+    Example:
+        >>> train_tokenizer("words", ["a cat", "a cat"]).vocabulary_size
+        6
+
+    Raises:
+        ConfigError: There is no such kind.
+    """
+    if kind == "bpe":
+        return BpeTokenizer.train(sentences, vocabulary_size=vocabulary_size)
+    if kind == "words":
+        return WordTokenizer.train(sentences, vocabulary_size=vocabulary_size)
+    raise ConfigError(
+        "unknown kind of tokenizer", seen=kind, allowed=", ".join(KINDS), next_step="choose one of these"
+    )
+
+
+def load_tokenizer(path: str | Path) -> Tokenizer:
+    """Load a saved tokenizer, whichever kind it is.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> WordTokenizer.train(["a cat", "a cat"]).save(folder.name + "/tokenizer.json")
+        >>> load_tokenizer(folder.name + "/tokenizer.json").name
+        'words'
+        >>> folder.cleanup()
+
+    Raises:
+        ModelError: There is no such file, or it is not a tokenizer of weft.
+    """
+    return tokenizer_from_text(read_text(Path(path)), source=str(path))
+
+
+def tokenizer_from_text(text: str, *, source: str = "tokenizer.json") -> Tokenizer:
+    """Build a tokenizer from the contents of its file; `source` names the file in messages.
+
+    Example:
+        >>> tokenizer_from_text(WordTokenizer.train(["a cat", "a cat"]).to_text()).name
+        'words'
+
+    Raises:
+        ModelError: The text is not a tokenizer of weft.
+    """
+    body = parse_json(text, source)
+    if body.get("format") == WORDS_FORMAT:
+        return WordTokenizer(word_counts(body, source))
+    return BpeTokenizer(text, source=source)
+
+
+def _new_backend() -> tuple[Backend, list[str]]:
+    from tokenizers import Tokenizer as Backend
+    from tokenizers import decoders, models, pre_tokenizers
+
+    backend = Backend(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    backend.decoder = decoders.ByteLevel()
+    # Sorted: the library gives the 256 byte letters in the order of a hash table.
+    return backend, sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+def _check_size(size: int, smallest: int) -> None:
+    if not smallest <= size <= LARGEST_SIZE:
+        raise ConfigError(
+            "vocabulary size out of range",
+            seen=size,
+            allowed=f"{smallest} to {LARGEST_SIZE}",
+            next_step=f"use {DEFAULT_SIZE}",
+        )

@@ -1,0 +1,238 @@
+"""Wikipedia: an XML dump as it is downloaded, or what WikiExtractor made of one.
+
+A dump (``pages-articles.xml.bz2``) is read as a stream: memory does not grow with it.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+from xml.etree import ElementTree
+
+from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes, open_lines
+from weft.corpora.jsonl import parse_records
+from weft.corpora.splitting import assemble, check_language, split_block
+from weft.corpora.wikitext import plain_paragraphs
+from weft.document import Document
+from weft.errors import CorpusError
+
+_logger = logging.getLogger(__name__)
+
+# WikiExtractor does not escape the title, which may hold quotes: the header goes to the end of its line.
+_HEADER = re.compile(r'<doc id="(?P<id>[^"]*)".*? title="(?P<title>.*)">\s*$')
+_EXTRACTED_NAME = re.compile(r"wiki_\d+(\.gz|\.bz2|\.xz)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    id: str
+    title: str
+    text: str
+
+
+# ---- the dump ----------------------------------------------------------------------------------------------
+
+
+def read_wikipedia_dump(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    """Read the articles of a MediaWiki XML dump, compressed or not.
+
+    Redirects and pages outside the article namespace are passed over, and so are paragraphs of fewer than
+    ``options.min_sentences`` sentences and pages with no other. A page whose markup cannot be parsed is left
+    out with a warning in the log, and the log says at the end how many there were.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "dump.xml"
+        >>> page = "<title>Rain</title><ns>0</ns><id>7</id><revision><text>It fell.</text></revision>"
+        >>> _ = path.write_text(f"<mediawiki><page>{page}</page></mediawiki>")
+        >>> next(read_wikipedia_dump(path, ReadOptions(min_sentences=1)))
+        Document(id='7', sentences=('It fell.',), title='Rain', paragraph_starts=(0,))
+    """
+    check_language(options.language)
+    unparsed = 0
+    with open_bytes(source) as stream:
+        for page in _articles(stream, name_of(source)):
+            try:
+                paragraphs = plain_paragraphs(page.text)
+            except (
+                Exception
+            ) as error:  # The parser is C code fed with anything: one page must not end the run.
+                unparsed += 1
+                _logger.warning(
+                    "page %s (%s) left out: its markup cannot be parsed: %r", page.id, page.title, error
+                )
+                continue
+            yield from _kept(page, paragraphs, options.language, options.min_sentences)
+    if unparsed:
+        _logger.warning("%s: %d pages left out, as their markup cannot be parsed", name_of(source), unparsed)
+
+
+def _kept(page: _Page, paragraphs: list[str], language: str, min_sentences: int) -> Iterator[Document]:
+    split = (split_block(paragraph, language) for paragraph in paragraphs)
+    document = assemble(
+        page.id, [sentences for sentences in split if len(sentences) >= min_sentences], page.title
+    )
+    if document.sentences:
+        yield document
+
+
+def _articles(stream: BinaryIO, name: str) -> Iterator[_Page]:
+    try:
+        yield from (page for element in _page_elements(stream, name) if (page := _article(element)))
+    except (
+        ElementTree.ParseError,
+        LookupError,
+        ValueError,
+    ) as error:  # The last two: an encoding expat has not.
+        raise CorpusError(
+            f"the XML is malformed or ends too early: {name}",
+            seen=str(error),
+            allowed="a whole MediaWiki dump, pages-articles.xml, plain or as .bz2, .gz or .xz",
+            next_step="download it again and compare its checksum; for other text use --format text",
+        ) from error
+
+
+def _page_elements(stream: BinaryIO, name: str) -> Iterator[ElementTree.Element]:
+    events = ElementTree.iterparse(stream, events=("start", "end"))
+    root: ElementTree.Element | None = None
+    for event, element in events:
+        if root is None:
+            root = element
+            _check_root(root, name)
+        elif event == "end" and _local(element.tag) == "page":
+            yield element
+            root.clear()  # And not only the page: the root would keep an empty element for each.
+
+
+def _check_root(root: ElementTree.Element, name: str) -> None:
+    if _local(root.tag) != "mediawiki":
+        raise CorpusError(
+            f"not a MediaWiki dump: {name}",
+            seen=f"<{_local(root.tag)}>",
+            allowed="an XML file whose first element is <mediawiki>",
+            next_step="give a pages-articles.xml dump, or --format text",
+        )
+
+
+def _article(element: ElementTree.Element) -> _Page | None:
+    fields = {_local(child.tag): child for child in element}
+    if "redirect" in fields or _content(fields.get("ns")) not in ("0", ""):
+        return None
+    text = next((child for child in fields.get("revision", ()) if _local(child.tag) == "text"), None)
+    title = _content(fields.get("title"))
+    return _Page(_content(fields.get("id")) or title, title, _content(text))
+
+
+def _content(element: ElementTree.Element | None) -> str:
+    return (element.text or "").strip() if element is not None else ""
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+# ---- WikiExtractor -----------------------------------------------------------------------------------------
+
+
+def read_wikiextractor(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    r"""Read what WikiExtractor wrote, ``<doc>`` files or ``--json`` lines: one file or a tree (AA/wiki_00).
+
+    Every line of an article is a paragraph, as WikiExtractor writes them; none is left out.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "wiki_00"
+        >>> _ = path.write_text('<doc id="7" url="u" title="Rain">\nRain\n\nIt fell. It stopped.\n</doc>\n')
+        >>> next(read_wikiextractor(path))
+        Document(id='7', sentences=('It fell.', 'It stopped.'), title='Rain', paragraph_starts=(0,))
+    """
+    check_language(options.language)
+    for path in extracted_files(Path(source)) if Path(source).is_dir() else [source]:
+        for page in _extracted_pages(path, options):
+            yield from _kept(page, _body(page), options.language, 1)
+
+
+def extracted_files(folder: Path) -> list[Path]:
+    """The files of a WikiExtractor tree, in order.
+
+    Raises:
+        CorpusError: There are none.
+    """
+    paths = sorted(path for path in folder.rglob("wiki_*") if is_extracted_name(path.name))
+    if paths:
+        return paths
+    raise CorpusError(
+        f"no WikiExtractor output in {folder}",
+        seen=", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "an empty directory",
+        allowed="files named wiki_00, wiki_01, ... at any depth",
+        next_step="give the directory that WikiExtractor wrote to (its option -o)",
+    )
+
+
+def is_extracted_name(name: str) -> bool:
+    """Whether a file is named as WikiExtractor names its files.
+
+    Example:
+        >>> is_extracted_name("wiki_07.bz2")
+        True
+    """
+    return _EXTRACTED_NAME.match(name) is not None
+
+
+def _extracted_pages(source: Source, options: ReadOptions) -> Iterator[_Page]:
+    """The pages of one file, in whichever of the two shapes its first line has."""
+    lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
+        return
+    pages = _json_pages if first[1].lstrip().startswith("{") else _tagged_pages
+    # Looked at and put back, not opened twice: standard input can be read only once.
+    yield from pages(source, itertools.chain([first], lines))
+
+
+def _json_pages(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[_Page]:
+    for record in parse_records(source, lines):
+        fields = {key: str(record.fields.get(key) or "") for key in ("id", "title", "text")}
+        yield _Page(fields["id"] or record.default_id, fields["title"], fields["text"])
+
+
+def _tagged_pages(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[_Page]:
+    header: re.Match[str] | None = None
+    body: list[str] = []
+    number = 0
+    for number, line in lines:
+        if found := _HEADER.match(line):
+            if header:
+                raise _misplaced(source, number, "<doc> before the </doc> of the one before")
+            header, body = found, []
+        elif header and line.strip() == "</doc>":
+            yield _Page(header["id"], header["title"], "\n".join(body))
+            header = None
+        elif header:
+            body.append(line)
+        elif line.strip():
+            raise _misplaced(source, number, line[:80])
+    if header:
+        raise _misplaced(source, number, "the end of the file before </doc>")
+
+
+def _misplaced(source: Source, number: int, seen: str) -> CorpusError:
+    return CorpusError(
+        f"{name_of(source)}, line {number}: not WikiExtractor output",
+        seen=seen,
+        allowed='<doc id="..." url="..." title="..."> ... </doc>, or JSON lines from --json',
+        next_step="run WikiExtractor again, or use --format text",
+    )
+
+
+def _body(page: _Page) -> list[str]:
+    """The paragraphs of an extracted page, without the title that WikiExtractor repeats on the first line."""
+    # WikiExtractor escapes &, < and > in the text (its option html_safe, on by default), but not in the title.
+    paragraphs = [html.unescape(line) for line in page.text.split("\n") if line.strip()]
+    return paragraphs[1:] if paragraphs and paragraphs[0].strip() == page.title.strip() else paragraphs

@@ -1,0 +1,118 @@
+"""Wiki markup to plain paragraphs: what a reader of the article would read as running text.
+
+Templates, tables, references, files, categories, lists and headings go; links and emphasis leave their words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+# Elements whose content is no prose. Wiki tables reach us as <table>.
+_DROPPED_TAG_NAMES = """
+ref references table gallery math chem timeline score syntaxhighlight source pre imagemap hiero templatestyles
+mapframe maplink graph indicator noinclude style script
+"""
+_DROPPED_TAGS = frozenset(_DROPPED_TAG_NAMES.split())
+_LIST_TAGS = frozenset(("li", "dt", "dd"))
+# [[File:...]], [[Category:...]] and links to other languages ([[de:...]]) show nothing in the text.
+# The latter are lower case without a space, unlike [[CSI: Miami]].
+_DROPPED_LINK = re.compile(r"\s*((?i:file|image|category|media)\s*:|[a-z]{2,3}(-[a-z-]+)?:\S)")
+_SWITCH = re.compile(r"__[A-Z]+__")
+# {{convert|5|km|mi}} reads "5 km": dropped whole, a sentence would lose its number. The value is the slice of
+# the unnamed parameters that is read.
+_SHOWN_TEMPLATES = {
+    "convert": slice(0, 2),
+    "cvt": slice(0, 2),
+    "nowrap": slice(0, 1),
+    "lang": slice(1, 2),
+    "transliteration": slice(1, 2),
+}
+# A private-use character that marks list items until their lines are dropped; no text uses it.
+_ITEM = "\ue000"
+
+
+def plain_paragraphs(wikitext: str) -> list[str]:
+    r"""The paragraphs of running text in an article's markup.
+
+    Args:
+        wikitext: The source of a page.
+
+    Returns:
+        Its paragraphs, as plain text that may still hold single newlines.
+
+    Example:
+        >>> plain_paragraphs("{{Infobox|a=1}}'''Rain''' is [[water|wet]].<ref>x</ref>\n== See ==\n* [[Snow]]")
+        ['Rain is wet.']
+    """
+    import mwparserfromhell  # Here and not above: `import weft` stays light.
+
+    text = _SWITCH.sub("", _render(mwparserfromhell.parse(wikitext)))
+    lines = ("" if _ITEM in line else line for line in text.split("\n"))
+    blocks = re.split(r"\n\s*\n", "\n".join(lines))
+    return [_punctuated(block) for block in blocks if block.strip()]
+
+
+def _punctuated(block: str) -> str:
+    """Mend what removed templates leave behind: empty brackets and spaces before a comma."""
+    without_brackets = re.sub(r"\(\s*[,;:\s]*\)", "", block)
+    return re.sub(r"[ \t]+([,.;:!?])(?=\s|$)", r"\1", without_brackets).strip()
+
+
+def _render(code: Any) -> str:
+    # One walk over the tree: wikicode.remove() searches the page for every node it removes: quadratic.
+    return "".join(map(_render_node, code.nodes))
+
+
+def _render_node(node: Any) -> str:
+    match type(node).__name__:
+        case "Text":
+            return str(node.value)
+        case "Wikilink":
+            return _link(node)
+        case "Tag":
+            return _tag(node)
+        case "Template":
+            return _template(node)
+        case "ExternalLink":
+            return _render(node.title) if node.title else ""
+        case "HTMLEntity":
+            return str(node.normalize())
+        case "Heading":
+            return "\n\n"
+        case _:  # Comments and arguments.
+            return ""
+
+
+def _link(node: Any) -> str:
+    target = str(node.title)
+    if _DROPPED_LINK.match(target):
+        return ""
+    return _render(node.text) if node.text is not None else target.removeprefix(":")
+
+
+def _tag(node: Any) -> str:
+    name = str(node.tag).strip().lower()
+    if name in _DROPPED_TAGS:
+        return ""
+    if name in _LIST_TAGS:
+        return _ITEM
+    if name in ("br", "hr"):
+        return "\n"
+    if name in ("p", "div", "blockquote", "center"):
+        return f"\n\n{_render(node.contents)}\n\n"
+    return _render(node.contents) if node.contents is not None else ""
+
+
+def _template(node: Any) -> str:
+    name = str(node.name).strip().lower()
+    shown = _SHOWN_TEMPLATES.get(name)
+    if shown is None:
+        return ""
+    positional = [parameter for parameter in node.params if not parameter.showkey]
+    return " ".join(_words(positional[shown]))
+
+
+def _words(parameters: list[Any]) -> Iterator[str]:
+    return (text for parameter in parameters if (text := _render(parameter.value).strip()))

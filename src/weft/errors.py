@@ -1,0 +1,65 @@
+"""What can go wrong, said so that a person can act on it.
+
+Every message carries four things: what was wrong, the value seen, what is allowed and the next step.
+The command line prints the message on one line and exits with code 2; the library raises.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WeftError(Exception):
+    """The base of every error weft raises on purpose.
+
+    Args:
+        what: What was wrong.
+        seen: The value that was seen, if there was one.
+        allowed: What would have been accepted.
+        next_step: What the reader can do now.
+
+    Example:
+        >>> print(WeftError("unknown task", seen="acidents", allowed="accidents", next_step="weft evaluate --help"))
+        unknown task: saw 'acidents'; allowed: accidents; next: weft evaluate --help
+    """
+
+    def __init__(
+        self, what: str, *, seen: object = None, allowed: str | None = None, next_step: str | None = None
+    ) -> None:
+        self.what, self.seen, self.allowed, self.next_step = what, seen, allowed, next_step
+        super().__init__(self._one_line())
+
+    def _one_line(self) -> str:
+        details = [
+            f"saw {self.seen!r}" if self.seen is not None else "",
+            f"allowed: {self.allowed}" if self.allowed else "",
+            f"next: {self.next_step}" if self.next_step else "",
+        ]
+        tail = "; ".join(part for part in details if part)
+        return " ".join(f"{self.what}: {tail}".split()) if tail else self.what
+
+
+class ConfigError(WeftError):
+    """A setting, an option or a name that does not exist or does not fit."""
+
+
+class CorpusError(WeftError):
+    """A text or data file that cannot be read as what it claims to be."""
+
+
+class ModelError(WeftError):
+    """A model folder that cannot be trusted or used."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Say which known name is closest to a mistyped one, then list them all.
+
+    Example:
+        >>> did_you_mean("foltz-glov", ["foltz-glove", "random"])
+        'did you mean foltz-glove? (foltz-glove, random)'
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    listing = ", ".join(names)
+    return f"did you mean {close[0]}? ({listing})" if close else listing

@@ -1,0 +1,1 @@
+"""The baselines the paper compares with; each a working model here."""

@@ -1,0 +1,56 @@
+"""The arithmetic of Foltz et al. (1998): coherence is the mean cosine of adjacent sentence vectors.
+
+Reference: P. W. Foltz, W. Kintsch and T. K. Landauer, "The measurement of textual coherence with latent semantic
+analysis", Discourse Processes 25 (1998). The models differ only in where a sentence's vector comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.document import Document, Score
+
+Vectors = npt.NDArray[np.float32]
+Embed = Callable[[Sequence[str]], Vectors]
+
+COMPARABLE = "roughly, between texts of the same kind; long sentences score higher than short ones"
+SCORE_RANGE = "-1 to 1"
+
+
+def unit_rows(vectors: Vectors) -> Vectors:
+    """Scale every row to length 1; a zero row (no known word) stays zero, so its cosine with anything is 0."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)  # [sentences, 1]
+    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+
+
+def cosine_table(vectors: Vectors) -> npt.NDArray[np.float64]:
+    """All cosines between sentences: [sentences, sentences], symmetric.
+
+    Example:
+        >>> cosine_table(np.array([[1, 0], [0, 2]], dtype=np.float32)).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    unit = unit_rows(vectors).astype(np.float64)  # [sentences, dimensions]
+    table = unit @ unit.T  # [sentences, sentences]
+    # The product is symmetric only up to rounding; an order and its reverse must tie exactly, not by luck.
+    return np.clip((table + table.T) / 2, -1.0, 1.0)
+
+
+def cosine_scores(documents: Sequence[Document], embed: Embed) -> list[Score]:
+    """Score documents by the mean cosine of neighbours; every distinct sentence is embedded once."""
+    distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
+    if not distinct:
+        return [Score(None) for _ in documents]
+    unit = unit_rows(embed(distinct)).astype(np.float64)  # [distinct, dimensions]
+    row = {sentence: number for number, sentence in enumerate(distinct)}
+    return [_score_rows(unit[[row[sentence] for sentence in document.sentences]]) for document in documents]
+
+
+def _score_rows(unit: npt.NDArray[np.float64]) -> Score:
+    if len(unit) < 2:
+        return Score(None)
+    cosines = np.clip(np.einsum("nd,nd->n", unit[:-1], unit[1:]), -1.0, 1.0)  # [sentences - 1]
+    return Score(float(cosines.mean()), tuple(float(cosine) for cosine in cosines))

@@ -1,0 +1,152 @@
+"""Foltz coherence over latent semantic analysis: the original measure of 1998.
+
+Reference: T. K. Landauer and S. T. Dumais, "A solution to Plato's problem", Psychological Review 104 (1997), for the
+log-entropy weighting; Foltz et al. (1998) for the use.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.artifacts import Artifact, load_artifact, save_artifact
+from weft.document import Document, Score
+from weft.errors import CorpusError, ModelError
+from weft.models import ModelCard
+from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
+from weft.models.baselines.word_vectors import VOCABULARY, WordVectors, content_tokens, weighted_sums
+from weft.progress import Progress, silent
+
+
+def paragraph_texts(documents: Iterable[Document], progress: Progress) -> Iterable[str]:
+    """The training units of the topic spaces: paragraphs, as one string each."""
+    for number, document in enumerate(documents):
+        if number % 200 == 0:
+            progress("reading documents", number)
+        for paragraph in document.paragraphs():
+            yield " ".join(paragraph.sentences)
+
+
+def entropy_weights(counts: Any) -> npt.NDArray[np.float64]:
+    """Log-entropy's global weight of every word: 1 for a word in one paragraph, 0 for one spread evenly.
+
+    Args:
+        counts: A sparse matrix, [paragraphs, words].
+    """
+    by_word = counts.tocsc()
+    totals = np.asarray(by_word.sum(axis=0), dtype=np.float64).ravel()  # [words]
+    word_of = np.repeat(np.arange(by_word.shape[1]), np.diff(by_word.indptr))  # [nonzeros]
+    shares = by_word.data / totals[word_of]
+    spread = np.bincount(word_of, weights=-shares * np.log(shares), minlength=by_word.shape[1])
+    weights: npt.NDArray[np.float64] = 1.0 - spread / np.log(max(by_word.shape[0], 2))
+    return weights
+
+
+class FoltzLsa:
+    """Mean cosine of adjacent sentences in a latent semantic space (Foltz-LSA).
+
+    A sentence is the sum over its words of log(1 + count) · entropy weight · the word's singular vector.
+
+    Args:
+        dimensions: Size of the space; Landauer and Dumais found about 300 best.
+        vocabulary: How many of the most frequent words are kept.
+
+    Example:
+        >>> texts = [("cats purr", "a cat sleeps"), ("stocks fell", "the market and stocks fell")] * 3
+        >>> model = FoltzLsa(dimensions=2).fit(Document(str(i), pair) for i, pair in enumerate(texts))
+        >>> round(model.score([Document("d", ("stocks fell", "the market fell"))])[0].value, 1)
+        1.0
+    """
+
+    card = ModelCard(
+        summary="mean cosine of adjacent sentences in a latent semantic space learned from a corpus",
+        reference="Foltz et al. 1998; Landauer & Dumais 1997",
+        score_range=SCORE_RANGE,
+        meaning="neighbouring sentences use words that occur in the same paragraphs",
+        comparable=COMPARABLE,
+        needs="training (weft train configs/foltz-lsa.toml)",
+    )
+
+    def __init__(self, dimensions: int = 300, vocabulary: int = 15000) -> None:
+        self.dimensions, self.vocabulary = dimensions, vocabulary
+        self.table: WordVectors | None = None
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Count words by paragraph, weigh by log-entropy, keep the largest singular vectors."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        counter = CountVectorizer(analyzer=content_tokens, max_features=self.vocabulary, dtype=np.float32)
+        try:
+            counts = counter.fit_transform(paragraph_texts(documents, progress))  # sparse [paragraphs, words]
+        except ValueError as error:
+            raise _too_little(str(error)) from error
+        weights = entropy_weights(counts)
+        counts.data = np.log1p(counts.data)
+        weighted = counts.multiply(weights.astype(np.float32)).tocsr()
+        size = min(self.dimensions, min(weighted.shape) - 1)
+        if size < 1:
+            raise _too_little(f"{weighted.shape[0]} paragraphs with {weighted.shape[1]} different words")
+        progress("singular value decomposition", 0)
+        svd = TruncatedSVD(n_components=size, random_state=seed, n_iter=5).fit(weighted)
+        vectors = (svd.components_ * weights).T.astype(np.float32)  # [words, dimensions]
+        # int8 from the start, so that a saved model scores exactly as the fitted one.
+        self.table = WordVectors(tuple(counter.get_feature_names_out()), vectors).quantized()
+        return self
+
+    def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
+        """[sentences, dimensions]."""
+        if self.table is None:
+            raise untrained("foltz-lsa")
+        return weighted_sums(self.table, sentences, _log_counts)
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """One score per document: the mean cosine of neighbours."""
+        return cosine_scores(documents, self.sentence_vectors)
+
+    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
+        """All cosines: [sentences, sentences]."""
+        return cosine_table(self.sentence_vectors(document.sentences))
+
+    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
+        """Write the space."""
+        if self.table is None:
+            raise untrained("foltz-lsa")
+        config = {"dimensions": self.dimensions, "vocabulary": self.vocabulary}
+        texts = {VOCABULARY: "\n".join(self.table.vocabulary)}
+        save_artifact(Artifact("foltz-lsa", config, self.table.tensors(), texts, training or {}), folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        artifact = load_artifact(folder)
+        model = cls(**{key: artifact.config[key] for key in ("dimensions", "vocabulary") if key in artifact.config})
+        model.table = WordVectors.from_artifact(artifact, folder)
+        return model
+
+
+def _log_counts(counts: Counter[int]) -> Iterable[float]:
+    return (float(np.log1p(count)) for count in counts.values())
+
+
+def untrained(name: str) -> ModelError:
+    """The error of a model that is asked to score before it has learned."""
+    return ModelError(
+        f"{name} has not been trained",
+        allowed=f"a model folder, such as zoo/{name}",
+        next_step=f"run `weft train configs/{name}.toml`, then give the folder as --model",
+    )
+
+
+def _too_little(why: str) -> CorpusError:
+    return CorpusError(
+        "not enough text to learn from",
+        seen=why,
+        allowed="at least two paragraphs with two different words",
+        next_step="give more training text",
+    )

@@ -1,0 +1,141 @@
+"""Models that know almost nothing, to show what a number is worth: chance, and the calendar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.artifacts import Artifact, load_artifact, save_artifact
+from weft.corpora.corruption import hash_key, hash_order
+from weft.document import Document, Score
+from weft.models import ModelCard
+from weft.progress import Progress, silent
+
+YEAR = re.compile(r"(?<![\d,.])(1[0-9]{3}|20[0-9]{2})(?![\d,]|\.\d)")
+
+
+class RandomModel:
+    """A table of random numbers, the same for the same sentences: what chance gets.
+
+    Args:
+        seed: Determines every number.
+
+    Example:
+        >>> RandomModel().score([Document("d", ("A.", "B."))]) == RandomModel().score([Document("d", ("A.", "B."))])
+        True
+    """
+
+    card = ModelCard(
+        summary="random numbers: what chance gets",
+        reference="none",
+        score_range="0 to 1",
+        meaning="nothing",
+        comparable="no",
+    )
+
+    def __init__(self, seed: int = 1) -> None:
+        self.seed = seed
+
+    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
+        """Uniform numbers determined by the two sentences: [sentences, sentences]."""
+        values = [
+            [_uniform(self.seed, left, right) for right in document.sentences] for left in document.sentences
+        ]
+        return np.array(values, dtype=np.float64).reshape(len(document), len(document))
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """The mean of the table's entries along the text."""
+        return [self._score(document.sentences) for document in documents]
+
+    def _score(self, sentences: tuple[str, ...]) -> Score:
+        parts = tuple(_uniform(self.seed, *pair) for pair in zip(sentences, sentences[1:], strict=False))
+        return Score(float(np.mean(parts)), parts) if parts else Score(None)
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
+        """Nothing to learn."""
+        return self
+
+    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
+        """Write the seed."""
+        save_artifact(Artifact("random", {"seed": self.seed}, training=training or {}), folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        return cls(seed=int(load_artifact(folder).config.get("seed", 1)))
+
+
+def _uniform(*parts: object) -> float:
+    return int.from_bytes(hash_key(*parts)[:6], "big") / 2**48
+
+
+def first_year(sentence: str) -> int | None:
+    """The first year (1000 to 2099) a sentence mentions.
+
+    Example:
+        >>> first_year("Born in 1812, he died in 1870."), first_year("It weighs 1,500 kg.")
+        (1812, None)
+    """
+    found = YEAR.search(sentence)
+    return int(found.group(1)) if found else None
+
+
+class YearSort:
+    """Orders sentences by the first year they mention, and scores a text by how well its years ascend.
+
+    Example:
+        >>> YearSort().arrange(Document("d", ("He died in 1870.", "He was born in 1812.")))
+        (1, 0)
+    """
+
+    card = ModelCard(
+        summary="sorts by the first year a sentence mentions; undated sentences go in the middle",
+        reference="none; chronology as a baseline",
+        score_range="0 to 1",
+        meaning="the share of dated sentence pairs that are in the order of their years",
+        comparable="no: most texts mention few years",
+    )
+
+    def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:
+        """Sort by year; an undated sentence counts as the median year; ties fall at random, by the seed."""
+        years = [first_year(sentence) for sentence in document.sentences]
+        dated = [year for year in years if year is not None]
+        middle = float(np.median(dated)) if dated else 0.0
+        shuffled = hash_order(len(document), seed, document.id, "year-sort")
+        ranked = sorted(shuffled, key=lambda i: middle if years[i] is None else float(years[i] or 0))
+        rest = [i for i in ranked if i != first]
+        return tuple(rest) if first is None else (first, *rest)
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """Share of dated pairs in order; ``None`` with fewer than two sentences, 0 with no two different years."""
+        return [Score(_ascending(document)) for document in documents]
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
+        """Nothing to learn."""
+        return self
+
+    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
+        """Write the name; there is nothing else."""
+        save_artifact(Artifact("year-sort", {}, training=training or {}), folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        load_artifact(folder)
+        return cls()
+
+
+def _ascending(document: Document) -> float | None:
+    if len(document) < 2:
+        return None
+    dated = [year for year in map(first_year, document.sentences) if year is not None]
+    values = np.array(dated)  # [dated]
+    later = np.triu(np.ones((len(values), len(values)), dtype=bool), k=1)  # pairs i < j
+    difference = values[None, :] - values[:, None] if len(values) else np.zeros((0, 0))
+    differing = int(((difference != 0) & later).sum())
+    return float(((difference > 0) & later).sum() / differing) if differing else 0.0

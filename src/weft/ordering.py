@@ -1,0 +1,223 @@
+"""Putting sentences in order: exact for short texts, beam for long ones, greedy at both ends.
+
+All searches work on a table of pairwise scores where the model has one; a model with memory is asked to score
+prefixes. Inputs are shuffled first and ties fall by the seed, so that the order a text came in can never help.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.corruption import hash_order
+from weft.document import Document
+from weft.errors import ConfigError
+from weft.models import Arranger, CoherenceModel, PairwiseModel
+from weft.scoring import Table, order_values
+
+Search = Literal["auto", "exact", "beam", "greedy"]
+EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it
+EXACT_MOST = 16  # a second or two; asked for by name only
+SEARCHES = ("auto", "exact", "beam", "greedy")
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """A proposed order.
+
+    Attributes:
+        order: Indices into the input, in the proposed order.
+        value: The score of that order.
+        input_value: The score of the order the sentences came in.
+        search: What found it: ``exact``, ``beam-10``, ``greedy``, or ``rule`` for a model that sorts.
+    """
+
+    order: tuple[int, ...]
+    value: float | None
+    input_value: float | None
+    search: str
+
+
+def order_document(
+    model: CoherenceModel,
+    document: Document,
+    *,
+    first: int | None = None,
+    search: Search = "auto",
+    beam: int = 10,
+    seed: int = 1,
+) -> Ordering:
+    """Find the most coherent order of a document's sentences.
+
+    Args:
+        model: What scores an order.
+        document: The sentences, in any order.
+        first: The index of the sentence that must come first, if that is known.
+        search: ``auto`` takes exact up to 12 sentences, then beam.
+        beam: Beam width.
+        seed: Breaks ties.
+
+    Example:
+        >>> from weft.models import create_model
+        >>> years = Document("d", ("He died in 1870.", "He was born in 1812."))
+        >>> order_document(create_model("year-sort"), years).order
+        (1, 0)
+    """
+    _check(document, first, search, beam)
+    shuffled = _shuffle(document, first, seed)
+    searched = document.reorder(shuffled)
+    found, how = _search(model, searched, 0 if first is not None else None, search, beam, seed)
+    order = tuple(shuffled[i] for i in found)
+    value, input_value = order_values(model, document, [order, range(len(document))])
+    return Ordering(order, value, input_value, how)
+
+
+def _shuffle(document: Document, first: int | None, seed: int) -> list[int]:
+    """A random order of the input, the given sentence in front."""
+    order = hash_order(len(document), seed, document.id, "shuffle")
+    return list(order) if first is None else [first, *(i for i in order if i != first)]
+
+
+def _search(
+    model: CoherenceModel, document: Document, first: int | None, search: Search, beam: int, seed: int
+) -> tuple[tuple[int, ...], str]:
+    if len(document) < 2:
+        return tuple(range(len(document))), "none"
+    if isinstance(model, Arranger):
+        return model.arrange(document, first=first, seed=seed), "rule"
+    if not isinstance(model, PairwiseModel):
+        return beam_by_prefix(model, document, first=first, beam=beam), f"beam-{beam}"
+    table = model.pair_table(document)
+    if search == "greedy":
+        return greedy_order(table, first=first), "greedy"
+    if search == "exact" or (search == "auto" and len(document) <= EXACT_LIMIT):
+        return exact_order(table, first=first), "exact"
+    return beam_order(table, first=first, beam=beam), f"beam-{beam}"
+
+
+def exact_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:
+    """The order with the highest sum, by dynamic programming over subsets (Held and Karp 1962).
+
+    Example:
+        >>> exact_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float))
+        (1, 0, 2)
+    """
+    size = len(table)
+    best = np.full((1 << size, size), -np.inf)  # [subset, last sentence]
+    came_from = np.zeros((1 << size, size), dtype=np.int16)
+    for start in range(size) if first is None else [first]:
+        best[1 << start, start] = 0.0
+    everyone = np.arange(size)
+    for subset in range(1, 1 << size):
+        reached = best[subset]
+        if not np.isfinite(reached).any():
+            continue
+        through = reached[:, None] + table  # [last, next]
+        previous = through.argmax(axis=0)  # [next]
+        gains = through[previous, everyone]  # [next]
+        # Every (grown subset, next) cell is reached from exactly one subset, so it is written once.
+        new = everyone[(subset >> everyone) & 1 == 0]
+        best[subset | (1 << new), new] = gains[new]
+        came_from[subset | (1 << new), new] = previous[new]
+    return _walk_back(best, came_from, size)
+
+
+def _walk_back(best: Table, came_from: npt.NDArray[np.int16], size: int) -> tuple[int, ...]:
+    subset = (1 << size) - 1
+    last = int(best[subset].argmax())
+    order = [last]
+    while len(order) < size:
+        before = int(came_from[subset, last])
+        subset ^= 1 << last
+        last = before
+        order.append(last)
+    return tuple(reversed(order))
+
+
+def beam_order(table: Table, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
+    """Left to right, keeping the best ``beam`` partial texts (the paper's section 4.2.2, beam 10).
+
+    Example:
+        >>> beam_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float), first=1)
+        (1, 0, 2)
+    """
+    size = len(table)
+    paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
+    totals = np.zeros(len(paths))  # [beam]
+    for _ in range(size - 1):
+        scores = totals[:, None] + table[paths[:, -1]]  # [beam, sentences]
+        scores[np.arange(len(paths))[:, None], paths] = -np.inf  # a sentence is used once
+        flat = scores.ravel()
+        kept = np.argsort(-flat, kind="stable")[:beam]
+        kept = kept[np.isfinite(flat[kept])]
+        rows, columns = np.divmod(kept, size)
+        paths = np.concatenate([paths[rows], columns[:, None]], axis=1)
+        totals = flat[kept]
+    return tuple(int(i) for i in paths[0])
+
+
+def greedy_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:
+    """Start with the best pair and grow at whichever end gains most (Lapata 2003); with ``first``, only to the right.
+
+    Example:
+        >>> greedy_order(np.array([[0, 0, 5], [4, 0, 0], [0, 0, 0]], dtype=float))
+        (1, 0, 2)
+    """
+    size = len(table)
+    scores = np.array(table, dtype=np.float64)
+    np.fill_diagonal(scores, -np.inf)
+    if first is None:
+        left, right = (int(i) for i in np.unravel_index(scores.argmax(), scores.shape))
+        order = [left, right]
+    else:
+        order = [first]
+    while len(order) < size:
+        free = np.array([i for i in range(size) if i not in order])
+        after, before = scores[order[-1], free], scores[free, order[0]]
+        if first is None and before.max() > after.max():
+            order.insert(0, int(free[before.argmax()]))
+        else:
+            order.append(int(free[after.argmax()]))
+    return tuple(order)
+
+
+def beam_by_prefix(
+    model: CoherenceModel, document: Document, *, first: int | None = None, beam: int = 10
+) -> tuple[int, ...]:
+    """Beam search for any model that scores documents: every extension of every kept prefix, in one batch a step."""
+    size = len(document)
+    paths: list[tuple[int, ...]] = [(i,) for i in range(size)] if first is None else [(first,)]
+    for _ in range(size - 1):
+        grown = [(*path, i) for path in paths for i in range(size) if i not in path]
+        scores = model.score([document.reorder(path) for path in grown])
+        ranked = sorted(range(len(grown)), key=lambda n: -_value(scores[n].value))
+        paths = [grown[n] for n in ranked[:beam]]
+    return paths[0]
+
+
+def _value(value: float | None) -> float:
+    return -np.inf if value is None else value
+
+
+def _check(document: Document, first: int | None, search: str, beam: int) -> None:
+    if search not in SEARCHES:
+        raise ConfigError("unknown search", seen=search, allowed=", ".join(SEARCHES), next_step="choose one of them")
+    if beam < 1:
+        raise ConfigError("the beam is too narrow", seen=beam, allowed="1 or more", next_step="use the default, 10")
+    if first is not None and not 0 <= first < len(document):
+        raise ConfigError(
+            "there is no such first sentence",
+            seen=first,
+            allowed=f"0 to {len(document) - 1}",
+            next_step="count sentences from 0",
+        )
+    if search == "exact" and len(document) > EXACT_MOST:
+        raise ConfigError(
+            "too many sentences for an exact search",
+            seen=len(document),
+            allowed=f"{EXACT_MOST} at most",
+            next_step="use --search beam",
+        )

@@ -1,0 +1,16 @@
+"""How long work reports where it stands, without knowing who listens."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called now and then with a label, the units done and, if known, the units in all."""
+
+    def __call__(self, label: str, done: int, total: int | None = None) -> None:
+        """Report a step."""
+
+
+def silent(label: str, done: int, total: int | None = None) -> None:  # noqa: ARG001
+    """The listener of a library call that was given none."""

@@ -1,0 +1,87 @@
+"""Scores, orders and results as lines of text for a terminal: pure functions, nothing is printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from weft.document import Document, Score
+from weft.ordering import Ordering
+
+BAR_WIDTH = 24
+WIDTH = 100
+NO_SCORE = "no transition"
+
+
+def score_line(document: Document, score: Score) -> Text:
+    """One line for one document: score, number of sentences, name."""
+    value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
+    return Text.assemble((value, "bold"), f"  {len(document):4d} sentences  ", (document.id, "cyan"))
+
+
+def explain_lines(document: Document, score: Score) -> list[Text]:
+    """Every sentence with the transition to the next one as a coloured bar; the weakest places are marked."""
+    lines = [_headline(document, score), Text()]
+    weak = weakest(score.transitions)
+    for number, sentence in enumerate(document.sentences):
+        lines.append(Text.assemble((f"{number + 1:4d}  ", "dim"), shorten(sentence)))
+        if number < len(score.transitions):
+            lines.append(_bar_line(score.transitions, number, number in weak))
+    return lines
+
+
+def _headline(document: Document, score: Score) -> Text:
+    if score.value is None:
+        what = f"null: {NO_SCORE} to judge in {len(document)} sentence{'s' if len(document) != 1 else ''}"
+        return Text.assemble((document.id, "bold cyan"), "  coherence ", (what, "bold"))
+    return Text.assemble(
+        (document.id, "bold cyan"), "  coherence ", (f"{score.value:.4f}", "bold"), f"  {len(document)} sentences"
+    )
+
+
+def weakest(transitions: Sequence[float]) -> set[int]:
+    """The places where a text breaks: more than one standard deviation below its own mean, and always the lowest.
+
+    Example:
+        >>> weakest([0.8, 0.9, 0.1, 0.85])
+        {2}
+    """
+    if len(transitions) < 2 or min(transitions) == max(transitions):
+        return set()
+    mean = sum(transitions) / len(transitions)
+    spread = (sum((value - mean) ** 2 for value in transitions) / len(transitions)) ** 0.5
+    low = {number for number, value in enumerate(transitions) if value < mean - spread}
+    return low | {min(range(len(transitions)), key=lambda number: transitions[number])}
+
+
+def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:
+    value, low, high = transitions[number], min(transitions), max(transitions)
+    # The bar shows where a transition stands among this text's own; the number beside it is the score itself.
+    share = (value - low) / (high - low) if high > low else 1.0
+    filled = max(1, round(share * BAR_WIDTH))
+    colour = "red" if weak else "yellow" if share < 0.5 else "green"
+    return Text.assemble(
+        "      ",
+        ("█" * filled, colour),
+        ("░" * (BAR_WIDTH - filled), "dim"),
+        f" {value:7.4f}",
+        ("  ← weak link" if weak else "", "bold red"),
+    )
+
+
+def shorten(sentence: str, width: int = WIDTH) -> str:
+    """A sentence cut to fit a line.
+
+    Example:
+        >>> shorten("a long sentence", 7)
+        'a long…'
+    """
+    return sentence if len(sentence) <= width else sentence[: width - 1].rstrip() + "…"
+
+
+def order_lines(document: Document, ordering: Ordering) -> list[Text]:
+    """The sentences in their new order, each with the number it had."""
+    return [
+        Text.assemble((f"{index + 1:4d}  ", "dim"), document.sentences[index]) for index in ordering.order
+    ]

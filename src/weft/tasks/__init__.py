@@ -1,0 +1,240 @@
+"""The experiments: one file each, documents in, one JSON result out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from weft.corpora.corruption import PermutedDocument, fingerprint_orders, permutations
+from weft.corpora.files import sha256_of
+from weft.corpora.locate import DATA_VARIABLE, data_root
+from weft.corpora.readers import ReadOptions, read_permuted
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError, did_you_mean
+from weft.models import CoherenceModel
+from weft.progress import Progress, silent
+from weft.tasks.discrimination import discriminate
+from weft.tasks.insertion import insert_sentences
+from weft.tasks.reconstruction import reconstruct
+from weft.tasks.result import Measure, Result, summarize
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An experiment: what is done with which data.
+
+    Attributes:
+        kind: The file in this folder that does it.
+        data: The standard data, below the data folder.
+        about: One line for a person.
+    """
+
+    kind: Literal["discrimination", "reconstruction", "insertion"]
+    data: str
+    about: str
+
+
+TASKS: Mapping[str, Task] = {
+    "accidents": Task(
+        "discrimination",
+        "barzilay_lapata/accidents.test.jsonl",
+        "NTSB accident reports against their published permutations (Table 1)",
+    ),
+    "earthquakes": Task(
+        "discrimination",
+        "barzilay_lapata/earthquakes.test.jsonl",
+        "AP earthquake reports against their published permutations (Table 1)",
+    ),
+    "wikipedia-pairs": Task(
+        "discrimination",
+        "wikipedia/test.paragraphs.jsonl",
+        "984 Wikipedia paragraphs against 20 seeded permutations each (Table 2)",
+    ),
+    "wikipedia-order": Task(
+        "reconstruction",
+        "wikipedia/test.paragraphs.jsonl",
+        "restoring the order of 984 Wikipedia paragraphs (Table 3)",
+    ),
+    "wikipedia-insertion": Task(
+        "insertion",
+        "wikipedia/test.paragraphs.jsonl",
+        "putting each sentence of 984 Wikipedia paragraphs back in its place",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateOptions:
+    """How a task is run.
+
+    Attributes:
+        data: A file of documents instead of the standard data.
+        data_root: Where the standard data lie; else the environment variable WEFT_DATA, else ``data``.
+        read: How to read the file.
+        seed: Of permutations, searches and intervals.
+        permutations: Negatives per document where the data bring none.
+        beam: Width of the search in reconstruction.
+        limit: Only the first so many documents; recorded in the result.
+    """
+
+    data: str | None = None
+    data_root: str | None = None
+    read: ReadOptions = ReadOptions()  # noqa: RUF009  frozen
+    seed: int = 1
+    permutations: int = 20
+    beam: int = 10
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The model under evaluation and what to call it in the result."""
+
+    model: CoherenceModel
+    name: str
+    variant: str = ""
+    settings: Mapping[str, Any] | None = None
+    training: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """The common part of what the three kinds of task return."""
+
+    measures: Mapping[str, Measure]
+    n_pairs: int
+    ties: int
+    n_excluded: int
+
+
+def find_task(name: str) -> Task:
+    """A task by name.
+
+    Raises:
+        ConfigError: There is none of that name.
+
+    Example:
+        >>> find_task("accidents").kind
+        'discrimination'
+    """
+    if name not in TASKS:
+        raise ConfigError(
+            "unknown task", seen=name, allowed=did_you_mean(name, TASKS), next_step="see `weft evaluate --help`"
+        )
+    return TASKS[name]
+
+
+def evaluate(
+    task_name: str,
+    subject: Subject,
+    options: EvaluateOptions = EvaluateOptions(),  # noqa: B008  frozen
+    *,
+    command: str = "",
+    progress: Progress = silent,
+) -> Result:
+    """Run a task on its standard data, or on any file of documents.
+
+    Example:
+        >>> import json, pathlib, tempfile
+        >>> from weft.models import create_model
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.jsonl"
+        >>> _ = file.write_text(json.dumps({"sentences": ["Born in 1800.", "Died in 1880."]}))
+        >>> subject = Subject(create_model("year-sort"), "year-sort")
+        >>> evaluate("wikipedia-pairs", subject, EvaluateOptions(data=str(file))).metrics["accuracy"]
+        1.0
+    """
+    task = find_task(task_name)
+    path = data_path(task, options)
+    documents = _load(task, path, options)
+    outcome = _run(task, subject.model, documents, options, progress)
+    metrics, intervals = summarize(outcome.measures, seed=options.seed)
+    return Result(
+        task=task_name,
+        model=subject.name,
+        variant=subject.variant,
+        metrics=metrics,
+        interval=intervals,
+        n_documents=len(documents),
+        n_pairs=outcome.n_pairs,
+        ties=outcome.ties,
+        n_excluded=outcome.n_excluded,
+        seed=options.seed,
+        estimator=getattr(subject.model, "estimator", "exact"),
+        data_name=task.data if options.data is None else path.name,
+        data_sha256=sha256_of(path),
+        negatives_sha256=fingerprint_orders(documents) if task.kind == "discrimination" else "",
+        command=command,
+        settings={**(subject.settings or {}), **_recorded(task, options)},
+        training=subject.training or {},
+        documents=[item.document.id for item in documents],
+        per_document={
+            name: {"numerators": measure.numerators, "denominators": measure.denominators}
+            for name, measure in outcome.measures.items()
+        },
+    )
+
+
+def _recorded(task: Task, options: EvaluateOptions) -> dict[str, Any]:
+    """The settings of the run itself that change its numbers."""
+    chosen: dict[str, Any] = {"limit": options.limit} if options.limit is not None else {}
+    if task.kind == "discrimination":
+        chosen["permutations"] = options.permutations
+    if task.kind == "reconstruction":
+        chosen["beam"] = options.beam
+    return chosen
+
+
+def data_path(task: Task, options: EvaluateOptions) -> Path:
+    """Where a task's data lie."""
+    if options.data is not None:
+        if options.data == "-":
+            raise ConfigError(
+                "an evaluation cannot read from a pipe: its result names the data's hash",
+                seen="-",
+                allowed="a file",
+                next_step="save the documents to a file first",
+            )
+        return Path(options.data)
+    path = data_root(options.data_root) / task.data
+    if not path.is_file():
+        raise CorpusError(
+            "the task's standard data are not there",
+            seen=str(path),
+            allowed=f"a folder with {task.data}",
+            next_step=f"set {DATA_VARIABLE} or --data-root to the data folder, or give --data FILE with your own texts",
+        )
+    return path
+
+
+def _load(task: Task, path: Path, options: EvaluateOptions) -> list[PermutedDocument]:
+    """Read the documents; those without published permutations get seeded ones, the same for every model."""
+    read: Iterable[PermutedDocument] = islice(read_permuted(path, options.read), options.limit)
+    if task.kind != "discrimination":
+        return [PermutedDocument(item.document, ()) for item in read]
+    return [item if item.orders else _permuted(item.document, options) for item in read]
+
+
+def _permuted(document: Document, options: EvaluateOptions) -> PermutedDocument:
+    orders = permutations(document, count=options.permutations, seed=options.seed)
+    return PermutedDocument(document, orders)
+
+
+def _run(
+    task: Task,
+    model: CoherenceModel,
+    documents: list[PermutedDocument],
+    options: EvaluateOptions,
+    progress: Progress,
+) -> _Outcome:
+    if task.kind == "discrimination":
+        pairs = discriminate(model, documents, progress=progress)
+        return _Outcome(pairs.measures, pairs.n_pairs, pairs.ties, pairs.n_excluded)
+    originals = [item.document for item in documents]
+    if task.kind == "insertion":
+        placed = insert_sentences(model, originals, progress=progress)
+        return _Outcome(placed.measures, placed.n_pairs, placed.ties, placed.n_excluded)
+    restored = reconstruct(model, originals, beam=options.beam, seed=options.seed, progress=progress)
+    return _Outcome(restored.measures, 0, 0, restored.n_excluded)

@@ -1,0 +1,168 @@
+"""The measures, as pure functions over plain numbers, and how sure one can be of them.
+
+A tie is wrong, everywhere, and counted. Kendall's τ is per document, then averaged. Intervals come from resampling
+documents, because the twenty permutations of one document are not twenty independent trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[np.float64]
+RESAMPLES = 5000
+
+
+def kendall_tau(order: Sequence[int]) -> float | None:
+    """Kendall's τ between a proposed order and the original: 1 − 2 · inversions / (N(N−1)/2).
+
+    Paper: the appendix prints 1 − 2 · inversions / (N(N−1)), whose range would be 0 to 1; its numbers and Lapata's
+    definition have the /2, and a random order near 0.
+
+    Args:
+        order: For each place of the proposed text, the sentence's place in the original.
+
+    Returns:
+        −1 (reversed) to 1 (equal); ``None`` for fewer than two sentences, where no pair exists.
+
+    Example:
+        >>> kendall_tau([0, 1, 2]), kendall_tau([2, 1, 0]), kendall_tau([7])
+        (1.0, -1.0, None)
+    """
+    size = len(order)
+    if size < 2:
+        return None
+    places = np.asarray(order)
+    inversions = int(np.triu(places[:, None] > places[None, :], k=1).sum())
+    return 1.0 - 2.0 * inversions / (size * (size - 1) / 2)
+
+
+def position_accuracy(order: Sequence[int]) -> float:
+    """Share of sentences that stand exactly where they stood.
+
+    Example:
+        >>> position_accuracy([0, 2, 1])
+        0.3333333333333333
+    """
+    return float(np.mean(np.asarray(order) == np.sort(order)))
+
+
+def perfect_match(order: Sequence[int]) -> float:
+    """1 if the whole order was restored, else 0.
+
+    Example:
+        >>> perfect_match([0, 1, 2]), perfect_match([1, 0, 2])
+        (1.0, 0.0)
+    """
+    return float(list(order) == sorted(order))
+
+
+@dataclass(frozen=True, slots=True)
+class Wins:
+    """How often an original beat its negatives.
+
+    Attributes:
+        correct: Pairs in which the original scored strictly higher.
+        ties: Pairs with equal scores, or with no score: wrong.
+        pairs: All pairs.
+    """
+
+    correct: int
+    ties: int
+    pairs: int
+
+
+def count_wins(original: float | None, others: Sequence[float | None]) -> Wins:
+    """Compare an original with its negatives; a tie, a missing score or a NaN is not a win.
+
+    Example:
+        >>> count_wins(0.5, [0.4, 0.5, 0.6])
+        Wins(correct=1, ties=1, pairs=3)
+    """
+    correct = ties = 0
+    for other in others:
+        if original is None or other is None or original == other or original != original or other != other:
+            ties += 1
+        elif original > other:
+            correct += 1
+    return Wins(correct, ties, len(others))
+
+
+def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float | None:
+    """Sum over sum: pairs weigh alike for accuracy (denominator: pairs), documents for τ (denominator: 1)."""
+    total = float(np.sum(denominators))
+    return float(np.sum(numerators)) / total if total else None
+
+
+def _resample(documents: int, seed: int) -> npt.NDArray[np.int64]:
+    """How often each document is drawn in each of the resamples: [resamples, documents]."""
+    generator = np.random.default_rng(seed)
+    return generator.multinomial(documents, np.full(documents, 1 / documents), size=RESAMPLES)
+
+
+def bootstrap_interval(
+    numerators: Sequence[float], denominators: Sequence[float], *, seed: int = 1
+) -> tuple[float, float] | None:
+    """95% percentile interval of `ratio`, resampling documents.
+
+    Example:
+        >>> low, high = bootstrap_interval([18, 20, 15], [20, 20, 20])
+        >>> low <= 53 / 60 <= high
+        True
+    """
+    if not len(numerators) or not float(np.sum(denominators)):
+        return None
+    draws = _resample(len(numerators), seed)
+    totals = draws @ np.asarray(denominators, dtype=np.float64)  # [resamples]
+    sums = draws @ np.asarray(numerators, dtype=np.float64)  # [resamples]
+    ratios = sums[totals > 0] / totals[totals > 0]
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The difference between two models on the same documents.
+
+    Attributes:
+        difference: First minus second.
+        interval: 95% interval of the difference; a difference is significant if 0 is outside.
+        p_value: Two-sided bootstrap probability of a difference at least this far from 0.
+        n_documents: Documents both models were measured on.
+    """
+
+    difference: float
+    interval: tuple[float, float]
+    p_value: float
+    n_documents: int
+
+
+def paired_bootstrap(
+    first: Sequence[float], second: Sequence[float], denominators: Sequence[float], *, seed: int = 1
+) -> Comparison:
+    """Compare two models by resampling the documents both were run on.
+
+    Args:
+        first: Numerators of the first model, one a document (pairs won, or τ).
+        second: Those of the second, for the same documents.
+        denominators: Pairs of each document, or ones.
+        seed: Of the resampling.
+
+    Example:
+        >>> paired_bootstrap([20.0] * 50, [10.0] * 50, [20.0] * 50).difference
+        0.5
+    """
+    if not len(first) == len(second) == len(denominators):
+        raise ValueError(f"unequal lengths: {len(first)}, {len(second)}, {len(denominators)}")
+    gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)  # [documents]
+    weights = np.asarray(denominators, dtype=np.float64)
+    draws = _resample(len(gaps), seed)
+    differences = (draws @ gaps) / np.maximum(draws @ weights, 1e-12)  # [resamples]
+    low, high = np.quantile(differences, [0.025, 0.975])
+    tail = min(float(np.mean(differences <= 0)), float(np.mean(differences >= 0)))
+    # With B resamples no probability below 1/B can be told from 0.
+    p_value = min(1.0, 2 * max(tail, 1 / RESAMPLES))
+    return Comparison(float(gaps.sum() / weights.sum()), (float(low), float(high)), p_value, len(gaps))

@@ -1,0 +1,130 @@
+"""What an evaluation leaves behind: one JSON file that says everything needed to trust or repeat it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from weft.artifacts import write_atomically
+from weft.errors import CorpusError
+from weft.tasks.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
+from weft.version import VERSION
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One metric as per-document parts, from which the value, its interval and comparisons all follow.
+
+    Attributes:
+        numerators: One a document: pairs won, τ, …
+        denominators: One a document: pairs, or 1; 0 leaves a document out (τ of one sentence).
+    """
+
+    numerators: tuple[float, ...]
+    denominators: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of one model on one task; written to ``results/<task>/<model>[.<variant>].json``."""
+
+    task: str
+    model: str
+    variant: str
+    metrics: Mapping[str, float | None]
+    interval: Mapping[str, Sequence[float] | None]
+    n_documents: int
+    n_pairs: int
+    ties: int
+    n_excluded: int
+    seed: int
+    estimator: str
+    data_name: str
+    data_sha256: str
+    negatives_sha256: str
+    command: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    weft_version: str = VERSION
+    documents: Sequence[str] = ()
+    per_document: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+    def path(self, folder: str | Path) -> Path:
+        """Where the result belongs below a results folder."""
+        name = f"{self.model}.{self.variant}.json" if self.variant else f"{self.model}.json"
+        return Path(folder) / self.task / name
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the result, atomically, and say where."""
+        path = self.path(folder)
+        with write_atomically(path) as handle:
+            handle.write((_pretty(asdict(self)) + "\n").encode("utf-8"))
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a result file.
+
+        Raises:
+            CorpusError: It is not one.
+        """
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            known = {f.name for f in fields(cls)}
+            return cls(**{key: value for key, value in content.items() if key in known})
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise CorpusError(
+                f"cannot read a result from {path}: {error}",
+                allowed="a file written by `weft evaluate`",
+                next_step="run the evaluation again",
+            ) from error
+
+
+def _pretty(content: Mapping[str, Any]) -> str:
+    """Indented JSON in which a list of numbers or names stays on one line, so that a diff stays readable."""
+    lines = []
+    for key, value in content.items():
+        if key == "per_document":
+            inner = ",\n".join(
+                f"    {json.dumps(name)}: {json.dumps(parts, ensure_ascii=False)}" for name, parts in value.items()
+            )
+            lines.append(f'  "per_document": {{\n{inner}\n  }}')
+        else:
+            lines.append(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def summarize(measures: Mapping[str, Measure], *, seed: int) -> tuple[dict[str, float | None], dict[str, Any]]:
+    """Values and intervals of all measures."""
+    values = {name: ratio(m.numerators, m.denominators) for name, m in measures.items()}
+    intervals = {name: bootstrap_interval(m.numerators, m.denominators, seed=seed) for name, m in measures.items()}
+    return values, intervals
+
+
+def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1) -> Comparison:
+    """Paired bootstrap between two results of the same task on the same data and negatives.
+
+    Raises:
+        CorpusError: The two were not measured on the same documents with the same negatives.
+    """
+    same = ("task", "data_sha256", "negatives_sha256")
+    differing = [name for name in same if getattr(first, name) != getattr(second, name)]
+    if differing or list(first.documents) != list(second.documents):
+        raise CorpusError(
+            "these results cannot be compared",
+            seen=f"different {', '.join(differing) or 'documents'}",
+            allowed="two models on the same task, data and negatives",
+            next_step="evaluate both with the same --data and --seed",
+        )
+    if metric not in first.per_document or metric not in second.per_document:
+        raise CorpusError(
+            "no such metric in both results",
+            seen=metric,
+            allowed=", ".join(sorted(set(first.per_document) & set(second.per_document))),
+            next_step="choose one of these",
+        )
+    one, other = first.per_document[metric], second.per_document[metric]
+    return paired_bootstrap(one["numerators"], other["numerators"], one["denominators"], seed=seed)

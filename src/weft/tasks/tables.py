@@ -1,0 +1,214 @@
+"""The paper's tables with ours beside them, rendered from a folder of results and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from weft.errors import ConfigError, CorpusError
+from weft.tasks.paper import TABLES, PaperRow, PaperTable
+from weft.tasks.result import Result
+
+Format = Literal["markdown", "csv", "latex"]
+NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number with its interval; a number of the paper has none."""
+
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a rendered table: its name, and whether it holds intervals."""
+
+    name: str
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedTable:
+    """A table ready to be written in any format."""
+
+    number: int
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+Key = tuple[str, str, str]  # task, model, variant
+
+
+def load_results(folder: str | Path) -> dict[Key, Result]:
+    """Every result below a folder, by task, model and variant; runs on part of the data or on other data are left out.
+
+    Raises:
+        CorpusError: There is no such folder.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise CorpusError(
+            "no such results folder",
+            seen=str(root),
+            allowed="a folder written by `weft evaluate`",
+            next_step="run `weft evaluate` first, or name the folder with --results",
+        )
+    found = [Result.load(path) for path in sorted(root.glob("*/*.json")) if path.parent.name in _table_tasks()]
+    return {(r.task, r.model, r.variant): r for r in found if _is_standard(r)}
+
+
+def _table_tasks() -> set[str]:
+    from weft.tasks import TASKS
+
+    return set(TASKS) | {task for table in TABLES for task, _ in table.cells}
+
+
+def _is_standard(result: Result) -> bool:
+    """A run on all of a task's own data: what belongs beside the paper's numbers."""
+    from weft.tasks import TASKS
+
+    expected = TASKS[result.task].data if result.task in TASKS else result.data_name
+    return result.data_name == expected and "limit" not in result.settings
+
+
+def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTable:
+    """Put ours beside the paper's: its rows first, then rows of ours that it does not have."""
+    columns = [Column(f"{name}, {who}", who == "weft") for name in table.columns for who in ("paper", "weft")]
+    columns += [Column(name, True) for name, _, _ in table.beside]
+    rows = [(row.label, _cells(table, row, results)) for row in table.rows]
+    rows += [(row.label, _cells(table, row, results)) for row in _further_rows(table, results)]
+    return RenderedTable(table.number, table.title, tuple(columns), tuple(rows))
+
+
+def _further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[PaperRow]:
+    tasks = {task for task, _ in table.cells}
+    shown = {(row.model, row.variant) for row in table.rows}
+    further = sorted({key[1:] for key in results if key[0] in tasks} - shown)
+    return [PaperRow(f"{model} ({variant})" if variant else model, (), model, variant) for model, variant in further]
+
+
+def _cells(table: PaperTable, row: PaperRow, results: Mapping[Key, Result]) -> tuple[Cell, ...]:
+    ours = [_our_cell(task, metric, row, results) for task, metric in table.cells]
+    known = [cell.value for cell, (task, _) in zip(ours, table.cells, strict=True) if task and cell.value is not None]
+    complete = len(known) == sum(1 for task, _ in table.cells if task)
+    cells: list[Cell] = []
+    for number, (task, _) in enumerate(table.cells):
+        mean = Cell(sum(known) / len(known)) if complete and known else Cell()
+        cells.append(Cell(row.values[number]) if row.values else Cell())
+        cells.append(ours[number] if task else mean)
+    cells += [_our_cell(task, metric, row, results) for _, task, metric in table.beside]
+    return tuple(cells)
+
+
+def _our_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell:
+    result = results.get((task, row.model, row.variant))
+    if result is None or result.metrics.get(metric) is None:
+        return Cell()
+    interval = result.interval.get(metric)
+    return Cell(result.metrics[metric], (interval[0], interval[1]) if interval else None)
+
+
+def render(table: RenderedTable, form: Format) -> str:
+    """A table as Markdown, CSV or LaTeX.
+
+    Example:
+        >>> print(render(RenderedTable(9, "T", (Column("x", True),), (("a", (Cell(0.5, (0.4, 0.6)),)),)), "csv"), end="")
+        model,x,x low,x high
+        a,0.5,0.4,0.6
+    """
+    renderers = {"markdown": _markdown, "csv": _csv, "latex": _latex}
+    if form not in renderers:
+        raise ConfigError("unknown table format", seen=form, allowed=", ".join(renderers), next_step="choose one")
+    return renderers[form](table)
+
+
+def render_tables(results: Mapping[Key, Result], numbers: Sequence[int], form: Format) -> str:
+    """Some of the paper's tables, or all of them, one after the other."""
+    known = {table.number: table for table in TABLES}
+    for number in numbers:
+        if number not in known:
+            raise ConfigError("no such table", seen=number, allowed="1 to 4", next_step="`weft table` shows all")
+    chosen = [known[number] for number in numbers] or TABLES
+    return "\n".join(_titled(build_table(table, results), form) for table in chosen)
+
+
+def _titled(table: RenderedTable, form: Format) -> str:
+    title = f"Table {table.number}. {table.title}"
+    heads = {"markdown": f"**{title}**\n\n", "csv": "", "latex": f"% {title}\n"}
+    return heads[form] + render(table, form)
+
+
+def _number(value: float | None) -> str:
+    """Three places, without the leading zero, as the field prints accuracies."""
+    if value is None:
+        return NOTHING
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+
+
+def _text(cell: Cell) -> str:
+    if cell.interval is None:
+        return _number(cell.value)
+    low, high = cell.interval
+    return f"{_number(cell.value)} [{_number(low)}, {_number(high)}]"
+
+
+def _markdown(table: RenderedTable) -> str:
+    header = ["model", *(column.name for column in table.columns)]
+    lines = [_pipe(header), _pipe(["---"] * len(header))]
+    lines += [_pipe([label, *map(_text, cells)]) for label, cells in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _pipe(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _csv(table: RenderedTable) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    header = ["model"]
+    for column in table.columns:
+        header += [column.name, f"{column.name} low", f"{column.name} high"] if column.ours else [column.name]
+    writer.writerow(header)
+    for label, cells in table.rows:
+        writer.writerow([label, *_csv_cells(table.columns, cells)])
+    return written.getvalue()
+
+
+def _csv_cells(columns: Sequence[Column], cells: Sequence[Cell]) -> list[str]:
+    written = []
+    for column, cell in zip(columns, cells, strict=True):
+        written.append("" if cell.value is None else repr(cell.value))
+        if column.ours:
+            written += [repr(bound) for bound in cell.interval] if cell.interval else ["", ""]
+    return written
+
+
+LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "τ": r"$\tau$", NOTHING: "--", "$": r"\$"}
+
+
+def _latex(table: RenderedTable) -> str:
+    header = ["model", *(column.name for column in table.columns)]
+    body = [[label, *map(_text, cells)] for label, cells in table.rows]
+    lines = [
+        r"\begin{tabular}{l" + "r" * len(table.columns) + "}",
+        r"\hline",
+        _latex_row(header),
+        r"\hline",
+        *map(_latex_row, body),
+        r"\hline",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    escaped = ("".join(LATEX_SPECIAL.get(character, character) for character in cell) for cell in cells)
+    return " & ".join(escaped) + r" \\"
