@@ -3,9 +3,9 @@
     python benchmarks/prepare.py --data DIR [--shards 1] [--rounds 2] --out results/benchmarks/prepare.json
 
 `DIR` holds ``train-00.jsonl.xz`` and so on. The bare rate has the text in memory already and uses every core;
-ours includes decompressing, parsing and writing. Both are measured by turns in one run, with one tokenizer. On
-a machine that others use too, wall time says as much about them as about us: every round is reported, with the
-CPU seconds it took, which depend on the others far less.
+ours includes decompressing, parsing and writing. Both are measured by turns in one run, with one tokenizer.
+On a machine that others use too, wall time says as much about them as about us: every round is reported, with
+the CPU seconds it took, which depend on the others far less.
 """
 
 from __future__ import annotations
@@ -116,9 +116,7 @@ def prepare_apart(
     return result, peak
 
 
-def measure_round(
-    shards: Sequence[Path], out: Path, tokenizer: Path, sentences: Sequence[str]
-) -> dict[str, Any]:
+def measure_round(shards: Sequence[Path], out: Path, tokenizer: Path, sentences: Sequence[str]) -> dict[str, Any]:
     """The bare rate and ours, one after the other, and the ratio of ours to it."""
     megabytes = sum(len(sentence.encode()) for sentence in sentences) / 1e6
     bare = bare_rate(tokenizer, sentences, megabytes)
@@ -151,9 +149,7 @@ def measure_speed(shards: Sequence[Path], folder: Path, tokenizer: Path, rounds:
     }
 
 
-def measure_memory(
-    shards: Sequence[Path], folder: Path, tokenizer: Path, held_out: Sequence[Path]
-) -> dict[str, Any]:
+def measure_memory(shards: Sequence[Path], folder: Path, tokenizer: Path, held_out: Sequence[Path]) -> dict[str, Any]:
     """The peak over the main process and all workers."""
     result, peak = prepare_apart(shards, tokenizer, folder / "memory", held_out)
     return {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, CorpusError, ModelError, WeftError
-from weft.version import VERSION as __version__
+from weft.version import VERSION
 
 if TYPE_CHECKING:
     from weft.corpora.readers import ReadOptions, read_documents
@@ -36,6 +36,8 @@ _LAZY = {
     "read_documents": "weft.corpora.readers",
     "split_sentences": "weft.corpora.splitting",
 }
+
+__version__ = VERSION
 
 __all__ = [
     "ConfigError",

@@ -17,6 +17,8 @@ import typer
 from weft.errors import WeftError
 from weft.version import VERSION
 
+DEFAULT_MODEL = "foltz-sif"  # a literal, so that --help need not import the models; a test keeps it right
+
 app = typer.Typer(
     name="weft",
     help="Measure, restore and write coherent discourse.",
@@ -46,7 +48,9 @@ INPUT_HELP = (
     "auto, text (one document a file), blocks (blank line between documents), lines (one sentence a line), "
     "jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata"
 )
-Files = Annotated[list[str], typer.Argument(help="Files to read; - for stdin. .gz, .bz2 and .xz are opened as they are.")]
+Files = Annotated[
+    list[str], typer.Argument(help="Files to read; - for stdin. .gz, .bz2 and .xz are opened as they are.")
+]
 Model = Annotated[str, typer.Option("--model", "-m", help="A built-in name (see `weft models`) or a model folder.")]
 Setting = Annotated[list[str], typer.Option("--set", help="A setting, key=value; repeat for more.")]
 Format = Annotated[OutputFormat, typer.Option("--format", "-f", help="How to write the output.")]
@@ -66,7 +70,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and stop.")] = False,  # noqa: ARG001
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and stop.")
+    ] = False,
 ) -> None:
     """Measure, restore and write coherent discourse."""
 
@@ -74,9 +80,11 @@ def options(
 @app.command()
 def score(
     files: Files,
-    model: Model = "foltz-glove",
+    model: Model = DEFAULT_MODEL,
     setting: Setting = [],  # noqa: B006  typer copies it
-    explain: Annotated[bool, typer.Option("--explain", "-e", help="Show every transition and where the text breaks.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", "-e", help="Show every transition and where the text breaks.")
+    ] = False,
     format: Format = OutputFormat.table,
     input: Input = "auto",
     encoding: Encoding = "utf-8",
@@ -98,10 +106,14 @@ def score(
 @app.command()
 def order(
     files: Files,
-    model: Model = "foltz-glove",
+    model: Model = DEFAULT_MODEL,
     setting: Setting = [],  # noqa: B006
-    first: Annotated[bool, typer.Option("--first-given", help="The first sentence of the input is known to come first.")] = False,
-    search: Annotated[str, typer.Option(help="auto, exact (up to 16 sentences), beam, greedy (grows at both ends).")] = "auto",
+    first: Annotated[
+        bool, typer.Option("--first-given", help="The first sentence of the input is known to come first.")
+    ] = False,
+    search: Annotated[
+        str, typer.Option(help="auto, exact (up to 16 sentences), beam, greedy (grows at both ends).")
+    ] = "auto",
     beam: Annotated[int, typer.Option(help="Beam width.")] = 10,
     seed: Seed = 1,
     format: Format = OutputFormat.table,
@@ -128,7 +140,10 @@ def corrupt(
     source: Annotated[str, typer.Argument(help="A file of documents.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The JSONL file to write.")],
     permutations: Annotated[int, typer.Option(min=0, help="Permutations per document.")] = 20,
-    replacements: Annotated[int, typer.Option(min=0, help="Sentence replacements per document, each written as a document of its own.")] = 0,
+    replacements: Annotated[
+        int,
+        typer.Option(min=0, help="Sentence replacements per document, each written as a document of its own."),
+    ] = 0,
     seed: Seed = 1,
     input: Input = "auto",
     encoding: Encoding = "utf-8",
@@ -143,7 +158,11 @@ def corrupt(
     from weft.corpora.negatives import corrupt_file
 
     written = corrupt_file(
-        source, out, permutations_each=permutations, replacements_each=replacements, seed=seed,
+        source,
+        out,
+        permutations_each=permutations,
+        replacements_each=replacements,
+        seed=seed,
         options=read_options(input, encoding, language, column),
     )
     message(f"wrote {written} documents to {out}")
@@ -151,8 +170,15 @@ def corrupt(
 
 @app.command()
 def evaluate(
-    task: Annotated[str, typer.Option("--task", "-t", help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion.")],
-    model: Model = "foltz-glove",
+    task: Annotated[
+        str,
+        typer.Option(
+            "--task",
+            "-t",
+            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion.",
+        ),
+    ],
+    model: Model = DEFAULT_MODEL,
     setting: Setting = [],  # noqa: B006
     data: Annotated[str | None, typer.Option(help="A file of documents instead of the task's standard data.")] = None,
     data_root: DataRoot = None,
@@ -160,7 +186,9 @@ def evaluate(
     seed: Seed = 1,
     permutations: Annotated[int, typer.Option(min=1, help="Permutations per document where the data bring none.")] = 20,
     beam: Annotated[int, typer.Option(min=1, help="Beam width of wikipedia-order.")] = 10,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many documents, for a quick look.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many documents, for a quick look.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The results folder.")] = Path("results"),
     format: Format = OutputFormat.table,
     input: Input = "auto",
@@ -187,10 +215,16 @@ def evaluate(
 
 @app.command()
 def table(
-    number: Annotated[list[int] | None, typer.Argument(help="Numbers of the paper's tables, 1 to 4; all if none is given.")] = None,
+    number: Annotated[
+        list[int] | None, typer.Argument(help="Numbers of the paper's tables, 1 to 4; all if none is given.")
+    ] = None,
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
-    format: Annotated[TableFormat, typer.Option("--format", "-f", help="How to write the tables.")] = TableFormat.markdown,
-    write: Annotated[Path | None, typer.Option(help="Write the whole results page (Markdown) to this file instead.")] = None,
+    format: Annotated[
+        TableFormat, typer.Option("--format", "-f", help="How to write the tables.")
+    ] = TableFormat.markdown,
+    write: Annotated[
+        Path | None, typer.Option(help="Write the whole results page (Markdown) to this file instead.")
+    ] = None,
 ) -> None:
     """Render the paper's Tables 1 to 4 from the results folder, the paper's numbers beside ours.
 
@@ -234,11 +268,15 @@ def config(
 def prepare(
     files: Files,
     out: Annotated[Path, typer.Option("--out", "-o", help="The store folder to write.")],
-    tokenizer: Annotated[Path | None, typer.Option(help="A saved tokenizer; without it one is trained on the input.")] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="A saved tokenizer; without it one is trained on the input.")
+    ] = None,
     kind: Annotated[str, typer.Option("--kind", help="The tokenizer to train: bpe or words.")] = "bpe",
     vocabulary: Annotated[int, typer.Option(help="Size of the vocabulary to train.")] = 16384,
     held_out: Annotated[list[Path], typer.Option(help="Texts that must not be in the store; repeat for more.")] = [],  # noqa: B006
-    drop_overlap: Annotated[bool, typer.Option(help="Leave out paragraphs found in held-out texts instead of refusing.")] = False,
+    drop_overlap: Annotated[
+        bool, typer.Option(help="Leave out paragraphs found in held-out texts instead of refusing.")
+    ] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one a core by default.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace a store made of other inputs.")] = False,
     restart: Annotated[bool, typer.Option(help="Forget an interrupted run instead of going on with it.")] = False,
@@ -269,14 +307,18 @@ def prepare(
             options=read_options(input, encoding, language, column),
             progress=progress,
         )
-    message(f"wrote {out}: {store.describe()}")
+    counts = store.info.counts
+    message(f"wrote {out}: {counts['articles']} articles, {counts['sentences']} sentences, {counts['tokens']} tokens")
 
 
 @app.command()
 def train(
     config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/foltz-lda.toml.")],
     setting: Annotated[list[str], typer.Option("--set", help="An override, section.key=value; repeat for more.")] = [],  # noqa: B006
-    out: Annotated[str | None, typer.Option("--out", "-o", help="The model folder to write; run.out of the file otherwise.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="The model folder to write; run.out of the file otherwise."),
+    ] = None,
     data_root: DataRoot = None,
 ) -> None:
     """Train a model from a configuration file and write its folder.

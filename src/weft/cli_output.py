@@ -180,7 +180,10 @@ def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
     """A model to evaluate, under the name its result will carry: a folder's is that of the model inside."""
     if "/" in variant or "\\" in variant or variant.startswith("."):
         raise ConfigError(
-            "a variant is part of a file name", seen=variant, allowed="letters, digits, - and .", next_step="rename it"
+            "a variant is part of a file name",
+            seen=variant,
+            allowed="letters, digits, - and .",
+            next_step="rename it",
         )
     model = load_model(name, settings)
     if name in MODELS:
@@ -209,7 +212,10 @@ def write_result(result: Result, *, form: str) -> None:
         [
             Text(f"{result.task}  {result.model}  {result.variant}".rstrip(), "bold"),
             Text(f"{result.n_documents} documents{pairs}, {result.n_excluded} excluded, seed {result.seed}"),
-            *(Text(f"  {name:<24}{_shown(value):>8}   95% {_shown(low)} to {_shown(high)}") for name, value, low, high in rows),
+            *(
+                Text(f"  {name:<24}{_shown(value):>8}   95% {_shown(low)} to {_shown(high)}")
+                for name, value, low, high in rows
+            ),
         ]
     )
 

@@ -55,8 +55,8 @@ class RunConfig:
     """Everything `weft train` needs to know."""
 
     model: ModelSection
-    data: DataSection = DataSection()  # noqa: RUF009  frozen
-    run: RunSection = RunSection()  # noqa: RUF009  frozen
+    data: DataSection = DataSection()
+    run: RunSection = RunSection()
 
 
 Section = TypeVar("Section", DataSection, RunSection)
@@ -71,7 +71,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     Example:
         >>> import pathlib, tempfile
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "run.toml"
-        >>> _ = file.write_text('[model]\\nname = "random"\\n')
+        >>> _ = file.write_text('model.name = "random"')
         >>> read_config(file, ["model.seed=7"]).model.settings["seed"]
         7
     """
@@ -100,7 +100,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(
-            f"{path} is not valid TOML: {error}", allowed="TOML in UTF-8", next_step="see configs/ for examples"
+            f"{path} is not valid TOML: {error}",
+            allowed="TOML in UTF-8",
+            next_step="see configs/ for examples",
         ) from error
 
 
@@ -176,7 +178,7 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
     defaults = {f.name: getattr(kind(), f.name) for f in fields(kind)}
     _check_names(f"key in [{name}]", values, tuple(defaults))
     # TOML has lists where the dataclasses have tuples.
-    chosen = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    chosen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     for key, value in chosen.items():
         check_type(f"{name}.{key}", value, defaults[key])
         if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
@@ -188,7 +190,10 @@ def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -
     for key in values:
         if key not in allowed:
             raise ConfigError(
-                f"unknown {what}", seen=key, allowed=did_you_mean(key, allowed), next_step="correct or remove it"
+                f"unknown {what}",
+                seen=key,
+                allowed=did_you_mean(key, allowed),
+                next_step="correct or remove it",
             )
 
 

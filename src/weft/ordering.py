@@ -16,7 +16,7 @@ from weft.corpora.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import Arranger, CoherenceModel, PairwiseModel
-from weft.scoring import Table, order_values
+from weft.scoring import Table, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it
@@ -56,7 +56,8 @@ def order_document(
         model: What scores an order.
         document: The sentences, in any order.
         first: The index of the sentence that must come first, if that is known.
-        search: ``auto`` takes exact up to 12 sentences, then beam.
+        search: ``auto`` takes exact up to 12 sentences, then beam, or with no first sentence the better of beam and
+            greedy.
         beam: Beam width.
         seed: Breaks ties.
 
@@ -95,7 +96,12 @@ def _search(
         return greedy_order(table, first=first), "greedy"
     if search == "exact" or (search == "auto" and len(document) <= EXACT_LIMIT):
         return exact_order(table, first=first), "exact"
-    return beam_order(table, first=first, beam=beam), f"beam-{beam}"
+    found = beam_order(table, first=first, beam=beam), f"beam-{beam}"
+    if search == "beam" or first is not None:
+        return found
+    # With no first sentence a left-to-right beam can start in the middle; growth at both ends cannot.
+    other = greedy_order(table), "greedy"
+    return max(found, other, key=lambda pair: path_value(table, pair[0]) or 0.0)
 
 
 def exact_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:

@@ -12,5 +12,5 @@ class Progress(Protocol):
         """Report a step."""
 
 
-def silent(label: str, done: int, total: int | None = None) -> None:  # noqa: ARG001
+def silent(label: str, done: int, total: int | None = None) -> None:
     """The listener of a library call that was given none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -37,9 +38,7 @@ def path_value(table: Table, order: Sequence[int]) -> float | None:
     return math.fsum(steps.tolist()) / len(steps)
 
 
-def order_values(
-    model: CoherenceModel, document: Document, orders: Sequence[Sequence[int]]
-) -> list[float | None]:
+def order_values(model: CoherenceModel, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
     """The scores a document would have in other orders: look-ups where the model has a table, else rescoring."""
     if isinstance(model, PairwiseModel):
         table = model.pair_table(document)
@@ -48,7 +47,13 @@ def order_values(
 
 
 def combine_log_probs(
-    combine: Combine, *, forward: Table, backward: Table, prior_left: Table, prior_right: Table, counts: tuple[Table, Table]
+    combine: Combine,
+    *,
+    forward: Table,
+    backward: Table,
+    prior_left: Table,
+    prior_right: Table,
+    counts: tuple[Table, Table],
 ) -> Table:
     """Equations 1 to 3 on arrays of any matching shape.
 
@@ -101,7 +106,7 @@ class Scorer:
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean over adjacent pairs, all documents in one batch."""
-        pairs = [pair for document in documents for pair in zip(document.sentences, document.sentences[1:], strict=False)]
+        pairs = [pair for document in documents for pair in pairwise(document.sentences)]
         values = iter(self._pair_values(pairs).tolist())
         scores = []
         for document in documents:
@@ -122,7 +127,9 @@ class Scorer:
         lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
         nothing = np.zeros(len(pairs))
         forward = self.forward.log_prob([Window((left,), right) for left, right in pairs])
-        backward = self.backward.log_prob([Window((right,), left) for left, right in pairs]) if self.backward else nothing
+        backward = (
+            self.backward.log_prob([Window((right,), left) for left, right in pairs]) if self.backward else nothing
+        )
         prior = self._prior_log_probs(lefts, rights)
         counts = self.forward.token_counts([*lefts, *rights])
         return combine_log_probs(
@@ -131,11 +138,14 @@ class Scorer:
             backward=np.asarray(backward, dtype=np.float64),
             prior_left=prior[0],
             prior_right=prior[1],
-            counts=(np.array(counts[: len(pairs)], dtype=np.float64), np.array(counts[len(pairs) :], dtype=np.float64)),
+            counts=(
+                np.array(counts[: len(pairs)], dtype=np.float64),
+                np.array(counts[len(pairs) :], dtype=np.float64),
+            ),
         )
 
     def _prior_log_probs(self, lefts: list[str], rights: list[str]) -> tuple[Table, Table]:
-        """log p_L of both sides, every distinct sentence once."""
+        """Log p_L of both sides, every distinct sentence once."""
         if self.prior is None or self.combine != "mmi":
             return np.zeros(len(lefts)), np.zeros(len(rights))
         distinct = list(dict.fromkeys([*lefts, *rights]))

@@ -32,7 +32,10 @@ def train(
     """
     if not config.run.out:
         raise ConfigError(
-            "the run has no place to go", seen=config.run.out, allowed="a folder", next_step="give --out FOLDER"
+            "the run has no place to go",
+            seen=config.run.out,
+            allowed="a folder",
+            next_step="give --out FOLDER",
         )
     files = [find_data(name, data_root) for name in config.data.train]
     model = create_model(config.model.name, config.model.settings)

@@ -107,9 +107,7 @@ def test_only_a_newline_ends_a_line(tmp_path: Path, data: bytes, lines: list[str
     assert texts(write(tmp_path, data)) == lines
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "shift_jis", "utf-8-sig"]
-)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "shift_jis", "utf-8-sig"])
 def test_any_encoding_with_any_chunk(tmp_path: Path, encoding: str) -> None:
     lines = ["日本語 テスト", "二行目"] if encoding == "shift_jis" else ["Caf\xe9 \xe0 la", "na\xefve"]
     path = write(tmp_path, "\n".join(lines).encode(encoding))

@@ -132,8 +132,6 @@ def test_a_directory_where_a_file_was_meant(tmp_path: Path) -> None:
 
 def test_importing_the_readers_imports_nothing_heavy() -> None:
     heavy = ["sentencex", "pyarrow", "mwparserfromhell", "tokenizers", "torch"]
-    code = (
-        f"import sys, json, weft.corpora.readers; print(json.dumps([n for n in {heavy} if n in sys.modules]))"
-    )
+    code = f"import sys, json, weft.corpora.readers; print(json.dumps([n for n in {heavy} if n in sys.modules]))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(found.stdout) == []

@@ -8,10 +8,10 @@ import io
 import json
 import logging
 import sys
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
 
 import pytest
@@ -24,7 +24,7 @@ from weft.errors import CorpusError
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"
   xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" version="0.11" xml:lang="en">
-  <siteinfo><sitename>Wikipedia</sitename><namespaces><namespace key="0" case="first-letter" /></namespaces></siteinfo>
+  <siteinfo><sitename>Wikipedia</sitename><namespaces><namespace key="0" /></namespaces></siteinfo>
 """
 FOOT = "</mediawiki>\n"
 RAIN = """{{Short description|Water}}{{Infobox weather
@@ -34,8 +34,8 @@ RAIN = """{{Short description|Water}}{{Infobox weather
 * two
 }}
 [[File:Rain.jpg|thumb|A [[puddle]] in the rain. It is wet.]]
-'''Rain''' is [[water]] in ''[[drop (liquid)|drops]]''.<ref name="a">A book. Page 3.</ref> It falls from [[cloud]]s &amp; is
-wet.<ref name="a" /> It fell {{convert|5|km|mi}} away ({{lang-la|pluvia}}).<!-- hidden. -->
+'''Rain''' is [[water]] in ''[[drop (liquid)|drops]]''.<ref name="a">A book. P. 3.</ref> It falls from
+[[cloud]]s &amp; is wet.<ref name="a" /> It fell {{convert|5|km|mi}} away ({{lang-la|pluvia}}).<!-- hidden. -->
 
 Too short. Dropped.
 == History ==
@@ -166,18 +166,12 @@ def test_a_page_that_cannot_be_parsed_is_counted_and_not_the_end(
 
 
 def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
-    def peak(pages: int) -> int:
-        body = "".join(page(f"P{number}", PROSE, number) for number in range(pages))
-        path = write(tmp_path, bz2.compress((HEAD + body + FOOT).encode()))
-        gc.collect()
-        tracemalloc.start()
-        assert sum(1 for _ in read_documents(path)) == pages
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return most
-
-    peak(10)  # Imports are paid for here.
-    assert peak(1500) < peak(100) + 2**20
+    body = "".join(page(f"Talk:P{number}", "x", number, 1) for number in range(3000)) + page("Last", PROSE)
+    documents = read_documents(write(tmp_path, HEAD + body + FOOT, "dump.xml"))
+    assert next(documents).title == "Last"
+    # The parser works ahead by a few pages; a root that kept even an emptied element of each would have 3,000.
+    assert sum(type(item) is Element for item in gc.get_objects()) < 1500
+    documents.close()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +191,7 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
     ],
 )
 def test_markup(markup: str, plain: list[str]) -> None:
-    assert [" ".join(text.split(" ")) for text in plain_paragraphs(markup)] == plain
+    assert plain_paragraphs(markup) == plain
 
 
 def test_thousands_of_templates_are_no_problem() -> None:
@@ -205,7 +199,7 @@ def test_thousands_of_templates_are_no_problem() -> None:
     assert len(plain_paragraphs(text)[0].split("A b")) == 4001
 
 
-# ---- WikiExtractor ---------------------------------------------------------------------------------------------
+# ---- WikiExtractor ----
 
 TAGGED = """<doc id="12" url="https://en.wikipedia.org/wiki?curid=12" title="The "Rain"">
 The "Rain"

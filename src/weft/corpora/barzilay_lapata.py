@@ -90,9 +90,7 @@ def read_barzilay_lapata(
 def _check_choice(option: str, value: str | None, known: tuple[str, ...]) -> None:
     if value is not None and value not in known:
         allowed = did_you_mean(value, known)
-        raise ConfigError(
-            f"unknown {option}", seen=value, allowed=allowed, next_step=f"{option}={known[0]!r}"
-        )
+        raise ConfigError(f"unknown {option}", seen=value, allowed=allowed, next_step=f"{option}={known[0]!r}")
 
 
 def is_tar(source: Source) -> bool:
@@ -114,9 +112,7 @@ def looks_like_layout(folder: Path) -> bool:
     """
     inside = {"apws", "ntsb"} & {*folder.parts[-2:]}
     below = any(
-        (folder / "/".join(("data", "raw", name)[start:])).is_dir()
-        for name in ("apws", "ntsb")
-        for start in range(3)
+        (folder / "/".join(("data", "raw", name)[start:])).is_dir() for name in ("apws", "ntsb") for start in range(3)
     )
     return bool(inside) or below
 
@@ -149,9 +145,7 @@ def _orders(record: Record, document: Document) -> tuple[tuple[int, ...], ...]:
         raise _bad_order(record, "perms is not a list", value)
     _refuse_dropped_sentences(record, document)
     # A dict keeps the first of equal orders: scored twice, a pair would count twice.
-    return tuple(
-        dict.fromkeys(_order(record, index, item, len(document)) for index, item in enumerate(value))
-    )
+    return tuple(dict.fromkeys(_order(record, index, item, len(document)) for index, item in enumerate(value)))
 
 
 def _order(record: Record, index: int, value: object, length: int) -> tuple[int, ...]:
@@ -246,9 +240,7 @@ def _tagged_sentences(data: bytes, where: str, encoding: str) -> tuple[str, ...]
         raise _bad_text(where, str(error)) from error
     pieces = [line.split(None, 1) for line in lines if line.strip()]
     if any(len(piece) < 2 for piece in pieces):
-        raise _bad_text(
-            where, f"line {1 + [len(piece) for piece in pieces].index(1)} has a tag and no sentence"
-        )
+        raise _bad_text(where, f"line {1 + [len(piece) for piece in pieces].index(1)} has a tag and no sentence")
     return tuple(" ".join(sentence.split()) for _, sentence in pieces)
 
 

@@ -84,17 +84,13 @@ def _distinct_orders(sentences: Sequence[str]) -> int:
     return total
 
 
-def permute_documents(
-    documents: Iterable[Document], *, count: int = 20, seed: int = 1
-) -> Iterator[PermutedDocument]:
+def permute_documents(documents: Iterable[Document], *, count: int = 20, seed: int = 1) -> Iterator[PermutedDocument]:
     """Attach seeded permutations to every document."""
     for document in documents:
         yield PermutedDocument(document, permutations(document, count=count, seed=seed))
 
 
-def replacements(
-    document: Document, pool: Sequence[str], *, count: int = 1, seed: int = 1
-) -> tuple[Replacement, ...]:
+def replacements(document: Document, pool: Sequence[str], *, count: int = 1, seed: int = 1) -> tuple[Replacement, ...]:
     """Replace one sentence at a time by a sentence of the pool that the document does not contain.
 
     The paper's negatives (its section 2): a pool of the corpus for the open domain, the document's own

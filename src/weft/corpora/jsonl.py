@@ -126,9 +126,7 @@ def _parse(source: Source, number: int, line: str) -> Record:
 
 def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeError) -> CorpusError:
     if number == 1 and line.strip() in ("[", "{"):
-        next_step = (
-            "the file is laid out over several lines: jq -c . (or jq -c '.[]') makes one line of each object"
-        )
+        next_step = "the file is laid out over several lines: jq -c . (or jq -c '.[]') makes one line of each object"
     else:
         next_step = "mend or remove the line; for plain text use --format text"
     start = max(0, error.pos - 20)
@@ -238,9 +236,7 @@ def _kind(value: object) -> str:
 def _error(
     source: Source, number: int, what: str, *, seen: object, next_step: str, allowed: str = _ALLOWED
 ) -> CorpusError:
-    return CorpusError(
-        f"{name_of(source)}, line {number}: {what}", seen=seen, allowed=allowed, next_step=next_step
-    )
+    return CorpusError(f"{name_of(source)}, line {number}: {what}", seen=seen, allowed=allowed, next_step=next_step)
 
 
 def _clip(text: str, width: int = 80) -> str:

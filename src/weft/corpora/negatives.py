@@ -66,7 +66,12 @@ def _with_replacements(held: Sequence[Document], orders: int, count: int, seed: 
         yield _permuted(document, orders, seed)
         for number, changed in enumerate(replacements(document, pool, count=count, seed=seed)):
             record = _record(changed.document, ())
-            yield {**record, "id": f"{document.id}~{number}", "corrupted": document.id, "position": changed.position}
+            yield {
+                **record,
+                "id": f"{document.id}~{number}",
+                "corrupted": document.id,
+                "position": changed.position,
+            }
 
 
 def _record(document: Document, orders: Sequence[Sequence[int]]) -> Record:

@@ -20,7 +20,7 @@ from weft.corpora.prepare_inputs import (
     source_chunks,
     standard_input_as_file,
 )
-from weft.corpora.prepare_workers import Job, chunk_documents, kept_paragraphs, pack_all
+from weft.corpora.prepare_workers import Job, WorkerStoppedError, chunk_documents, kept_paragraphs, pack_all
 from weft.corpora.readers import read_documents
 from weft.corpora.store import FORMAT_VERSION, TokenStore, read_info
 from weft.corpora.store_writer import TOKENIZER, State, StoreWriter, fingerprint_of, load_state, replace_file
@@ -179,6 +179,8 @@ class _Run:
             with writer:
                 self._fill(writer, held_out)
                 writer.finish(self.out, provenance=self.plan.provenance())
+        except WorkerStoppedError:
+            raise
         except (CorpusError, ConfigError):
             # The inputs or options have to change before a rerun, and then nothing of this can be used.
             shutil.rmtree(partial, ignore_errors=True)
@@ -258,9 +260,7 @@ def _worker_count(workers: int | None, plan: Plan) -> int:
         size = sum(source.size for source in plan.sources)
         return min(usable_cores(), MOST_WORKERS, 1 + size // BYTES_PER_WORKER)
     if workers < 1:
-        raise ConfigError(
-            "workers out of range", seen=workers, allowed="1 or more", next_step="leave --workers out"
-        )
+        raise ConfigError("workers out of range", seen=workers, allowed="1 or more", next_step="leave --workers out")
     return workers
 
 

@@ -22,8 +22,7 @@ from multiprocessing.process import BaseProcess
 import numpy as np
 
 from weft.corpora.files import ReadOptions
-from weft.corpora.jsonl import _parse as parse_record
-from weft.corpora.jsonl import document_of
+from weft.corpora.jsonl import document_of, parse_records
 from weft.corpora.overlap import OverlapIndex
 from weft.corpora.store import dtype_for
 from weft.corpora.store_writer import Packed
@@ -57,6 +56,10 @@ class Chunk:
         return len(self.lines) + len(self.documents)
 
 
+class WorkerStoppedError(CorpusError):
+    """A worker died; the inputs are not to blame, so what is done so far is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """All a worker needs to know, small enough to be sent to each of them once."""
@@ -72,10 +75,8 @@ def chunk_documents(chunk: Chunk) -> Iterator[tuple[str, Document]]:
     Raises:
         CorpusError: A line cannot be read as a document.
     """
-    for number, line in chunk.lines:
-        if line and not line.isspace():
-            record = parse_record(chunk.name, number, line)
-            yield f"{chunk.name}, line {number}", document_of(record, chunk.options.language)
+    for record in parse_records(chunk.name, chunk.lines):
+        yield f"{chunk.name}, line {record.number}", document_of(record, chunk.options.language)
     for document in chunk.documents:
         yield f"{chunk.name}: document {document.id}", document
 
@@ -117,18 +118,14 @@ class Encoder:
         paragraphs: list[tuple[str, ...]] = []
         seen = 0
         for place, document in chunk_documents(chunk):
-            kept = kept_paragraphs(
-                place, document, held_out=self._job.held_out, drop_overlap=self._job.drop_overlap
-            )
+            kept = kept_paragraphs(place, document, held_out=self._job.held_out, drop_overlap=self._job.drop_overlap)
             seen += len(document.paragraphs()) if document.sentences else 0
             paragraphs.extend(kept)
             if kept:
                 articles.append(len(kept))
         return self._packed(chunk, paragraphs, articles, dropped=seen - len(paragraphs))
 
-    def _packed(
-        self, chunk: Chunk, paragraphs: list[tuple[str, ...]], articles: list[int], *, dropped: int
-    ) -> Packed:
+    def _packed(self, chunk: Chunk, paragraphs: list[tuple[str, ...]], articles: list[int], *, dropped: int) -> Packed:
         encoded = self._tokenizer.encode_batch(list(chain.from_iterable(paragraphs)))
         lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))  # [sentences]
         total = int(lengths.sum())
@@ -197,7 +194,7 @@ def _receive(pipe: Connection) -> Packed:
     try:
         answer: Packed | WeftError = pipe.recv()
     except (EOFError, ConnectionResetError):
-        raise CorpusError(
+        raise WorkerStoppedError(
             "a worker process stopped in the middle of its work",
             seen="the end of its pipe",
             allowed="enough memory, and a script whose entry is under `if __name__ == '__main__':`",

@@ -174,9 +174,7 @@ def _choose(
     if name in readers:
         return readers[name]
     what = "a format that carries no orders" if name in FORMATS else "unknown format"
-    raise ConfigError(
-        what, seen=name, allowed=did_you_mean(name, readers), next_step=f"--format {next(iter(readers))}"
-    )
+    raise ConfigError(what, seen=name, allowed=did_you_mean(name, readers), next_step=f"--format {next(iter(readers))}")
 
 
 def _empty(source: Source, name: str) -> CorpusError:

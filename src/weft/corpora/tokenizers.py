@@ -247,9 +247,7 @@ def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int
         return BpeTokenizer.train(sentences, vocabulary_size=vocabulary_size)
     if kind == "words":
         return WordTokenizer.train(sentences, vocabulary_size=vocabulary_size)
-    raise ConfigError(
-        "unknown kind of tokenizer", seen=kind, allowed=", ".join(KINDS), next_step="choose one of these"
-    )
+    raise ConfigError("unknown kind of tokenizer", seen=kind, allowed=", ".join(KINDS), next_step="choose one of these")
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:

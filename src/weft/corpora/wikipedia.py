@@ -60,13 +60,9 @@ def read_wikipedia_dump(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         for page in _articles(stream, name_of(source)):
             try:
                 paragraphs = plain_paragraphs(page.text)
-            except (
-                Exception
-            ) as error:  # The parser is C code fed with anything: one page must not end the run.
+            except Exception as error:  # The parser is C code fed with anything: one page must not end the run.
                 unparsed += 1
-                _logger.warning(
-                    "page %s (%s) left out: its markup cannot be parsed: %r", page.id, page.title, error
-                )
+                _logger.warning("page %s (%s) left out: its markup cannot be parsed: %r", page.id, page.title, error)
                 continue
             yield from _kept(page, paragraphs, options.language, options.min_sentences)
     if unparsed:
@@ -75,9 +71,7 @@ def read_wikipedia_dump(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
 
 def _kept(page: _Page, paragraphs: list[str], language: str, min_sentences: int) -> Iterator[Document]:
     split = (split_block(paragraph, language) for paragraph in paragraphs)
-    document = assemble(
-        page.id, [sentences for sentences in split if len(sentences) >= min_sentences], page.title
-    )
+    document = assemble(page.id, [sentences for sentences in split if len(sentences) >= min_sentences], page.title)
     if document.sentences:
         yield document
 
@@ -233,6 +227,6 @@ def _misplaced(source: Source, number: int, seen: str) -> CorpusError:
 
 def _body(page: _Page) -> list[str]:
     """The paragraphs of an extracted page, without the title that WikiExtractor repeats on the first line."""
-    # WikiExtractor escapes &, < and > in the text (its option html_safe, on by default), but not in the title.
+    # WikiExtractor escapes &, < and > in the text (html_safe, its default), but not in the title.
     paragraphs = [html.unescape(line) for line in page.text.split("\n") if line.strip()]
     return paragraphs[1:] if paragraphs and paragraphs[0].strip() == page.title.strip() else paragraphs

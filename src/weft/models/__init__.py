@@ -21,10 +21,11 @@ from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError, did_you_mean
 from weft.progress import Progress, silent
 
-DEFAULT_MODEL = "foltz-glove"
+DEFAULT_MODEL = "foltz-sif"
 
 MODELS: Mapping[str, str] = {
     "foltz-glove": "weft.models.baselines.word_vectors:FoltzGlove",
+    "foltz-sif": "weft.models.baselines.word_vectors:FoltzSif",
     "foltz-lsa": "weft.models.baselines.lsa:FoltzLsa",
     "foltz-lda": "weft.models.baselines.lda:FoltzLda",
     "foltz-embedding": "weft.models.baselines.embedding:FoltzEmbedding",

@@ -36,7 +36,10 @@ def _headline(document: Document, score: Score) -> Text:
         what = f"null: {NO_SCORE} to judge in {len(document)} sentence{'s' if len(document) != 1 else ''}"
         return Text.assemble((document.id, "bold cyan"), "  coherence ", (what, "bold"))
     return Text.assemble(
-        (document.id, "bold cyan"), "  coherence ", (f"{score.value:.4f}", "bold"), f"  {len(document)} sentences"
+        (document.id, "bold cyan"),
+        "  coherence ",
+        (f"{score.value:.4f}", "bold"),
+        f"  {len(document)} sentences",
     )
 
 
@@ -82,6 +85,4 @@ def shorten(sentence: str, width: int = WIDTH) -> str:
 
 def order_lines(document: Document, ordering: Ordering) -> list[Text]:
     """The sentences in their new order, each with the number it had."""
-    return [
-        Text.assemble((f"{index + 1:4d}  ", "dim"), document.sentences[index]) for index in ordering.order
-    ]
+    return [Text.assemble((f"{index + 1:4d}  ", "dim"), document.sentences[index]) for index in ordering.order]

@@ -122,7 +122,10 @@ def find_task(name: str) -> Task:
     """
     if name not in TASKS:
         raise ConfigError(
-            "unknown task", seen=name, allowed=did_you_mean(name, TASKS), next_step="see `weft evaluate --help`"
+            "unknown task",
+            seen=name,
+            allowed=did_you_mean(name, TASKS),
+            next_step="see `weft evaluate --help`",
         )
     return TASKS[name]
 

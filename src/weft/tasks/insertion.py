@@ -30,9 +30,7 @@ class Insertion:
     n_excluded: int
 
 
-def insert_sentences(
-    model: CoherenceModel, documents: Sequence[Document], *, progress: Progress = silent
-) -> Insertion:
+def insert_sentences(model: CoherenceModel, documents: Sequence[Document], *, progress: Progress = silent) -> Insertion:
     """Take every sentence out of every document in turn and look where the model would put it back.
 
     Example:

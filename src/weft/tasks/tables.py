@@ -119,7 +119,8 @@ def render(table: RenderedTable, form: Format) -> str:
     """A table as Markdown, CSV or LaTeX.
 
     Example:
-        >>> print(render(RenderedTable(9, "T", (Column("x", True),), (("a", (Cell(0.5, (0.4, 0.6)),)),)), "csv"), end="")
+        >>> table = RenderedTable(9, "T", (Column("x", True),), (("a", (Cell(0.5, (0.4, 0.6)),)),))
+        >>> print(render(table, "csv"), end="")
         model,x,x low,x high
         a,0.5,0.4,0.6
     """

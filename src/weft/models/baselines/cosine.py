@@ -23,7 +23,8 @@ SCORE_RANGE = "-1 to 1"
 def unit_rows(vectors: Vectors) -> Vectors:
     """Scale every row to length 1; a zero row (no known word) stays zero, so its cosine with anything is 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)  # [sentences, 1]
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return unit
 
 
 def cosine_table(vectors: Vectors) -> npt.NDArray[np.float64]:

@@ -64,7 +64,11 @@ class FoltzEmbedding:
             )
         # Only code of the installed libraries runs: local files, no remote code, no pickled weights.
         return SentenceTransformer(
-            folder, device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+            folder,
+            device="cpu",
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
         )
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:

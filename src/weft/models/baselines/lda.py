@@ -57,7 +57,8 @@ class Topics:
         spans = np.diff(self.word_ends, prepend=0)
         word_of = np.repeat(np.arange(len(self.vocabulary)), spans)  # [nonzeros]
         dense[word_of, self.topic_of] += self.counts
-        return dense / dense.sum(axis=0)
+        normalized: npt.NDArray[np.float32] = dense / dense.sum(axis=0)
+        return normalized
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -150,7 +151,9 @@ class FoltzLda:
                 sampler.add_doc(tokens)
         if not len(sampler.docs):
             raise CorpusError(
-                "no words to learn topics from", allowed="text with words", next_step="give other training text"
+                "no words to learn topics from",
+                allowed="text with words",
+                next_step="give other training text",
             )
         for done in range(0, self.iterations, CHUNK_ITERATIONS):
             # Several workers sample in an order that depends on timing; one worker makes the seed mean something.
@@ -190,7 +193,7 @@ class FoltzLda:
         if self.learned is None:
             raise untrained("foltz-lda")
         learned = self.learned
-        tensors = {
+        tensors: dict[str, npt.NDArray[Any]] = {
             "counts": learned.counts,
             "topic_of": learned.topic_of,
             "word_ends": learned.word_ends,
@@ -204,9 +207,7 @@ class FoltzLda:
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
-        require(
-            artifact, folder, tensors=("counts", "topic_of", "word_ends", "alpha"), texts=(VOCABULARY,)
-        )
+        require(artifact, folder, tensors=("counts", "topic_of", "word_ends", "alpha"), texts=(VOCABULARY,))
         model = cls(**{key: artifact.config[key] for key in SETTINGS if key in artifact.config})
         model.learned = _checked_topics(artifact, folder)
         return model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,9 +44,7 @@ class RandomModel:
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         """Uniform numbers determined by the two sentences: [sentences, sentences]."""
-        values = [
-            [_uniform(self.seed, left, right) for right in document.sentences] for left in document.sentences
-        ]
+        values = [[_uniform(self.seed, left, right) for right in document.sentences] for left in document.sentences]
         return np.array(values, dtype=np.float64).reshape(len(document), len(document))
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -53,7 +52,7 @@ class RandomModel:
         return [self._score(document.sentences) for document in documents]
 
     def _score(self, sentences: tuple[str, ...]) -> Score:
-        parts = tuple(_uniform(self.seed, *pair) for pair in zip(sentences, sentences[1:], strict=False))
+        parts = tuple(_uniform(self.seed, *pair) for pair in pairwise(sentences))
         return Score(float(np.mean(parts)), parts) if parts else Score(None)
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002

@@ -1,0 +1,157 @@
+"""One battery over every model in the registry: what a CoherenceModel promises, each one keeps."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.document import Document
+from weft.errors import ModelError
+from weft.models import (
+    MODELS,
+    Arranger,
+    CoherenceModel,
+    ModelCard,
+    PairwiseModel,
+    create_model,
+    load_model,
+    model_class,
+)
+from weft.scoring import path_value
+
+TOPICS = (
+    "The cat chased a mouse through the garden.",
+    "The mouse hid under an old tree.",
+    "Cats like to sleep in the sun.",
+    "In 1929 the stock market fell sharply.",
+    "Banks closed and investors lost their money.",
+    "By 1933 the market had begun to recover.",
+)
+CORPUS = [Document(f"c{n}", tuple(TOPICS[(n + i) % 6] for i in range(4))) for n in range(24)]
+TEXTS = [
+    Document("long", TOPICS),
+    Document("two", TOPICS[:2]),
+    Document("strange", ("Qwxz jkqp.", "…", "日本語の文。", "\u0000\u200b", "a" * 5000)),
+]
+SMALL = {"foltz-lda": {"topics": 4, "iterations": 20, "drop_top": 0}, "foltz-lsa": {"dimensions": 3}}
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def model(request: pytest.FixtureRequest) -> CoherenceModel:
+    if request.param == "foltz-embedding":
+        pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    if request.param == "foltz-lda":
+        pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
+    return create_model(request.param, SMALL.get(request.param, {})).fit(CORPUS, seed=1)
+
+
+def test_it_says_what_its_score_means(model: CoherenceModel) -> None:
+    assert isinstance(model.card, ModelCard)
+    for name in ("summary", "reference", "score_range", "meaning", "comparable", "needs"):
+        assert getattr(model.card, name)
+    text = inspect.getdoc(type(model)) or ""
+    assert "Example:" in text, "a model class documents one runnable example"
+
+
+def test_scores_are_finite_or_null_and_one_a_document(model: CoherenceModel) -> None:
+    scores = model.score(TEXTS)
+    assert len(scores) == len(TEXTS)
+    for document, score in zip(TEXTS, scores, strict=True):
+        assert score.value is not None
+        assert math.isfinite(score.value)
+        assert len(score.transitions) in {0, len(document) - 1}
+        assert all(math.isfinite(part) for part in score.transitions)
+
+
+def test_the_value_is_the_mean_of_its_transitions(model: CoherenceModel) -> None:
+    for score in model.score(TEXTS):
+        if score.transitions:
+            assert score.value == pytest.approx(np.mean(score.transitions), abs=1e-6)
+
+
+@pytest.mark.parametrize("sentences", [(), ("One sentence alone.",)])
+def test_nothing_to_judge_is_null_and_not_nan(model: CoherenceModel, sentences: tuple[str, ...]) -> None:
+    score = model.score([Document("short", sentences)])[0]
+    assert score.value is None
+    assert score.transitions == ()
+
+
+def test_no_documents_no_scores(model: CoherenceModel) -> None:
+    assert model.score([]) == []
+
+
+def test_scores_do_not_depend_on_the_neighbours_in_the_batch(model: CoherenceModel) -> None:
+    together = model.score([*CORPUS, *TEXTS])[-len(TEXTS) :]
+    alone = [model.score([document])[0] for document in TEXTS]
+    for one, other in zip(together, alone, strict=True):
+        assert one.value == pytest.approx(other.value, abs=1e-5)
+
+
+def test_scoring_twice_gives_the_same(model: CoherenceModel) -> None:
+    assert model.score(TEXTS) == model.score(TEXTS)
+
+
+def test_the_table_agrees_with_the_score(model: CoherenceModel) -> None:
+    if not isinstance(model, PairwiseModel):
+        pytest.skip("no table")
+    for document in TEXTS:
+        table = model.pair_table(document)
+        assert table.shape == (len(document), len(document))
+        assert np.isfinite(table).all()
+        expected = model.score([document])[0].value
+        assert path_value(table, range(len(document))) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_table_follows_a_reordering(model: CoherenceModel) -> None:
+    if not isinstance(model, PairwiseModel):
+        pytest.skip("no table")
+    order = [3, 0, 5, 1, 4, 2]
+    whole, reordered = model.pair_table(TEXTS[0]), model.pair_table(TEXTS[0].reorder(order))
+    off_diagonal = ~np.eye(6, dtype=bool)
+    assert reordered[off_diagonal] == pytest.approx(whole[np.ix_(order, order)][off_diagonal], abs=1e-5)
+
+
+def test_an_arranger_returns_a_permutation(model: CoherenceModel) -> None:
+    if not isinstance(model, Arranger):
+        pytest.skip("searches instead")
+    assert sorted(model.arrange(TEXTS[0])) == list(range(6))
+    assert model.arrange(TEXTS[0], first=4)[0] == 4
+
+
+def test_save_load_same_scores(model: CoherenceModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "m", training={"seed": 1, "command": "a test"})
+    again = load_model(tmp_path / "m")
+    assert type(again) is type(model)
+    for one, other in zip(model.score(TEXTS), again.score(TEXTS), strict=True):
+        assert one.value == pytest.approx(other.value, abs=1e-9)
+    manifest = json.loads((tmp_path / "m" / "model.json").read_text())
+    assert manifest["training"]["command"] == "a test"
+    assert not [path for path in (tmp_path / "m").iterdir() if path.suffix in {".pkl", ".pt", ".bin", ".joblib"}]
+
+
+def test_saved_bytes_are_the_same_each_time(model: CoherenceModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "a")
+    model.save(tmp_path / "b")
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel) -> None:
+    name = next(name for name in MODELS if type(model) is model_class(name))
+    again = create_model(name, SMALL.get(name, {})).fit(CORPUS, seed=1)
+    assert [s.value for s in again.score(TEXTS)] == pytest.approx([s.value for s in model.score(TEXTS)], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda"])
+def test_a_model_that_must_learn_says_so(name: str, tmp_path: Path) -> None:
+    untrained = create_model(name)
+    with pytest.raises(ModelError, match=f"{name} has not been trained.*weft train configs/{name}.toml"):
+        untrained.score(TEXTS)
+    with pytest.raises(ModelError, match="has not been trained"):
+        untrained.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()

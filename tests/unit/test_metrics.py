@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weft.tasks.metrics import (
+    Wins,
+    bootstrap_interval,
+    count_wins,
+    kendall_tau,
+    paired_bootstrap,
+    perfect_match,
+    position_accuracy,
+    ratio,
+)
+
+
+def test_tau_of_known_orders() -> None:
+    assert kendall_tau([0, 1, 2, 3]) == 1.0
+    assert kendall_tau([3, 2, 1, 0]) == -1.0
+    assert kendall_tau([1, 0, 2]) == pytest.approx(1 / 3)
+
+
+def test_tau_is_undefined_without_a_pair() -> None:
+    assert kendall_tau([]) is None
+    assert kendall_tau([5]) is None
+
+
+def test_tau_counts_relative_places_only() -> None:
+    assert kendall_tau([4, 7, 9]) == 1.0
+
+
+def test_ties_missing_scores_and_nan_are_never_wins() -> None:
+    assert count_wins(0.5, [0.4, 0.5, 0.6]) == Wins(1, 1, 3)
+    assert count_wins(None, [0.4, None]) == Wins(0, 2, 2)
+    assert count_wins(0.5, [None, float("nan")]) == Wins(0, 2, 2)
+    assert count_wins(float("nan"), [0.1]) == Wins(0, 1, 1)
+
+
+def test_position_accuracy_and_perfect_match() -> None:
+    assert position_accuracy([0, 2, 1, 3]) == 0.5
+    assert position_accuracy([3, 5, 9]) == 1.0
+    assert perfect_match([3, 5, 9]) == 1.0
+    assert perfect_match([5, 3, 9]) == 0.0
+
+
+def test_ratio_of_nothing_is_none() -> None:
+    assert ratio([], []) is None
+    assert ratio([1.0], [0.0]) is None
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(7)
+    covered = 0
+    for trial in range(100):
+        correct = generator.binomial(20, 0.7, size=40)
+        low, high = bootstrap_interval(correct.tolist(), [20.0] * 40, seed=trial) or (0.0, 0.0)
+        covered += low <= 0.7 <= high
+    assert 88 <= covered <= 100  # 95 expected; three standard errors are 7
+
+
+def test_interval_resamples_documents_not_pairs() -> None:
+    """Twenty pairs of one document stand or fall together: ten such documents are ten observations, not 200."""
+    low, high = bootstrap_interval([20.0] * 5 + [0.0] * 5, [20.0] * 10) or (0.0, 0.0)
+    assert high - low > 0.5
+
+
+def test_interval_of_nothing_is_none() -> None:
+    assert bootstrap_interval([], []) is None
+    assert bootstrap_interval([0.0], [0.0]) is None
+
+
+def test_paired_bootstrap_sees_a_small_steady_difference() -> None:
+    generator = np.random.default_rng(3)
+    hard = generator.uniform(0.2, 0.8, size=300)  # documents differ far more than the models do
+    comparison = paired_bootstrap((hard + 0.02).tolist(), hard.tolist(), [1.0] * 300)
+    assert comparison.difference == pytest.approx(0.02)
+    assert comparison.interval[0] > 0
+    assert comparison.p_value < 0.01
+
+
+def test_paired_bootstrap_of_equal_models_finds_nothing() -> None:
+    generator = np.random.default_rng(3)
+    one, other = generator.normal(size=200), generator.normal(size=200)
+    comparison = paired_bootstrap(one.tolist(), other.tolist(), [1.0] * 200)
+    assert comparison.interval[0] < 0 < comparison.interval[1]
+    same = paired_bootstrap(one.tolist(), one.tolist(), [1.0] * 200)
+    assert same.difference == 0
+    assert same.p_value == 1.0
+
+
+def test_paired_bootstrap_refuses_unequal_lengths() -> None:
+    with pytest.raises(ValueError, match="unequal lengths"):
+        paired_bootstrap([1.0], [1.0, 2.0], [1.0])

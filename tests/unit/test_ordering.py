@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import time
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, synthetic
+from weft.document import Document
+from weft.errors import ConfigError
+from weft.models import create_model
+from weft.ordering import SEARCHES, Search, beam_order, exact_order, greedy_order, order_document
+from weft.scoring import path_value
+from weft.tasks.metrics import kendall_tau
+
+
+def best_by_enumeration(table: np.ndarray, first: int | None) -> float:
+    orders = [p for p in permutations(range(len(table))) if first is None or p[0] == first]
+    return max(path_value(table, order) or 0.0 for order in orders)
+
+
+@pytest.mark.parametrize("first", [None, 2])
+@pytest.mark.parametrize("size", [3, 5, 6])
+def test_exact_search_equals_enumeration(size: int, first: int | None) -> None:
+    generator = np.random.default_rng(size)
+    for _ in range(20):
+        table = generator.normal(size=(size, size))
+        order = exact_order(table, first=first)
+        assert sorted(order) == list(range(size))
+        assert first is None or order[0] == first
+        assert path_value(table, order) == pytest.approx(best_by_enumeration(table, first))
+
+
+def test_a_wide_beam_is_exact_and_a_narrow_one_is_greedy_to_the_right() -> None:
+    table = np.random.default_rng(1).normal(size=(5, 5))
+    assert path_value(table, beam_order(table, first=0, beam=1000)) == pytest.approx(best_by_enumeration(table, 0))
+    steps = [0]
+    while len(steps) < 5:
+        steps.append(max((i for i in range(5) if i not in steps), key=lambda i: table[steps[-1], i]))
+    assert beam_order(table, first=0, beam=1) == tuple(steps)
+
+
+def test_greedy_grows_at_both_ends() -> None:
+    table = np.zeros((4, 4))
+    table[1, 2], table[0, 1], table[2, 3] = 9, 5, 4
+    assert greedy_order(table) == (0, 1, 2, 3)
+    table[2, 3] = 8
+    table[3, 0] = 7  # after 1-2-3 the right end gains 7 by adding 0, the left end 5
+    assert greedy_order(table) == (1, 2, 3, 0)
+    assert greedy_order(table, first=3) == (3, 0, 1, 2)
+
+
+@pytest.mark.parametrize("search", [s for s in SEARCHES if s != "exact"])
+def test_the_oracle_restores_every_order_whatever_the_search(search: Search) -> None:
+    for document in synthetic(3, 15):
+        shuffled = document.reorder([7, 3, 14, 0, 9, 1, 12, 5, 2, 8, 4, 13, 6, 10, 11])
+        found = order_document(OracleTable(), shuffled, first=3, search=search)
+        assert shuffled.reorder(found.order).sentences == document.sentences
+        assert found.value == 1.0
+        assert found.input_value is not None and found.input_value < 1.0
+
+
+def test_models_with_memory_are_searched_by_prefix() -> None:
+    document = synthetic(1, 8)[0].reorder([3, 1, 7, 0, 2, 6, 5, 4])
+    found = order_document(OracleWhole(), document, first=3)
+    assert kendall_tau([[3, 1, 7, 0, 2, 6, 5, 4][i] for i in found.order]) == 1.0
+    assert found.search == "beam-10"
+    backwards = order_document(AntiOracle(), document, first=2)
+    assert kendall_tau([[3, 1, 7, 0, 2, 6, 5, 4][i] for i in backwards.order]) == -1.0
+
+
+def test_ties_fall_by_the_seed_and_never_by_the_input_order() -> None:
+    """A scorer that cannot decide must not return the order it was given."""
+    taus = [kendall_tau(order_document(Constant(), document, first=0).order[1:]) for document in synthetic(300, 16)]
+    assert abs(np.mean([tau for tau in taus if tau is not None])) < 0.05
+    document = synthetic(1, 16)[0]
+    orders = {order_document(Constant(), document, seed=seed).order for seed in range(5)}
+    assert len(orders) == 5
+    assert order_document(Constant(), document, seed=3) == order_document(Constant(), document, seed=3)
+
+
+def test_a_given_first_sentence_stays_first() -> None:
+    document = synthetic(1, 14)[0]
+    for search in ("auto", "beam", "greedy"):
+        assert order_document(create_model("random"), document, first=5, search=search).order[0] == 5
+
+
+def test_auto_is_exact_for_short_texts() -> None:
+    assert order_document(create_model("random"), synthetic(1, 12)[0]).search == "exact"
+    assert order_document(create_model("random"), synthetic(1, 13)[0], first=0).search == "beam-10"
+
+
+def test_with_nothing_given_auto_takes_the_better_of_beam_and_greedy() -> None:
+    for document in synthetic(20, 20):
+        values = {
+            search: order_document(create_model("random"), document, search=search).value or 0.0
+            for search in ("auto", "beam", "greedy")
+        }
+        assert values["auto"] == max(values["beam"], values["greedy"])
+
+
+def test_sixty_sentences_are_ordered_in_seconds() -> None:
+    started = time.perf_counter()
+    found = order_document(OracleTable(), synthetic(1, 60)[0], first=0)
+    assert found.order == tuple(range(60))
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("length", [0, 1])
+def test_nothing_to_order(length: int) -> None:
+    found = order_document(create_model("random"), synthetic(1, length)[0])
+    assert found.order == tuple(range(length))
+    assert found.value is None
+
+
+def test_bad_options_are_named() -> None:
+    document = Document("d", ("a", "b"))
+    with pytest.raises(ConfigError, match="unknown search.*'best'.*beam"):
+        order_document(create_model("random"), document, search="best")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="no such first sentence.*saw 2.*0 to 1"):
+        order_document(create_model("random"), document, first=2)
+    with pytest.raises(ConfigError, match="beam is too narrow"):
+        order_document(create_model("random"), document, beam=0)
+    with pytest.raises(ConfigError, match="too many sentences"):
+        order_document(create_model("random"), synthetic(1, 17)[0], search="exact")

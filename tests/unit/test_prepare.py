@@ -1,0 +1,378 @@
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.corpora.files import ReadOptions
+from weft.corpora.overlap import OverlapIndex
+from weft.corpora.prepare import prepare
+from weft.corpora.prepare_workers import WorkerStoppedError
+from weft.corpora.store import TokenStore
+from weft.corpora.tokenizers import BpeTokenizer
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError, ModelError
+
+Article = dict[str, Any]
+
+
+def _article(number: int) -> Article:
+    rng = random.Random(number)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+
+    def word() -> str:
+        return "".join(rng.choices(letters, k=rng.randint(1, 8)))
+
+    def sentence() -> str:
+        return " ".join(word() for _ in range(rng.randint(3, 15))).capitalize() + "."
+
+    paragraphs = [[sentence() for _ in range(rng.randint(2, 5))] for _ in range(rng.randint(1, 4))]
+    return {"id": f"article-{number}", "paragraphs": paragraphs}
+
+
+def _write(path: Path, articles: list[Article]) -> Path:
+    text = "".join(json.dumps(article) + "\n" for article in articles)
+    path.write_bytes(lzma.compress(text.encode()) if path.suffix == ".xz" else text.encode())
+    return path
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[Path]:
+    return [
+        _write(tmp_path / "a.jsonl.xz", [_article(i) for i in range(60)]),
+        _write(tmp_path / "b.jsonl", [_article(i) for i in range(60, 100)]),
+    ]
+
+
+@pytest.fixture
+def tokenizer(tmp_path: Path) -> Path:
+    text = [sentence for i in range(5) for part in _article(i)["paragraphs"] for sentence in part]
+    BpeTokenizer.train(text, vocabulary_size=300).save(tmp_path / "given.json")
+    return tmp_path / "given.json"
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def _leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("out"))
+
+
+def test_same_bytes_for_any_number_of_workers_and_chunks(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    made = [
+        _bytes(
+            prepare(
+                inputs, folder / f"{workers}-{size}", tokenizer=tokenizer, workers=workers, chunk_characters=size
+            ).folder
+        )
+        for workers, size in [(1, 10**6), (1, 1), (2, 3000), (3, 700)]
+    ]
+    assert made[0] == made[1] == made[2] == made[3]
+    expected = {"store.json", "tokenizer.json", "ids.bin", "sentences.bin", "paragraphs.bin", "articles.bin"}
+    assert set(made[0]) == expected
+
+
+def test_store_holds_every_article_in_order(inputs: list[Path], tokenizer: Path, tmp_path: Path) -> None:
+    store = prepare(inputs, tmp_path / "out", tokenizer=tokenizer, workers=2, chunk_characters=2000)
+    decode = store.tokenizer().decode
+    for number in (0, 59, 60, 99):
+        spans = [store.paragraph(i) for i in store.article(number)]
+        texts = [[decode(store.sentence(i).tolist()) for i in span] for span in spans]
+        assert texts == _article(number)["paragraphs"]
+    assert store.article_count == 100
+    store.verify()
+
+
+def test_header_says_what_it_was_made_of(inputs: list[Path], tokenizer: Path, tmp_path: Path) -> None:
+    store = prepare(inputs, tmp_path / "out", tokenizer=tokenizer, workers=1)
+    body = store.info.body
+    assert [entry["name"] for entry in body["inputs"]] == ["a.jsonl.xz", "b.jsonl"]
+    assert body["inputs"][1]["size"] == inputs[1].stat().st_size
+    assert str(tmp_path) not in (store.folder / "store.json").read_text(encoding="utf-8")
+    assert body["options"][0]["format"] == "jsonl"
+
+
+def test_trained_tokenizer_is_deterministic_and_noted(inputs: list[Path], tmp_path: Path) -> None:
+    one = prepare(inputs, tmp_path / "one", vocabulary_size=400, workers=1)
+    two = prepare(inputs, tmp_path / "two", vocabulary_size=400, workers=2, chunk_characters=500)
+    assert _bytes(one.folder) == _bytes(two.folder)
+    assert one.tokenizer().vocabulary_size == 400
+    words = prepare(inputs, tmp_path / "words", tokenizer_kind="words", vocabulary_size=50, workers=1)
+    assert (words.tokenizer().name, words.info.vocabulary_size) == ("words", 50)
+
+
+def test_large_vocabulary_is_stored_in_four_bytes(tmp_path: Path) -> None:
+    words = [f"w{i}" for i in range(70_000)] * 2
+    (tmp_path / "in.jsonl").write_text(json.dumps({"sentences": [" ".join(words)]}), encoding="utf-8")
+    store = prepare([tmp_path / "in.jsonl"], tmp_path / "out", tokenizer_kind="words", vocabulary_size=10**6, workers=1)
+    assert store.ids.dtype.itemsize == 4
+    assert store.tokenizer().decode(store.sentence(0)[69_998:70_001].tolist()) == "w69998 w69999 w0"
+    assert int(store.ids.max()) == store.info.vocabulary_size - 1 > 2**16
+
+
+def test_repeating_it_does_nothing_and_other_inputs_are_refused(inputs: list[Path], tokenizer: Path) -> None:
+    out = inputs[0].parent / "out"
+    first = prepare(inputs, out, tokenizer=tokenizer, workers=1)
+    stamp = (out / "ids.bin").stat().st_mtime_ns
+    assert prepare(inputs, out, tokenizer=tokenizer, workers=2).info == first.info
+    assert (out / "ids.bin").stat().st_mtime_ns == stamp
+    with pytest.raises(CorpusError, match="--overwrite"):
+        prepare(inputs[:1], out, tokenizer=tokenizer)
+    assert TokenStore(out).article_count == 100
+    assert prepare(inputs[:1], out, tokenizer=tokenizer, overwrite=True).article_count == 60
+    assert _leftovers(out.parent) == ["out"]
+
+
+def test_a_folder_that_is_no_store_is_never_replaced(inputs: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("precious", encoding="utf-8")
+    with pytest.raises(CorpusError, match="not a token store"):
+        prepare(inputs, tmp_path / "out", overwrite=True)
+    assert (tmp_path / "out" / "thesis.txt").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_bad_line_names_file_and_line_and_leaves_nothing(inputs: list[Path], tokenizer: Path, workers: int) -> None:
+    folder = inputs[0].parent
+    lines = inputs[1].read_text(encoding="utf-8").splitlines()
+    lines[30] = lines[30][:50]
+    inputs[1].write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"b\.jsonl, line 31: bad JSON") as caught:
+        prepare(inputs, folder / "out", tokenizer=tokenizer, workers=workers, chunk_characters=2000)
+    assert caught.value.next_step
+    assert caught.value.__cause__ is None or workers == 1
+    assert _leftovers(folder) == []
+    assert multiprocessing.active_children() == []
+
+
+KILLED = """
+import json, multiprocessing, os, signal, sys
+from pathlib import Path
+from weft.corpora.prepare import prepare
+
+folder = Path(sys.argv[1])
+
+def kill(label, done, total=None):
+    if done >= 40:
+        pids = [child.pid for child in multiprocessing.active_children()]
+        (folder / "pids.json").write_text(json.dumps(pids))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    prepare([folder / "a.jsonl.xz", folder / "b.jsonl"], folder / "out", tokenizer=folder / "given.json", workers=2,
+            chunk_characters=2000, checkpoint_seconds=0, progress=kill)
+"""
+
+
+def _killed(folder: Path) -> list[int]:
+    (folder / "killed.py").write_text(KILLED, encoding="utf-8")
+    run = subprocess.run([sys.executable, str(folder / "killed.py"), str(folder)], check=False)
+    assert run.returncode == -signal.SIGKILL
+    pids: list[int] = json.loads((folder / "pids.json").read_text(encoding="utf-8"))
+    return pids
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")
+
+
+def test_killed_run_resumes_to_the_same_bytes(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    pids = _killed(folder)
+    assert _leftovers(folder) == ["out.partial"]
+    state = json.loads((folder / "out.partial" / "progress.json").read_text(encoding="utf-8"))["state"]
+    assert 0 < state["articles"] < 100
+    # What a dying process wrote after its last note must not survive, even if it is more than is still to come.
+    with (folder / "out.partial" / "ids.bin").open("ab") as file:
+        file.write(b"rubbish!" * 10**5)
+    seen: list[int] = []
+    store = prepare(
+        inputs,
+        folder / "out",
+        tokenizer=tokenizer,
+        workers=1,
+        progress=lambda label, done, total=None: seen.append(done),
+    )
+    whole = prepare(inputs, folder / "whole", tokenizer=tokenizer, workers=1)
+    assert _bytes(store.folder) == _bytes(whole.folder)
+    assert seen[0] > state["articles"]  # went on, did not begin again
+    assert len(pids) == 2
+    deadline = time.monotonic() + 10
+    while any(map(_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(_alive, pids)), "workers outlived the main process"
+
+
+def test_resuming_with_other_options_asks_for_restart(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    _killed(folder)
+    with pytest.raises(CorpusError, match="--restart") as caught:
+        prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1)
+    assert "inputs" in str(caught.value.seen)
+    assert (folder / "out.partial").is_dir()
+    store = prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, restart=True)
+    assert store.article_count == 60
+    assert _leftovers(folder) == ["out"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_interrupt_leaves_something_to_resume(inputs: list[Path], tokenizer: Path, workers: int) -> None:
+    folder = inputs[0].parent
+
+    def interrupt(label: str, done: int, total: int | None = None) -> None:
+        if done >= 70:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prepare(
+            inputs,
+            folder / "out",
+            tokenizer=tokenizer,
+            workers=workers,
+            chunk_characters=2000,
+            checkpoint_seconds=999,
+            progress=interrupt,
+        )
+    assert multiprocessing.active_children() == []
+    state = json.loads((folder / "out.partial" / "progress.json").read_text(encoding="utf-8"))["state"]
+    assert state["source"] == 1
+    assert state["articles"] >= 70
+    resumed = prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1)
+    whole = prepare(inputs, folder / "whole", tokenizer=tokenizer, workers=1)
+    assert _bytes(resumed.folder) == _bytes(whole.folder)
+
+
+def test_dead_worker_is_an_error_and_keeps_the_work(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+
+    def shoot(label: str, done: int, total: int | None = None) -> None:
+        for child in multiprocessing.active_children():
+            if child.pid is not None:
+                os.kill(child.pid, signal.SIGKILL)
+
+    with pytest.raises(WorkerStoppedError, match="--workers 1"):
+        prepare(inputs, folder / "out", tokenizer=tokenizer, workers=2, chunk_characters=1000, progress=shoot)
+    assert _leftovers(folder) == ["out.partial"]
+    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).article_count == 100
+
+
+def _held_out(folder: Path, sentences: list[str]) -> Path:
+    path = folder / "test.paragraphs.jsonl"
+    path.write_text(json.dumps({"id": "held-7", "sentences": sentences}) + "\n", encoding="utf-8")
+    return path
+
+
+LONG = [f"Sentence number {i} is certainly long enough to be counted here." for i in range(3)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_copied_paragraph_is_refused(inputs: list[Path], tokenizer: Path, workers: int) -> None:
+    folder = inputs[0].parent
+    paragraph = ["Short start.", LONG[2].upper().replace(".", " !"), "More.", LONG[0]]
+    copy = {"id": "copy", "paragraphs": [["Fine words here.", "And here."], paragraph]}
+    _write(inputs[1], [_article(60), copy, _article(61)])
+    with pytest.raises(CorpusError, match=r"b\.jsonl, line 2.*copy.*held-7.*--drop-overlap"):
+        prepare(
+            inputs,
+            folder / "out",
+            tokenizer=tokenizer,
+            held_out=[_held_out(folder, LONG)],
+            workers=workers,
+            chunk_characters=2000,
+        )
+    assert _leftovers(folder) == []
+
+
+def test_overlap_can_be_dropped_and_is_counted(inputs: list[Path], tokenizer: Path, tmp_path: Path) -> None:
+    copy = {"id": "copy", "paragraphs": [["Fine words here.", "And here."], LONG]}
+    _write(inputs[1], [_article(60), copy, {"id": "all", "paragraphs": [LONG]}, _article(61)])
+    clean = [_article(60), {"id": "copy", "paragraphs": copy["paragraphs"][:1]}, _article(61)]
+    other = _write(tmp_path / "clean.jsonl", clean)
+    held_out = [_held_out(tmp_path, LONG)]
+    store = prepare(inputs, tmp_path / "out", tokenizer=tokenizer, held_out=held_out, drop_overlap=True, workers=1)
+    expected = prepare([inputs[0], other], tmp_path / "clean", tokenizer=tokenizer, workers=1)
+    assert store.ids.tolist() == expected.ids.tolist()
+    assert store.article_offsets.tolist() == expected.article_offsets.tolist()
+    assert store.info.counts["dropped_paragraphs"] == 2
+    assert expected.info.counts["dropped_paragraphs"] == 0
+
+
+def test_what_counts_as_overlap() -> None:
+    short = ("He was born here.", "He died there.", "She did too.")
+    index = OverlapIndex.of([Document("long", tuple(LONG)), Document("short", short)])
+    assert index.match([LONG[0], "Other words."]) is None  # one shared sentence happens
+    assert index.match([LONG[0], LONG[0]]) is None  # the same one twice is still one
+    assert index.match([LONG[1], LONG[0]]) == "long"
+    assert index.match(list(short)) == "short"  # a whole copy, though every sentence is short
+    assert index.match(list(short[:2])) is None
+    assert OverlapIndex().match(LONG) is None
+
+
+def test_standard_input(inputs: list[Path], tokenizer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = inputs[0].parent
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(inputs[0].read_bytes())))
+    options = ReadOptions(format="jsonl")
+    piped = prepare(["-"], folder / "out", tokenizer=tokenizer, options=options, workers=1)
+    named = prepare(inputs[:1], folder / "named", tokenizer=tokenizer, workers=1)
+    assert piped.ids.tolist() == named.ids.tolist()
+    assert piped.info.fingerprint == named.info.fingerprint
+    assert _leftovers(folder) == ["out"]
+
+
+def test_plain_text_is_prepared_too(tmp_path: Path) -> None:
+    (tmp_path / "story.txt").write_text("It rained. He slept.\n\nHe woke. She left.", encoding="utf-8")
+    one = prepare([tmp_path / "story.txt"], tmp_path / "one", vocabulary_size=280, workers=1)
+    two = prepare([tmp_path / "story.txt"], tmp_path / "two", vocabulary_size=280, workers=2)
+    assert (one.article_count, one.paragraph_count, one.sentence_count) == (1, 2, 4)
+    assert _bytes(one.folder) == _bytes(two.folder)
+
+
+def test_empty_lines_are_passed_over_and_no_text_is_an_error(tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('\n{"text": "It rained."}\n  \n{"text": " "}\n', encoding="utf-8")
+    assert prepare([tmp_path / "in.jsonl"], tmp_path / "out", tokenizer=tokenizer).article_count == 1
+    (tmp_path / "no.jsonl").write_text('{"text": ""}\n\n', encoding="utf-8")
+    with pytest.raises(CorpusError, match="no text"):
+        prepare([tmp_path / "no.jsonl"], tmp_path / "out2", tokenizer=tokenizer)
+    assert not list(tmp_path.glob("out2*"))
+
+
+def test_options_out_of_range(inputs: list[Path], tokenizer: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="workers"):
+        prepare(inputs, tmp_path / "out", tokenizer=tokenizer, workers=0)
+    with pytest.raises(ConfigError, match="no inputs"):
+        prepare([], tmp_path / "out")
+    with pytest.raises(ConfigError, match="2 times"):
+        prepare(["-", "-"], tmp_path / "out")
+    with pytest.raises(ConfigError, match="kind of tokenizer"):
+        prepare(inputs, tmp_path / "out", tokenizer_kind="bp", workers=1)
+    with pytest.raises(ModelError, match="cannot read"):
+        prepare(inputs, tmp_path / "out", tokenizer=tmp_path / "none.json")
+    with pytest.raises(CorpusError, match="cannot open"):
+        prepare([tmp_path / "none.jsonl"], tmp_path / "out")
+    assert _leftovers(tmp_path) == []
+
+
+@pytest.mark.shared
+def test_research_data_does_not_overlap(shared_data: Path, tokenizer: Path, tmp_path: Path) -> None:
+    wikipedia = shared_data / "wikipedia"
+    held_out = [wikipedia / f"{name}.paragraphs.jsonl" for name in ("test", "valid")]
+    store = prepare([wikipedia / "dev.jsonl.xz"], tmp_path / "out", tokenizer=tokenizer, held_out=held_out)
+    assert store.sentence_count == 45_455
