@@ -44,7 +44,8 @@ class OracleTable(TestScorer):
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         places = np.array([place(sentence) for sentence in document.sentences])
-        return (places[None, :] == places[:, None] + 1).astype(np.float64)
+        table: npt.NDArray[np.float64] = (places[None, :] == places[:, None] + 1).astype(np.float64)
+        return table
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         tables = [self.pair_table(document) for document in documents]

@@ -5,7 +5,7 @@ Example:
     >>> model = weft.load_model("foltz-glove")
     >>> text = weft.Document("essay", weft.split_sentences("The cat slept. It purred. Rates rose."))
     >>> [round(value, 1) for value in model.score([text])[0].transitions]
-    [0.5, 0.3]
+    [0.7, 0.5]
 """
 
 from __future__ import annotations

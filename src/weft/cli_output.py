@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, cast
 
 from rich.console import Console
@@ -101,7 +101,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     first = next(stream, None)
     if first is not None:
         yield [first]
-    while batch := [document for document, _ in zip(stream, range(DOCUMENTS_AT_ONCE), strict=False)]:
+    while batch := list(islice(stream, DOCUMENTS_AT_ONCE)):
         yield batch
 
 

@@ -4,8 +4,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from tests.scorers import synthetic
+
 from weft.corpora.corruption import hash_order, permutations, replacements
 from weft.corpora.negatives import corrupt_file
 from weft.corpora.readers import read_documents, read_permuted

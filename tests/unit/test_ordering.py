@@ -5,8 +5,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-
 from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, synthetic
+
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import create_model

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, synthetic
+
 from weft.corpora.corruption import PermutedDocument, permute_documents
 from weft.corpora.negatives import write_negatives
 from weft.document import Document

@@ -49,7 +49,7 @@ _SIGNATURES = {
     b"PK\x03\x04": ("a zip archive or an office document", "save it as plain text, or unzip it"),
     b"%PDF": ("a PDF", "convert it to text first, for example with pdftotext"),
     b"\x28\xb5\x2f\xfd": ("zstd-compressed", "zstd -dc FILE | weft ... -"),
-    b"PAR1": ("a Parquet file", "--format parquet"),
+    b"PAR1": ("a Parquet file", "--input parquet"),
 }
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -170,7 +170,7 @@ def _refuse_binary(head: bytes, name: str, encoding: str) -> None:
 
 def _binary(name: str, seen: str, next_step: str) -> CorpusError:
     return CorpusError(
-        f"not a text file: {name}",
+        f"not a text file but a binary one: {name}",
         seen=seen,
         allowed="text, plain or as .gz, .bz2 or .xz",
         next_step=next_step,

@@ -128,7 +128,7 @@ def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeErro
     if number == 1 and line.strip() in ("[", "{"):
         next_step = "the file is laid out over several lines: jq -c . (or jq -c '.[]') makes one line of each object"
     else:
-        next_step = "mend or remove the line; for plain text use --format text"
+        next_step = "mend or remove the line; for plain text use --input text"
     start = max(0, error.pos - 20)
     return _error(
         source,

@@ -227,7 +227,7 @@ class _Run:
                 "no text in the inputs",
                 seen=", ".join(source.name for source in self.plan.sources),
                 allowed="at least one sentence",
-                next_step="check the files and --format",
+                next_step="check the files and --input",
             )
 
 

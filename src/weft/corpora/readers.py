@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -84,22 +84,16 @@ def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> It
         >>> [document.sentences for document in read_documents(path)]
         [('It rained.', 'He slept.')]
     """
-    _check(options)
-    name = detect_format(source) if options.format == "auto" else options.format
-    read = _choose(FORMATS, name)
-    found = False
-    for document in read(source, options):
-        found = True
-        yield document
-    if not found:
-        raise _empty(source, name)
+    name = _format_of(source, options)
+    yield from _never_empty(FORMATS[name](source, options), source, name)
 
 
 def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
     r"""Read documents together with the orders they are compared with.
 
     Args:
-        source: JSON lines with ``perms``, or the original Barzilay & Lapata layout, unpacked or a tar file.
+        source: JSON lines with ``perms``, or the original Barzilay & Lapata layout, unpacked or a tar file; any other
+            format is read too, without orders.
         options: As for :func:`read_documents`.
 
     Yields:
@@ -112,15 +106,11 @@ def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
         >>> [item.orders for item in read_permuted(path)]
         [((1, 0),)]
     """
-    _check(options)
-    name = detect_format(source) if options.format == "auto" else options.format
-    read = _choose(PERMUTED_FORMATS, name)
-    found = False
-    for item in read(source, options):
-        found = True
-        yield item
-    if not found:
-        raise _empty(source, name)
+    name = _format_of(source, options)
+    if name in PERMUTED_FORMATS:
+        yield from _never_empty(PERMUTED_FORMATS[name](source, options), source, name)
+    else:
+        yield from (PermutedDocument(document, ()) for document in read_documents(source, options))
 
 
 def detect_format(source: Source) -> str:
@@ -163,18 +153,28 @@ def _detect_directory(folder: Path) -> str:
     return "wikiextractor"
 
 
-def _check(options: ReadOptions) -> None:
+def _format_of(source: Source, options: ReadOptions) -> str:
+    """Check the options, and name the format to read."""
     check_encoding(options.encoding)
     check_language(options.language)
+    name = detect_format(source) if options.format == "auto" else options.format
+    if name not in FORMATS:
+        raise ConfigError(
+            "unknown format",
+            seen=name,
+            allowed=did_you_mean(name, FORMATS),
+            next_step="leave --input away or change it",
+        )
+    return name
 
 
-def _choose(
-    readers: Mapping[str, Callable[[Source, ReadOptions], Iterator[Item]]], name: str
-) -> Callable[[Source, ReadOptions], Iterator[Item]]:
-    if name in readers:
-        return readers[name]
-    what = "a format that carries no orders" if name in FORMATS else "unknown format"
-    raise ConfigError(what, seen=name, allowed=did_you_mean(name, readers), next_step=f"--format {next(iter(readers))}")
+def _never_empty(items: Iterator[Item], source: Source, name: str) -> Iterator[Item]:
+    found = False
+    for item in items:
+        found = True
+        yield item
+    if not found:
+        raise _empty(source, name)
 
 
 def _empty(source: Source, name: str) -> CorpusError:
@@ -182,5 +182,5 @@ def _empty(source: Source, name: str) -> CorpusError:
         f"no text in {name_of(source)}",
         seen=f"no document with a sentence, read as {name}",
         allowed="at least one sentence",
-        next_step="check that the file is not empty, or name its format with --format",
+        next_step="check that the file is not empty, or name its format with --input",
     )

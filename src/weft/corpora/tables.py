@@ -91,7 +91,7 @@ def _bad_row(source: Source, number: int, error: csv.Error, limit: int) -> Corpu
         f"{name_of(source)}, row at line {number}: " + ("a field is too long" if too_long else "bad quoting"),
         seen=str(error),
         allowed=f'fields of at most {limit} characters; a quote inside a quoted field is written ""',
-        next_step="look for a quote that is never closed, or use --format lines",
+        next_step="look for a quote that is never closed, or use --input lines",
     )
 
 

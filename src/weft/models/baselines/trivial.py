@@ -17,7 +17,7 @@ from weft.document import Document, Score
 from weft.models import ModelCard
 from weft.progress import Progress, silent
 
-YEAR = re.compile(r"(?<![\d,.])(1[0-9]{3}|20[0-9]{2})(?![\d,]|\.\d)")
+YEAR = re.compile(r"(?<![\d,.])(1[0-9]{3}|20[0-9]{2})(?!\d|[.,]\d)")
 
 
 class RandomModel:

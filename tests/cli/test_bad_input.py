@@ -1,0 +1,160 @@
+"""Hostile input: exit code 2, one line that says what, where and what to do, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import weft
+
+ROOT = Path(__file__).parents[2]
+ESSAY = ROOT / "examples" / "essay.txt"
+
+
+def refused(*arguments: str | Path, cwd: Path, stdin: bytes | None = None) -> str:
+    """Run a command that must be refused, and return its one line."""
+    before = sorted(cwd.rglob("*"))
+    result = weft(*arguments, cwd=cwd, stdin=stdin)
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("weft: error: ")
+    assert "; allowed: " in lines[0] or "allowed: " in lines[0]
+    assert "next: " in lines[0]
+    assert sorted(cwd.rglob("*")) == before, "something was half-written"
+    return lines[0]
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert "empty.txt" in refused("score", "empty.txt", cwd=tmp_path)
+
+
+def test_empty_stdin(tmp_path: Path) -> None:
+    assert "no text" in refused("score", "-", cwd=tmp_path, stdin=b" \n\n")
+
+
+def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("Only one sentence here.")
+    result = weft("score", "one.txt", "--format", "json", cwd=tmp_path)
+    assert result.returncode == 0
+    record = json.loads(result.stdout)
+    assert record["value"] is None
+    assert record["transitions"] == []
+    shown = weft("score", "one.txt", "--explain", cwd=tmp_path).stdout
+    assert "null: no transition" in shown
+    assert "nan" not in shown.lower()
+
+
+def test_binary_file(tmp_path: Path) -> None:
+    (tmp_path / "picture.txt").write_bytes(bytes(range(256)) * 10)
+    assert "binary" in refused("score", "picture.txt", cwd=tmp_path)
+
+
+def test_wrong_encoding_names_the_byte(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes("Der Fluß ist lang. Er fließt.".encode("latin-1"))
+    line = refused("score", "latin.txt", cwd=tmp_path)
+    assert "0xdf" in line
+    assert "offset 7" in line
+    assert "--encoding" in line
+    assert weft("score", "latin.txt", "--encoding", "latin-1", cwd=tmp_path).returncode == 0
+
+
+def test_unknown_encoding(tmp_path: Path) -> None:
+    assert "utf-9" in refused("score", ESSAY, "--encoding", "utf-9", cwd=tmp_path)
+
+
+def test_two_hundred_megabytes_on_one_line(tmp_path: Path) -> None:
+    with (tmp_path / "long.txt").open("wb") as handle:
+        for _ in range(200):
+            handle.write(b"word " * 209_715)
+    assert "line 1" in refused("score", "long.txt", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"sentences": ["a"]}\n{"body": "x"}', ("line 2", "body", "text", "sentences", "paragraphs")),
+        ('{"sentences": ["a"]}\n\n{"sentences": [1]}', ("line 3",)),
+        ('{"text": "a"', ("line 1",)),
+        ("[1]", ("line 1",)),
+    ],
+)
+def test_bad_json_names_file_and_line(tmp_path: Path, content: str, expected: tuple[str, ...]) -> None:
+    (tmp_path / "bad.jsonl").write_text(content)
+    # evaluate reads everything before it writes anything
+    line = refused("evaluate", "--task", "wikipedia-pairs", "--data", "bad.jsonl", "-m", "random", cwd=tmp_path)
+    assert "bad.jsonl" in line
+    for part in expected:
+        assert part in line
+
+
+def test_truncated_xz(tmp_path: Path) -> None:
+    whole = lzma.compress(json.dumps({"text": "A. B. " * 5000}).encode())
+    (tmp_path / "cut.jsonl.xz").write_bytes(whole[: len(whole) // 2])
+    line = refused("score", "cut.jsonl.xz", cwd=tmp_path)
+    assert "cut.jsonl.xz" in line
+
+
+def test_unknown_model_did_you_mean(tmp_path: Path) -> None:
+    assert "did you mean foltz-glove?" in refused("score", ESSAY, "--model", "foltz-glov", cwd=tmp_path)
+
+
+def test_unknown_task_and_format(tmp_path: Path) -> None:
+    assert "did you mean wikipedia-pairs?" in refused("evaluate", "--task", "wikipedia-pair", cwd=tmp_path)
+    assert "jsonl" in refused("score", ESSAY, "--input", "jsnl", cwd=tmp_path)
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    assert "nothere.txt" in refused("score", "nothere.txt", cwd=tmp_path)
+    assert "nowhere" in refused("table", "--results", "nowhere", cwd=tmp_path)
+
+
+def test_a_model_folder_from_a_newer_format(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "model.json").write_text('{"format": 99, "weft": "7.0"}')
+    line = refused("score", ESSAY, "--model", "m", cwd=tmp_path)
+    assert "newer weft" in line
+    assert "upgrade" in line
+
+
+def test_a_tampered_model_folder(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('[model]\nname = "foltz-glove"\n[run]\nout = "m"\n')
+    assert weft("train", "run.toml", cwd=tmp_path).returncode == 0
+    assert weft("score", ESSAY, "--model", "m", cwd=tmp_path).returncode == 0
+    weights = tmp_path / "m" / "weights.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[1000] ^= 255
+    weights.write_bytes(content)
+    assert "altered" in refused("score", ESSAY, "--model", "m", cwd=tmp_path)
+
+
+def test_settings_that_do_not_exist(tmp_path: Path) -> None:
+    assert "did you mean weighting?" in refused("score", ESSAY, "--set", "weigting=sif", cwd=tmp_path)
+    assert "key=value" in refused("score", ESSAY, "--set", "weighting", cwd=tmp_path)
+
+
+def test_a_failed_prepare_leaves_no_store(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"sentences": ["a b", "c d"]}\n{"oops": 1}\n')
+    result = weft("prepare", "bad.jsonl", "--out", "store", "--vocabulary", "300", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "line 2" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_failed_training_leaves_no_model(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("word")
+    (tmp_path / "run.toml").write_text('[model]\nname="foltz-lsa"\n[data]\ntrain=["t.txt"]\n[run]\nout="m"\n')
+    assert "not enough text" in refused("train", "run.toml", cwd=tmp_path)
+
+
+def test_a_file_of_nulls_and_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "zeros.txt").write_bytes(b"\0" * 4096)
+    refused("score", "zeros.txt", cwd=tmp_path)
+    (tmp_path / "folder").mkdir()
+    refused("score", "folder", cwd=tmp_path)

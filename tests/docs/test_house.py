@@ -1,0 +1,96 @@
+"""The shape of the house: imports go one way, start-up is light, examples in docstrings run, no pickle, no print."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import weft
+
+SOURCE = Path(weft.__file__).parent
+MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
+# Each layer may import from itself and from the layers before it.
+LAYERS = (
+    ("document", "errors", "version", "progress", "artifacts"),
+    ("corpora", "models"),
+    ("config", "scoring"),
+    ("ordering", "training"),
+    ("tasks",),
+    ("report",),
+    ("cli", "cli_output"),
+)
+HEAVY = ("torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich")
+
+
+def layer_of(module: str) -> int:
+    part = module.split(".")[1] if "." in module else ""
+    return next((n for n, names in enumerate(LAYERS) if part in names), -1)
+
+
+def imports_of(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_one_way(path: Path) -> None:
+    own = "weft." + ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    if own in {"weft.__init__", "weft.__main__"}:
+        return
+    assert layer_of(own) >= 0, f"{own} has no layer: name its home in LAYERS"
+    for imported in imports_of(path):
+        if imported.startswith("weft."):
+            assert layer_of(imported) <= layer_of(own), f"{own} imports {imported}, which stands above it"
+
+
+def test_import_weft_is_light_and_fast() -> None:
+    code = f"import sys, time; t = time.perf_counter(); import weft; s = time.perf_counter() - t; \
+print(s, [m for m in {HEAVY!r} if m in sys.modules])"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    seconds = min(float(run.stdout.split(" ", 1)[0]) for run in runs)
+    assert runs[0].stdout.split(" ", 1)[1].strip() == "[]"
+    assert seconds < 0.3
+
+
+def test_scoring_with_the_default_imports_nothing_heavy() -> None:
+    code = "import sys, weft; weft.load_model('foltz-sif').score([weft.Document('d', ('a cat', 'a dog'))]); \
+print([m for m in ('torch', 'sklearn', 'tomotopy', 'pyarrow', 'transformers') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name: str) -> None:
+    if name.endswith((".lda", ".embedding")):
+        pytest.importorskip("tomotopy")
+    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert results.failed == 0
+
+
+def test_the_package_docstring_runs() -> None:
+    assert doctest.testmod(weft).failed == 0
+
+
+def test_public_names_exist() -> None:
+    for name in weft.__all__:
+        assert getattr(weft, name) is not None
+    assert len(weft.__all__) <= 20
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_pickle_anywhere(path: Path) -> None:
+    imported = {name.split(".")[0] for name in imports_of(path)}
+    assert not imported & {"pickle", "joblib", "dill", "shelve", "cloudpickle"}
+    assert "allow_pickle=True" not in path.read_text(encoding="utf-8")
