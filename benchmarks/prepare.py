@@ -45,7 +45,8 @@ from weft.corpora.prepare import prepare
 options = json.loads(sys.argv[1])
 start = time.perf_counter()
 inputs, out = options.pop("inputs"), options.pop("out")
-store = prepare(inputs, out, tokenizer=options["tokenizer"], held_out=options["held_out"])
+# Dropping and not refusing: a few paragraphs of the research data do overlap, and the count is reported.
+store = prepare(inputs, out, drop_overlap=True, **options)
 seconds = time.perf_counter() - start
 usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 cpu = sum(part.ru_utime + part.ru_stime for part in usage)
@@ -175,6 +176,14 @@ def machine() -> dict[str, Any]:
     }
 
 
+def save(path: Path, result: dict[str, Any]) -> None:
+    """Write what is known so far, so that a failure of a later part loses nothing."""
+    text = json.dumps(result, indent=1) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    print(text)
+
+
 def main() -> None:
     """Measure and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -192,13 +201,11 @@ def main() -> None:
         folder = Path(name)
         tokenizer = folder / "tokenizer.json"
         result["speed"] = measure_speed(shards[: arguments.shards], folder, tokenizer, arguments.rounds)
-        print(json.dumps(result["speed"], indent=1))
+        save(arguments.out, result)
         if arguments.memory_shards:
-            memory = measure_memory(shards[: arguments.memory_shards], folder, tokenizer, held_out)
-            result["memory"] = memory
-            print(json.dumps(memory, indent=1))
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            chosen = shards[: arguments.memory_shards]
+            result["memory"] = measure_memory(chosen, folder, tokenizer, held_out)
+            save(arguments.out, result)
 
 
 if __name__ == "__main__":

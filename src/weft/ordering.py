@@ -67,34 +67,51 @@ def order_document(
         >>> order_document(create_model("year-sort"), years).order
         (1, 0)
     """
-    _check(document, first, search, beam)
-    shuffled = _shuffle(document, first, seed)
-    searched = document.reorder(shuffled)
-    found, how = _search(model, searched, 0 if first is not None else None, search, beam, seed)
+    _check(len(document), first, search, beam)
+    if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
+        return order_table(
+            model.pair_table(document), name=document.id, first=first, search=search, beam=beam, seed=seed
+        )
+    shuffled = _shuffle(len(document), first, seed, document.id)
+    searched, given = document.reorder(shuffled), None if first is None else 0
+    if isinstance(model, Arranger):
+        found, how = model.arrange(searched, first=given, seed=seed), "rule"
+    else:
+        found, how = beam_by_prefix(model, searched, first=given, beam=beam), f"beam-{beam}"
     order = tuple(shuffled[i] for i in found)
     value, input_value = order_values(model, document, [order, range(len(document))])
     return Ordering(order, value, input_value, how)
 
 
-def _shuffle(document: Document, first: int | None, seed: int) -> list[int]:
+def order_table(
+    table: Table, *, name: str = "", first: int | None = None, search: Search = "auto", beam: int = 10, seed: int = 1
+) -> Ordering:
+    """Find the best order in a table of pairwise scores: [sentences, sentences]; ``name`` seeds the ties.
+
+    Example:
+        >>> order_table(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float)).order
+        (1, 0, 2)
+    """
+    _check(len(table), first, search, beam)
+    shuffled = _shuffle(len(table), first, seed, name)
+    searched = table[np.ix_(shuffled, shuffled)]
+    found, how = _search(searched, None if first is None else 0, search, beam)
+    order = tuple(shuffled[i] for i in found)
+    return Ordering(order, path_value(table, order), path_value(table, range(len(table))), how)
+
+
+def _shuffle(size: int, first: int | None, seed: int, name: str) -> list[int]:
     """A random order of the input, the given sentence in front."""
-    order = hash_order(len(document), seed, document.id, "shuffle")
+    order = hash_order(size, seed, name, "shuffle")
     return list(order) if first is None else [first, *(i for i in order if i != first)]
 
 
-def _search(
-    model: CoherenceModel, document: Document, first: int | None, search: Search, beam: int, seed: int
-) -> tuple[tuple[int, ...], str]:
-    if len(document) < 2:
-        return tuple(range(len(document))), "none"
-    if isinstance(model, Arranger):
-        return model.arrange(document, first=first, seed=seed), "rule"
-    if not isinstance(model, PairwiseModel):
-        return beam_by_prefix(model, document, first=first, beam=beam), f"beam-{beam}"
-    table = model.pair_table(document)
+def _search(table: Table, first: int | None, search: Search, beam: int) -> tuple[tuple[int, ...], str]:
+    if len(table) < 2:
+        return tuple(range(len(table))), "none"
     if search == "greedy":
         return greedy_order(table, first=first), "greedy"
-    if search == "exact" or (search == "auto" and len(document) <= EXACT_LIMIT):
+    if search == "exact" or (search == "auto" and len(table) <= EXACT_LIMIT):
         return exact_order(table, first=first), "exact"
     found = beam_order(table, first=first, beam=beam), f"beam-{beam}"
     if search == "beam" or first is not None:
@@ -195,6 +212,8 @@ def beam_by_prefix(
 ) -> tuple[int, ...]:
     """Beam search for any model that scores documents: every extension of every kept prefix, in one batch a step."""
     size = len(document)
+    if not size:
+        return ()
     paths: list[tuple[int, ...]] = [(i,) for i in range(size)] if first is None else [(first,)]
     for _ in range(size - 1):
         grown = [(*path, i) for path in paths for i in range(size) if i not in path]
@@ -208,22 +227,22 @@ def _value(value: float | None) -> float:
     return -np.inf if value is None else value
 
 
-def _check(document: Document, first: int | None, search: str, beam: int) -> None:
+def _check(size: int, first: int | None, search: str, beam: int) -> None:
     if search not in SEARCHES:
         raise ConfigError("unknown search", seen=search, allowed=", ".join(SEARCHES), next_step="choose one of them")
     if beam < 1:
         raise ConfigError("the beam is too narrow", seen=beam, allowed="1 or more", next_step="use the default, 10")
-    if first is not None and not 0 <= first < len(document):
+    if first is not None and not 0 <= first < size:
         raise ConfigError(
             "there is no such first sentence",
             seen=first,
-            allowed=f"0 to {len(document) - 1}",
+            allowed=f"0 to {size - 1}",
             next_step="count sentences from 0",
         )
-    if search == "exact" and len(document) > EXACT_MOST:
+    if search == "exact" and size > EXACT_MOST:
         raise ConfigError(
             "too many sentences for an exact search",
-            seen=len(document),
+            seen=size,
             allowed=f"{EXACT_MOST} at most",
             next_step="use --search beam",
         )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.document import Document
-from weft.models import CoherenceModel
-from weft.ordering import order_document
+from weft.models import Arranger, CoherenceModel, PairwiseModel
+from weft.ordering import order_document, order_table
 from weft.progress import Progress, silent
 from weft.tasks.metrics import kendall_tau, perfect_match, position_accuracy
 from weft.tasks.result import Measure
@@ -48,13 +48,25 @@ def reconstruct(
     """
     rows: list[dict[str, float | None]] = []
     for number, document in enumerate(documents):
-        given = order_document(model, document, first=0, search="beam", beam=beam, seed=seed) if len(document) else None
-        free = order_document(model, document, search="greedy", beam=beam, seed=seed)
-        rows.append(_measure(given.order if given else (), free.order))
+        rows.append(_measure(*_restore(model, document, beam, seed)))
         progress("restoring order", number + 1, len(documents))
     names = rows[0] if rows else {}
     measures = {name: _collect([row[name] for row in rows]) for name in names}
     return Reconstruction(measures, sum(row["tau"] is None for row in rows))
+
+
+def _restore(model: CoherenceModel, document: Document, beam: int, seed: int) -> tuple[Sequence[int], Sequence[int]]:
+    """The order found with the first sentence given, and with nothing given."""
+    if not len(document):
+        return (), ()
+    if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
+        table = model.pair_table(document)  # once: both searches are look-ups in it
+        given = order_table(table, name=document.id, first=0, search="beam", beam=beam, seed=seed)
+        free = order_table(table, name=document.id, search="greedy", seed=seed)
+    else:
+        given = order_document(model, document, first=0, search="beam", beam=beam, seed=seed)
+        free = order_document(model, document, search="greedy", beam=beam, seed=seed)
+    return given.order, free.order
 
 
 def _measure(given: Sequence[int], free: Sequence[int]) -> dict[str, float | None]:
