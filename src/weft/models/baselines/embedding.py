@@ -52,8 +52,10 @@ class FoltzEmbedding:
     def _network(self) -> Any:
         try:
             from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
         except ImportError as error:
             raise _missing() from error
+        logging.disable_progress_bar()  # it would write over ours
         folder = self.encoder or _minilm_folder()
         if not Path(folder).is_dir():
             raise ModelError(
