@@ -62,7 +62,7 @@ def test_commands_that_need_data_name_files_that_exist() -> None:
     for page in PAGES:
         for extra, text in blocks(page, "bash"):
             if extra == "needs-data":
-                for path in re.findall(r"\b(?:configs|examples|zoo|benchmarks)/[\w./-]+", text):
+                for path in re.findall(r"(?<![\w/])(?:configs|examples|zoo|benchmarks)/[\w./-]+", text):
                     assert (ROOT / path).exists(), f"{page.name}: {path}"
 
 
