@@ -171,17 +171,20 @@ def corrupt(
 @app.command()
 def evaluate(
     task: Annotated[
-        str,
+        list[str],
         typer.Option(
             "--task",
             "-t",
-            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion.",
+            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion; repeat for more.",
         ),
     ],
     model: Model = DEFAULT_MODEL,
     setting: Setting = [],  # noqa: B006
     data: Annotated[str | None, typer.Option(help="A file of documents instead of the task's standard data.")] = None,
     data_root: DataRoot = None,
+    combine: Annotated[
+        list[str], typer.Option(help="Of a generative model: uni, bi or mmi, the variant's name; repeat for more.")
+    ] = [],  # noqa: B006
     variant: Annotated[str, typer.Option(help="A name for these settings, part of the result's file name.")] = "",
     seed: Seed = 1,
     permutations: Annotated[int, typer.Option(min=1, help="Permutations per document where the data bring none.")] = 20,
@@ -200,17 +203,19 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli_output import message, progress_bar, read_options, subject_of, write_result
+    from weft.cli_output import message, progress_bar, read_options, subjects_of, write_result
     from weft.config import parse_settings
     from weft.tasks import EvaluateOptions, evaluate
 
     reading = read_options(input, encoding, language, column)
     chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit)
-    subject = subject_of(model, parse_settings(setting), variant)
-    with progress_bar() as progress:
-        result = evaluate(task, subject, chosen, command=_command(), progress=progress)
-    message(f"wrote {result.save(out)}")
-    write_result(result, form=format.value)
+    subjects = subjects_of(model, parse_settings(setting), variant, combine)
+    for name in task:
+        for subject in subjects:
+            with progress_bar() as progress:
+                result = evaluate(name, subject, chosen, command=_command(), progress=progress)
+            message(f"wrote {result.save(out)}")
+            write_result(result, form=format.value)
 
 
 @app.command()
@@ -319,20 +324,26 @@ def train(
         str | None,
         typer.Option("--out", "-o", help="The model folder to write; run.out of the file otherwise."),
     ] = None,
+    part: Annotated[
+        list[str], typer.Option(help="Of a neural model, only this part (forward, backward, prior); repeat for more.")
+    ] = [],  # noqa: B006
+    minutes: Annotated[float | None, typer.Option(help="Minutes of training a part.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Train a model from a configuration file and write its folder.
+    """Train a model from a configuration file and write its folder; a run that was stopped goes on.
 
     Example: weft train configs/foltz-lda.toml --set model.topics=100 --out my-topics
     """
     from weft.cli_output import message, progress_bar
     from weft.config import read_config
-    from weft.training import train
+    from weft.runs import train
 
-    overrides = [*setting, f"run.out={out}"] if out else setting
+    named = {"run.out": out, "training.minutes": minutes, "run.device": device}
+    overrides = [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)]
     chosen = read_config(config, overrides)
     with progress_bar() as progress:
-        train(chosen, data_root=data_root, command=_command(), progress=progress)
+        train(chosen, parts=part, data_root=data_root, command=_command(), progress=progress)
     message(f"wrote {chosen.run.out}")
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import Any, cast
 
@@ -186,12 +186,34 @@ def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
             next_step="rename it",
         )
     model = load_model(name, settings)
+    if hasattr(model, "to"):
+        model.to(best_device())
     if name in MODELS:
         return Subject(model, name, variant, settings)
     from weft.artifacts import load_artifact
 
     artifact = load_artifact(name)
     return Subject(model, artifact.model, variant, artifact.config, artifact.training)
+
+
+def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: Sequence[str]) -> list[Subject]:
+    """The same model once, or once for each way of combining its parts."""
+    subject = subject_of(name, settings, variant)
+    if not combine:
+        return [subject]
+    combined = getattr(subject.model, "combined", None)
+    if combined is None:
+        raise ConfigError(
+            f"{subject.name} has no parts to combine",
+            seen=", ".join(combine),
+            allowed="no --combine with this model",
+            next_step="leave --combine away",
+        )
+    return [replace(subject, model=combined(way), variant=_joined(way, variant)) for way in combine]
+
+
+def _joined(*names: str) -> str:
+    return "-".join(name for name in names if name)
 
 
 def write_result(result: Result, *, form: str) -> None:
@@ -218,6 +240,13 @@ def write_result(result: Result, *, form: str) -> None:
             ),
         ]
     )
+
+
+def best_device() -> str:
+    """A GPU where there is one."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 # -- models --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The settings of a run: frozen dataclasses, a strict TOML reader, and ``--set a.b=c``.
 
-A file has three sections. An unknown section, key or type is an error with the nearest name, never ignored.
+A file has four sections: model, data, run and, for neural models, training. An unknown section, key or type is an
+error with the nearest name, never ignored.
 """
 
 from __future__ import annotations
@@ -31,10 +32,20 @@ class DataSection:
     Attributes:
         train: Files of documents; a relative path that is not here is looked up below the data folder.
         limit: Only the first so many documents; 0 for all.
+        valid: Files that choose the epoch, for models trained by steps.
+        store: A store made by `weft prepare`, instead of ``train``.
+        valid_store: The same, instead of ``valid``; made with the training store's tokenizer.
+        tokenizer: The tokenizer to learn where no store is given: ``bpe`` or ``words``.
+        vocabulary: Its size.
     """
 
     train: tuple[str, ...] = ()
     limit: int = 0
+    valid: tuple[str, ...] = ()
+    store: str = ""
+    valid_store: str = ""
+    tokenizer: str = "bpe"
+    vocabulary: int = 16384
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +55,16 @@ class RunSection:
     Attributes:
         seed: Of everything random.
         out: The model folder to write.
+        folder: Where checkpoints and logs go; ``OUT.run`` if empty.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        deterministic: Refuse operations whose result depends on timing.
     """
 
     seed: int = 1
     out: str = ""
+    folder: str = ""
+    device: str = "auto"
+    deterministic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +74,25 @@ class RunConfig:
     model: ModelSection
     data: DataSection = DataSection()
     run: RunSection = RunSection()
+    training: Mapping[str, Any] = field(default_factory=dict)
 
+
+# The defaults of `weft.training.TrainingSettings`; a test keeps the two alike.
+TRAINING_DEFAULTS: Mapping[str, Any] = {
+    "optimizer": "adamw",
+    "learning_rate": 2e-3,
+    "warmup": 300,
+    "decay": "cosine",
+    "steps": 0,
+    "minutes": 0.0,
+    "batch_tokens": 12000,
+    "accumulate": 1,
+    "clip": 1.0,
+    "weight_decay": 0.01,
+    "max_tokens": 100,
+    "validate_every": 1000,
+    "patience": 0,
+}
 
 Section = TypeVar("Section", DataSection, RunSection)
 
@@ -153,7 +188,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 def build_config(content: Mapping[str, Any]) -> RunConfig:
     """Check a parsed file section by section."""
-    _check_names("section", content, ("model", "data", "run"))
+    _check_names("section", content, ("model", "data", "run", "training"))
     for section, value in content.items():
         if not isinstance(value, dict):
             raise _not_a_section(section, value)
@@ -171,6 +206,7 @@ def build_config(content: Mapping[str, Any]) -> RunConfig:
         ModelSection(name, {**model_settings(name), **model}),
         _section(DataSection, "data", content.get("data", {})),
         _section(RunSection, "run", content.get("run", {})),
+        _training(content.get("training", {})),
     )
 
 
@@ -184,6 +220,14 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
         if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{name}.{key} must list texts", seen=value, allowed="strings", next_step="quote them")
     return kind(**chosen)
+
+
+def _training(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the training loop, checked without importing it (it needs torch)."""
+    _check_names("key in [training]", values, tuple(TRAINING_DEFAULTS))
+    for key, value in values.items():
+        check_type(f"training.{key}", value, TRAINING_DEFAULTS[key])
+    return dict(values)
 
 
 def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -> None:
@@ -214,6 +258,8 @@ def render_config(config: RunConfig) -> str:
     """A configuration as TOML, every default written out."""
     model = {"name": config.model.name, **config.model.settings}
     sections = {"model": model, "data": asdict(config.data), "run": asdict(config.run)}
+    if config.training:
+        sections["training"] = dict(config.training)
     return "\n".join(_render_section(name, values) for name, values in sections.items())
 
 

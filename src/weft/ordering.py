@@ -6,6 +6,7 @@ prefixes. Inputs are shuffled first and ties fall by the seed, so that the order
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
@@ -174,12 +175,18 @@ def beam_order(table: Table, *, first: int | None = None, beam: int = 10) -> tup
         scores = totals[:, None] + table[paths[:, -1]]  # [beam, sentences]
         scores[np.arange(len(paths))[:, None], paths] = -np.inf  # a sentence is used once
         flat = scores.ravel()
-        kept = np.argsort(-flat, kind="stable")[:beam]
-        kept = kept[np.isfinite(flat[kept])]
+        kept = _highest(flat, beam)
         rows, columns = np.divmod(kept, size)
         paths = np.concatenate([paths[rows], columns[:, None]], axis=1)
         totals = flat[kept]
     return tuple(int(i) for i in paths[0])
+
+
+def _highest(values: Table, count: int) -> npt.NDArray[np.int64]:
+    """Places of the highest finite values, highest first; of equal ones the earlier, as a stable sort has it."""
+    threshold = np.partition(values, -count)[-count] if count < len(values) else -np.inf
+    candidates = np.flatnonzero((values >= threshold) & np.isfinite(values))
+    return candidates[np.argsort(-values[candidates], kind="stable")[:count]]
 
 
 def greedy_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:
@@ -190,21 +197,29 @@ def greedy_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:
         (1, 0, 2)
     """
     size = len(table)
-    scores = np.array(table, dtype=np.float64)
-    np.fill_diagonal(scores, -np.inf)
-    if first is None:
-        left, right = (int(i) for i in np.unravel_index(scores.argmax(), scores.shape))
-        order = [left, right]
-    else:
-        order = [first]
-    while len(order) < size:
-        free = np.array([i for i in range(size) if i not in order])
-        after, before = scores[order[-1], free], scores[free, order[0]]
+    used = np.zeros(size, dtype=bool)
+    placed: deque[int] = deque([first] if first is not None else _best_pair(table))
+    used[list(placed)] = True
+    while len(placed) < size:
+        after = np.where(used, -np.inf, table[placed[-1]])  # [sentences]
+        before = np.where(used, -np.inf, table[:, placed[0]])  # [sentences]
         if first is None and before.max() > after.max():
-            order.insert(0, int(free[before.argmax()]))
+            placed.appendleft(int(before.argmax()))
+            used[placed[0]] = True
         else:
-            order.append(int(free[after.argmax()]))
-    return tuple(order)
+            placed.append(int(after.argmax()))
+            used[placed[-1]] = True
+    return tuple(placed)
+
+
+def _best_pair(table: Table) -> tuple[int, int]:
+    """The pair with the highest score, row by row, so that no copy of a large table is made."""
+    rows = []
+    for i, row in enumerate(table):
+        others = np.where(np.arange(len(row)) == i, -np.inf, row)
+        rows.append((float(others.max()), i, int(others.argmax())))
+    _, left, right = max(rows, key=lambda entry: entry[0])
+    return left, right
 
 
 def beam_by_prefix(

@@ -6,8 +6,8 @@ Length normalisation happens here and nowhere else (the paper's equations 1 to 3
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -46,36 +46,52 @@ def order_values(model: CoherenceModel, document: Document, orders: Sequence[Seq
     return [score.value for score in model.score([document.reorder(order) for order in orders])]
 
 
-def combine_log_probs(
-    combine: Combine,
-    *,
-    forward: Table,
-    backward: Table,
-    prior_left: Table,
-    prior_right: Table,
-    counts: tuple[Table, Table],
-) -> Table:
-    """Equations 1 to 3 on arrays of any matching shape.
+@dataclass(frozen=True, slots=True)
+class PairLogProbs:
+    """What sentence models say of the pairs of a text, before any combination.
 
-    Args:
-        combine: ``uni``, ``bi`` or ``mmi``.
-        forward: log p_F(right | left), summed over tokens.
-        backward: log p_B(left | right).
-        prior_left: log p_L(left).
+    Attributes:
+        forward: log p_F(right | left), [pairs] or [sentences, sentences] (row: left).
+        backward: log p_B(left | right), the same shape; zeros where there is no backward model.
+        prior_left: log p_L(left), of a shape that broadcasts; zeros where there is no prior.
         prior_right: log p_L(right).
-        counts: Tokens of left and right, ``</s>`` included.
-
-    Returns:
-        The coherence of each pair, per token.
+        count_left: Tokens of left, ``</s>`` included.
+        count_right: Tokens of right.
     """
-    left, right = counts
-    # Paper: eq. 2 prints log(1/N · p_F); 1/N belongs outside the log, as in eq. 1.
-    if combine == "uni":
-        return forward / right
-    if combine == "bi":
-        return backward / left + forward / right
-    # Paper: eq. 3 prints p_B in both terms; the second is p_F, as in eq. 2.
-    return (backward - prior_left) / left + (forward - prior_right) / right
+
+    forward: Table
+    backward: Table
+    prior_left: Table
+    prior_right: Table
+    count_left: Table
+    count_right: Table
+
+    def combined(self, combine: Combine) -> Table:
+        """Equations 1 to 3: the coherence of each pair, per token."""
+        # Paper: eq. 2 prints log(1/N · p_F); 1/N belongs outside the log, as in eq. 1.
+        if combine == "uni":
+            return self.forward / self.count_right
+        if combine == "bi":
+            return self.backward / self.count_left + self.forward / self.count_right
+        # Paper: eq. 3 prints p_B in both terms; the second is p_F, as in eq. 2.
+        gain_left = (self.backward - self.prior_left) / self.count_left
+        return gain_left + (self.forward - self.prior_right) / self.count_right
+
+
+class TableMemory:
+    """The last texts' pair log-probabilities: uni, bi, MMI and every order of a text are look-ups in one of them."""
+
+    def __init__(self, limit: int = 2048) -> None:
+        self.limit = limit
+        self._known: dict[tuple[str, ...], PairLogProbs] = {}
+
+    def get(self, sentences: tuple[str, ...], make: Callable[[], PairLogProbs]) -> PairLogProbs:
+        """What is known of a text, or what ``make`` finds."""
+        if sentences not in self._known:
+            if len(self._known) >= self.limit:
+                self._known.pop(next(iter(self._known)))
+            self._known[sentences] = make()
+        return self._known[sentences]
 
 
 @dataclass(frozen=True)
@@ -87,12 +103,14 @@ class Scorer:
         backward: p_B, the sentence before given the next; not needed for ``uni``.
         prior: p_L, a sentence alone; needed for ``mmi``.
         combine: Which of the three.
+        memory: Where tables are kept, shared between combinations of the same models.
     """
 
     forward: SentenceModel
     backward: SentenceModel | None = None
     prior: SentenceModel | None = None
     combine: Combine = "mmi"
+    memory: TableMemory = field(default_factory=TableMemory)
 
     def __post_init__(self) -> None:
         missing = [name for name in NEEDED[self.combine] if getattr(self, name) is None]
@@ -107,7 +125,7 @@ class Scorer:
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean over adjacent pairs, all documents in one batch."""
         pairs = [pair for document in documents for pair in pairwise(document.sentences)]
-        values = iter(self._pair_values(pairs).tolist())
+        values = iter(self._log_probs(pairs).combined(self.combine).tolist())
         scores = []
         for document in documents:
             parts = tuple(next(values) for _ in range(max(len(document) - 1, 0)))
@@ -116,41 +134,45 @@ class Scorer:
 
     def pair_table(self, document: Document) -> Table:
         """The N×N table of all ordered pairs in one batch: [sentences, sentences], zero on the diagonal."""
-        size = len(document)
-        rows, columns = np.nonzero(~np.eye(size, dtype=bool))
-        pairs = [(document.sentences[i], document.sentences[j]) for i, j in zip(rows, columns, strict=True)]
-        table = np.zeros((size, size))
-        table[rows, columns] = self._pair_values(pairs)
+        known = self.memory.get(document.sentences, lambda: self._table_log_probs(document.sentences))
+        table = known.combined(self.combine)
+        np.fill_diagonal(table, 0.0)
         return table
 
-    def _pair_values(self, pairs: Sequence[tuple[str, str]]) -> Table:
+    def _table_log_probs(self, sentences: Sequence[str]) -> PairLogProbs:
+        size = len(sentences)
+        pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
+        found = self._log_probs([(sentences[i], sentences[j]) for i, j in pairs])
+        forward, backward = np.zeros((size, size)), np.zeros((size, size))
+        off_diagonal = ~np.eye(size, dtype=bool)
+        forward[off_diagonal], backward[off_diagonal] = found.forward, found.backward  # row by row, as the pairs
+        prior = self._prior(sentences)
+        counts = np.array(self.forward.token_counts(sentences), dtype=np.float64)
+        return PairLogProbs(forward, backward, prior[:, None], prior[None, :], counts[:, None], counts[None, :])
+
+    def _log_probs(self, pairs: Sequence[tuple[str, str]]) -> PairLogProbs:
         lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
-        nothing = np.zeros(len(pairs))
         forward = self.forward.log_prob([Window((left,), right) for left, right in pairs])
-        backward = (
-            self.backward.log_prob([Window((right,), left) for left, right in pairs]) if self.backward else nothing
-        )
-        prior = self._prior_log_probs(lefts, rights)
-        counts = self.forward.token_counts([*lefts, *rights])
-        return combine_log_probs(
-            self.combine,
-            forward=np.asarray(forward, dtype=np.float64),
-            backward=np.asarray(backward, dtype=np.float64),
-            prior_left=prior[0],
-            prior_right=prior[1],
-            counts=(
-                np.array(counts[: len(pairs)], dtype=np.float64),
-                np.array(counts[len(pairs) :], dtype=np.float64),
-            ),
+        backward: Sequence[float] = [0.0] * len(pairs)
+        if self.backward is not None:
+            backward = self.backward.log_prob([Window((right,), left) for left, right in pairs])
+        counts = np.array(self.forward.token_counts([*lefts, *rights]), dtype=np.float64)
+        return PairLogProbs(
+            np.asarray(forward, dtype=np.float64),
+            np.asarray(backward, dtype=np.float64),
+            self._prior(lefts),
+            self._prior(rights),
+            counts[: len(pairs)],
+            counts[len(pairs) :],
         )
 
-    def _prior_log_probs(self, lefts: list[str], rights: list[str]) -> tuple[Table, Table]:
-        """Log p_L of both sides, every distinct sentence once."""
-        if self.prior is None or self.combine != "mmi":
-            return np.zeros(len(lefts)), np.zeros(len(rights))
-        distinct = list(dict.fromkeys([*lefts, *rights]))
+    def _prior(self, sentences: Sequence[str]) -> Table:
+        """Log p_L, every distinct sentence once."""
+        if self.prior is None:
+            return np.zeros(len(sentences))
+        distinct = list(dict.fromkeys(sentences))
         known = dict(zip(distinct, self.prior.log_prob([Window((), s) for s in distinct]), strict=True))
-        return np.array([known[s] for s in lefts]), np.array([known[s] for s in rights])
+        return np.array([known[sentence] for sentence in sentences])
 
 
 NEEDED: dict[str, tuple[str, ...]] = {

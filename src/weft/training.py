@@ -1,60 +1,316 @@
-"""Training: from a configuration to a model folder."""
+"""The one training loop: a generator that yields and neither prints nor saves.
+
+CPU, one GPU and several processes run the same code. A step depends only on the seed, its number and the parameters,
+so that a run killed at any point and resumed from its last snapshot ends where an undisturbed one ends.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
-from weft.config import RunConfig
-from weft.corpora.files import sha256_of
-from weft.corpora.locate import find_data
-from weft.corpora.readers import read_documents
-from weft.document import Document
+import torch
+from torch import Tensor, nn
+
 from weft.errors import ConfigError
-from weft.models import CoherenceModel, create_model
-from weft.progress import Progress, silent
+from weft.prefetch import prefetched
+from weft.runtime import Runtime, seed_step
 
 
-def train(
-    config: RunConfig, *, data_root: str | None = None, command: str = "", progress: Progress = silent
-) -> CoherenceModel:
-    """Build the configured model, let it learn from the configured files, and write its folder.
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How a network is trained.
+
+    Attributes:
+        optimizer: ``adamw``, ``adagrad`` or ``sgd``.
+        learning_rate: At its peak.
+        warmup: Steps over which it rises from zero.
+        decay: ``cosine`` or ``linear`` to zero over the run, or ``none``.
+        steps: Length of the run in steps; 0 where ``minutes`` decides.
+        minutes: Length of the run in minutes of training; 0 where ``steps`` decides.
+        batch_tokens: Padded target tokens a batch.
+        accumulate: Batches a step.
+        clip: Largest norm of the gradient.
+        weight_decay: Of AdamW.
+        max_tokens: Longest sentence to train on.
+        validate_every: Steps between validations; 0 for only one, at the end.
+        patience: Validations without gain before the run stops; 0 to never stop early.
+        seed: Of initialisation, order and dropout.
+    """
+
+    optimizer: str = "adamw"
+    learning_rate: float = 2e-3
+    warmup: int = 300
+    decay: str = "cosine"
+    steps: int = 0
+    minutes: float = 0.0
+    batch_tokens: int = 12000
+    accumulate: int = 1
+    clip: float = 1.0
+    weight_decay: float = 0.01
+    max_tokens: int = 100
+    validate_every: int = 1000
+    patience: int = 0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        _one_of("optimizer", self.optimizer, ("adamw", "adagrad", "sgd"))
+        _one_of("decay", self.decay, ("cosine", "linear", "none"))
+        if self.steps <= 0 and self.minutes <= 0:
+            raise ConfigError(
+                "the run has no end",
+                seen="steps 0, minutes 0",
+                allowed="one of them above 0",
+                next_step="give --minutes 5",
+            )
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigError(f"unknown {name}", seen=value, allowed=", ".join(allowed), next_step="choose one of them")
+
+
+@dataclass(frozen=True, slots=True)
+class LossPart:
+    """The loss of one batch in one process: a differentiable sum, and what it is the sum of."""
+
+    total: Tensor
+    count: int
+    parts: Mapping[str, Tensor] | None = None
+
+
+class Batches(Protocol):
+    """Where batches come from: any place in the run can be started from."""
+
+    def batches(self, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:
+        """(epoch, number of the batch in it, batch), from a place on, for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a step or a validation brought.
+
+    Attributes:
+        kind: ``step`` or ``validation``.
+        step: Steps done.
+        epoch: Passes over the data begun.
+        loss: Mean per token, in natural-log units.
+        tokens: Tokens predicted in this step (all processes).
+        seconds: Training time so far.
+        share: How much of the run is done, 0 to 1.
+        learning_rate: In this step.
+        gradient: Norm of the gradient before clipping.
+        best: Lowest validation loss so far, None before the first.
+        parts: Further parts of the loss, per token.
+    """
+
+    kind: Literal["step", "validation"]
+    step: int
+    epoch: int
+    loss: float
+    tokens: int
+    seconds: float
+    share: float
+    learning_rate: float = 0.0
+    gradient: float = 0.0
+    best: float | None = None
+    parts: Mapping[str, float] | None = None
+
+
+class Trainer:
+    """A network in training, and everything needed to go on with it later.
+
+    Args:
+        network: What is trained.
+        loss: Makes the loss of a batch, on this process's device.
+        stream: The training batches.
+        settings: How.
+        runtime: Where.
+        validate: The validation loss of the network as it stands, or None.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        loss: Callable[[Any], LossPart],
+        stream: Batches,
+        settings: TrainingSettings,
+        runtime: Runtime,
+        validate: Callable[[], float] | None = None,
+    ) -> None:
+        self.network, self.loss, self.stream = network, loss, stream
+        self.settings, self.runtime, self.validate = settings, runtime, validate
+        runtime.broadcast(network)
+        self.optimizer = make_optimizer(network, settings)
+        self.step = self.epoch = self.next_batch = self.stale = 0
+        self.seconds = 0.0
+        self.best = math.inf
+        self.best_weights: dict[str, Tensor] = {}
+        self._part_names: tuple[str, ...] = ()
+        self._clock = time.monotonic()
+
+    def run(self) -> Iterator[Report]:
+        """Train until the end, yielding after every step and every validation; a snapshot may be taken at any yield."""
+        batches = prefetched(self.stream.batches(self.epoch, self.next_batch), depth=8)
+        self.network.train()
+        self._clock = time.monotonic()
+        try:
+            while not self.finished:
+                yield self._one_step(batches)
+                if self._validation_is_due():
+                    yield self._validation()
+        finally:
+            batches.close()
+
+    @property
+    def share(self) -> float:
+        """How much of the run is done, by steps or by time, whichever is further."""
+        by_steps = self.step / self.settings.steps if self.settings.steps else 0.0
+        by_time = self.seconds / (60 * self.settings.minutes) if self.settings.minutes else 0.0
+        return min(1.0, max(by_steps, by_time))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over: its end was reached, or validation has not gained for too long."""
+        return self.share >= 1.0 or bool(self.settings.patience and self.stale >= self.settings.patience)
+
+    def _one_step(self, batches: Iterator[tuple[int, int, Any]]) -> Report:
+        seed_step(self.settings.seed, self.step, self.runtime.rank)
+        rate = learning_rate(self.settings, self.step, self.share)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        taken = [next(batches) for _ in range(self.settings.accumulate)]
+        sums = self._backward([batch for _, _, batch in taken])
+        gradient = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
+        self.optimizer.step()
+        self.epoch, last, _ = taken[-1]
+        self.next_batch, self.step = last + 1, self.step + 1
+        self._advance_clock()
+        total, count, *parts = sums.tolist()
+        return Report(
+            "step", self.step, self.epoch, total / count, int(count), self.seconds, self.share, rate, float(gradient),
+            self._best_known, {name: value / count for name, value in zip(self._part_names, parts, strict=True)},
+        )  # fmt: skip
+
+    def _backward(self, batches: list[Any]) -> Tensor:
+        """Gradients of the mean loss over all processes' tokens; returns [loss sum, token count, further parts]."""
+        losses = []
+        for batch in batches:
+            with self.runtime.autocast():
+                part = self.loss(batch)
+            part.total.backward()  # type: ignore[no-untyped-call]
+            losses.append(part)
+        self._part_names = tuple((losses[0].parts or {}).keys())
+        sums = torch.stack([self._row(part) for part in losses]).sum(dim=0)  # [2 + parts]
+        self.runtime.sum_over_processes(sums)
+        self.runtime.sum_gradients(self.network)
+        # The summed gradient over the count of ALL processes: dividing by each rank's own count would weigh tokens
+        # of short shares more (gradients were off by 60 to 70% that way).
+        scale = 1.0 / sums[1]
+        for parameter in self.network.parameters():
+            if parameter.grad is not None:
+                parameter.grad.mul_(scale)
+        return sums
+
+    def _row(self, part: LossPart) -> Tensor:
+        further = [value.detach().float() for value in (part.parts or {}).values()]
+        count = torch.tensor(float(part.count), device=part.total.device)
+        return torch.stack([part.total.detach().float(), count, *further]).double()
+
+    def _advance_clock(self) -> None:
+        now = time.monotonic()
+        elapsed = torch.tensor([now - self._clock], dtype=torch.float64, device=self.runtime.device)
+        self._clock = now
+        # All processes must agree on the time, or one would stop while the others wait for it.
+        self.seconds += float(self.runtime.sum_over_processes(elapsed)) / self.runtime.world
+
+    def _validation_is_due(self) -> bool:
+        every = self.settings.validate_every
+        return self.validate is not None and (self.finished or bool(every and self.step % every == 0))
+
+    def _validation(self) -> Report:
+        assert self.validate is not None
+        self.network.eval()
+        with torch.no_grad(), self.runtime.autocast():
+            loss = self.validate()
+        self.network.train()
+        self._clock = time.monotonic()  # validation does not count as training time
+        if loss < self.best:
+            self.best, self.stale = loss, 0
+            # A copy: the parameters themselves go on changing.
+            self.best_weights = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
+        else:
+            self.stale += 1
+        return Report("validation", self.step, self.epoch, loss, 0, self.seconds, self.share, best=self._best_known)
+
+    @property
+    def _best_known(self) -> float | None:
+        return None if math.isinf(self.best) else self.best
+
+    def result(self) -> dict[str, Tensor]:
+        """The weights to keep: the best by validation, or the last where nothing was validated."""
+        chosen = self.best_weights or self.network.state_dict()
+        return {name: value.detach().cpu().contiguous() for name, value in chosen.items()}
+
+    def snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Everything needed to go on: tensors, and plain numbers."""
+        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best_weights.items()}
+        for number, values in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items() if torch.is_tensor(value)}
+        numbers = {name: getattr(self, name) for name in ("step", "epoch", "next_batch", "stale", "seconds")}
+        numbers |= {"best": self._best_known, "finished": self.finished}
+        return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}, numbers
+
+    def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        """Go back to a snapshot."""
+        self.network.load_state_dict(_below("network.", tensors))
+        self.best_weights = {n: v.to(self.runtime.device) for n, v in _below("best.", tensors).items()}
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in _below("optimizer.", tensors).items():
+            number, _, key = name.partition(".")
+            state.setdefault(int(number), {})[key] = value
+        packed = self.optimizer.state_dict()
+        self.optimizer.load_state_dict({"state": state, "param_groups": packed["param_groups"]})
+        for name in ("step", "epoch", "next_batch", "stale", "seconds"):
+            setattr(self, name, numbers[name])
+        self.best = math.inf if numbers["best"] is None else float(numbers["best"])
+
+
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
+    """The optimizer; weight decay spares vectors (biases), as it only serves matrices."""
+    matrices = [p for p in network.parameters() if p.requires_grad and p.ndim > 1]
+    vectors = [p for p in network.parameters() if p.requires_grad and p.ndim <= 1]
+    if settings.optimizer == "adagrad":
+        return torch.optim.Adagrad([*matrices, *vectors], lr=settings.learning_rate)
+    if settings.optimizer == "sgd":
+        return torch.optim.SGD([*matrices, *vectors], lr=settings.learning_rate)
+    groups = [
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=matrices[0].is_cuda)
+
+
+def learning_rate(settings: TrainingSettings, step: int, share: float) -> float:
+    """Linear warm-up, then the chosen decay over what is left of the run.
 
     Example:
-        >>> import pathlib, tempfile
-        >>> from weft.config import build_config
-        >>> out = pathlib.Path(tempfile.mkdtemp()) / "model"
-        >>> _ = train(build_config({"model": {"name": "random"}, "run": {"out": str(out)}}))
-        >>> (out / "model.json").is_file()
-        True
+        >>> settings = TrainingSettings(steps=100, warmup=10, learning_rate=1.0)
+        >>> [round(learning_rate(settings, step, step / 100), 2) for step in (0, 9, 50, 99)]
+        [0.1, 0.98, 0.5, 0.0]
     """
-    if not config.run.out:
-        raise ConfigError(
-            "the run has no place to go",
-            seen=config.run.out,
-            allowed="a folder",
-            next_step="give --out FOLDER",
-        )
-    files = [find_data(name, data_root) for name in config.data.train]
-    model = create_model(config.model.name, config.model.settings)
-    model.fit(_documents(files, config.data.limit), seed=config.run.seed, progress=progress)
-    training = {
-        "seed": config.run.seed,
-        "data": {name: sha256_of(path) for name, path in zip(config.data.train, files, strict=True)},
-        "data_fingerprint": _fingerprint(files),
-        "limit": config.data.limit,
-        "command": command,
-    }
-    model.save(config.run.out, training=training)
-    return model
-
-
-def _documents(files: list[Path], limit: int) -> Iterator[Document]:
-    every = (document for path in files for document in read_documents(path))
-    return islice(every, limit or None)
-
-
-def _fingerprint(files: list[Path]) -> str:
-    return hashlib.sha256("".join(sha256_of(path) for path in files).encode()).hexdigest()
+    warm = min(1.0, (step + 1) / settings.warmup) if settings.warmup else 1.0
+    if settings.decay == "cosine":
+        return settings.learning_rate * warm * 0.5 * (1 + math.cos(math.pi * share))
+    if settings.decay == "linear":
+        return settings.learning_rate * warm * (1 - share)
+    return settings.learning_rate * warm

@@ -38,13 +38,19 @@ TEXTS = [
     Document("two", TOPICS[:2]),
     Document("strange", ("Qwxz jkqp.", "…", "日本語の文。", "\u0000\u200b", "a" * 5000)),
 ]
-SMALL = {"foltz-lda": {"topics": 4, "iterations": 20, "drop_top": 0}, "foltz-lsa": {"dimensions": 3}}
+SMALL = {
+    "foltz-lda": {"topics": 4, "iterations": 20, "drop_top": 0},
+    "foltz-lsa": {"dimensions": 3},
+    "seq2seq": {"dimensions": 16, "hidden": 16, "layers": 1},
+}
 
 
 @pytest.fixture(scope="module", params=list(MODELS))
 def model(request: pytest.FixtureRequest) -> CoherenceModel:
     if request.param == "foltz-embedding":
         pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    if request.param == "seq2seq":
+        pytest.importorskip("torch", reason="torch is not installed")
     if request.param == "foltz-lda":
         pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
     return create_model(request.param, SMALL.get(request.param, {})).fit(CORPUS, seed=1)
@@ -147,7 +153,7 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
     assert [s.value for s in again.score(TEXTS)] == pytest.approx([s.value for s in model.score(TEXTS)], abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda"])
+@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda", "seq2seq"])
 def test_a_model_that_must_learn_says_so(name: str, tmp_path: Path) -> None:
     untrained = create_model(name)
     with pytest.raises(ModelError, match=f"{name} has not been trained.*weft train configs/{name}.toml"):

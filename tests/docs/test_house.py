@@ -18,10 +18,10 @@ SOURCE = Path(weft.__file__).parent
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("document", "errors", "version", "progress", "artifacts"),
-    ("corpora", "models"),
-    ("config", "scoring"),
-    ("ordering", "training"),
+    ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime"),
+    ("corpora", "models", "scoring", "training", "checkpoints", "fitting"),
+    ("config",),
+    ("ordering", "runs", "neural_runs"),
     ("tasks",),
     ("report",),
     ("cli", "cli_output"),

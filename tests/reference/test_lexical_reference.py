@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from weft.corpora.words import words_only
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import create_model
@@ -16,7 +17,7 @@ from weft.models.baselines.cosine import cosine_table
 from weft.models.baselines.lda import FoltzLda, fold_in
 from weft.models.baselines.lsa import FoltzLsa, entropy_weights
 from weft.models.baselines.trivial import YearSort, first_year
-from weft.models.baselines.word_vectors import FoltzGlove, WordVectors, content_tokens, read_glove
+from weft.models.baselines.word_vectors import FoltzGlove, WordVectors, read_glove
 
 TEXT = Document(
     "d", ("The cat chased the mouse.", "A mouse, unlike a cat, is small.", "Interest rates rose.", "Zzxqy?")
@@ -32,7 +33,7 @@ def test_glove_is_the_cosine_of_plain_means() -> None:
     model = FoltzGlove()
     means = []
     for sentence in TEXT.sentences:
-        rows = [model.table.rows([model.table.index[w]])[0] for w in content_tokens(sentence) if w in model.table.index]
+        rows = [model.table.rows([model.table.index[w]])[0] for w in words_only(sentence) if w in model.table.index]
         means.append(sum(rows) / len(rows) if rows else np.zeros(100))
     expected = [cosine(means[i], means[i + 1]) for i in range(3)]
     assert model.score([TEXT])[0].transitions == pytest.approx(expected, abs=1e-5)
@@ -47,7 +48,7 @@ def test_sif_weighs_by_inverse_frequency() -> None:
     sums = []
     for sentence in TEXT.sentences[:3]:
         vector = np.zeros(100)
-        for word in content_tokens(sentence):
+        for word in words_only(sentence):
             if word not in model.table.index:
                 continue
             row = model.table.index[word]
@@ -219,13 +220,13 @@ def test_folding_in_agrees_with_tomotopys_sampler() -> None:
     )
     sampler = tomotopy.LDAModel(k=5, min_cf=2, rm_top=0, seed=1)
     for tokens in corpus:
-        sampler.add_doc(content_tokens(" ".join(tokens)))
+        sampler.add_doc(words_only(" ".join(tokens)))
     for _ in range(15):
         sampler.train(10, workers=1)
     fresh = [
         [str(w) for pool in generator.permutation(5)[:2] for w in generator.choice(pools[pool], 6)] for _ in range(40)
     ]
-    documents = [sampler.make_doc(content_tokens(" ".join(tokens))) for tokens in fresh]
+    documents = [sampler.make_doc(words_only(" ".join(tokens))) for tokens in fresh]
     sampled, _ = sampler.infer(documents, iterations=300)
     ours = model.sentence_vectors([" ".join(tokens) for tokens in fresh])
     assert np.abs(ours - np.array(sampled)).mean() < 0.03

@@ -29,6 +29,7 @@ MODELS: Mapping[str, str] = {
     "foltz-lsa": "weft.models.baselines.lsa:FoltzLsa",
     "foltz-lda": "weft.models.baselines.lda:FoltzLda",
     "foltz-embedding": "weft.models.baselines.embedding:FoltzEmbedding",
+    "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
 }

@@ -18,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.artifacts import Artifact, load_artifact, require, save_artifact
+from weft.corpora.words import words_only
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.lsa import paragraph_texts, untrained
-from weft.models.baselines.word_vectors import VOCABULARY, content_tokens
+from weft.models.baselines.word_vectors import VOCABULARY
 from weft.progress import Progress, silent
 
 SENTENCES_AT_ONCE = 512  # bounds memory: 512 sentences of 25 words with 300 topics are 15 MB
@@ -146,7 +147,7 @@ class FoltzLda:
             raise ConfigError("topics out of range", seen=self.topics, allowed="2 to 32767", next_step="set topics")
         sampler = tomotopy.LDAModel(k=self.topics, min_cf=2, rm_top=self.drop_top, seed=seed)
         for text in paragraph_texts(documents, progress):
-            tokens = content_tokens(text)
+            tokens = words_only(text)
             if tokens:
                 sampler.add_doc(tokens)
         if not len(sampler.docs):
@@ -174,7 +175,7 @@ class FoltzLda:
 
     def _topics_of(self, learned: Topics, sentences: Sequence[str]) -> Vectors:
         index = learned.index
-        rows = [[index[token] for token in content_tokens(sentence) if token in index] for sentence in sentences]
+        rows = [[index[token] for token in words_only(sentence) if token in index] for sentence in sentences]
         owner = np.repeat(np.arange(len(rows)), [len(row) for row in rows])  # [tokens]
         flat = np.fromiter((row for sentence in rows for row in sentence), dtype=np.int64, count=len(owner))
         likelihood = learned.word_given_topic[flat]  # [tokens, topics]

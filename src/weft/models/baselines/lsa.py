@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.artifacts import Artifact, load_artifact, save_artifact
+from weft.corpora.words import words_only
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
-from weft.models.baselines.word_vectors import VOCABULARY, WordVectors, content_tokens, weighted_sums
+from weft.models.baselines.word_vectors import VOCABULARY, WordVectors, weighted_sums
 from weft.progress import Progress, silent
 
 
@@ -81,7 +82,7 @@ class FoltzLsa:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import CountVectorizer
 
-        counter = CountVectorizer(analyzer=content_tokens, max_features=self.vocabulary, dtype=np.float32)
+        counter = CountVectorizer(analyzer=words_only, max_features=self.vocabulary, dtype=np.float32)
         try:
             counts = counter.fit_transform(paragraph_texts(documents, progress))  # sparse [paragraphs, words]
         except ValueError as error:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.corpora.files import open_lines
 from weft.corpora.locate import find_data
-from weft.corpora.words import words
+from weft.corpora.words import words_only
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import ModelCard
@@ -28,16 +28,6 @@ from weft.progress import Progress, silent
 
 EMBEDDED = Path(__file__).parents[2] / "pretrained" / "glove"
 VOCABULARY = "vocabulary.txt"
-
-
-def content_tokens(sentence: str) -> list[str]:
-    """The lower-cased words and numbers of a sentence; punctuation says nothing about its topic.
-
-    Example:
-        >>> content_tokens("The cat, it sat.")
-        ['the', 'cat', 'it', 'sat']
-    """
-    return [token for token in words(sentence) if token[0].isalnum()]
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ def weighted_sums(table: WordVectors, sentences: Sequence[str], weigh: Weigh) ->
     """Sentence vectors as weighted sums of word vectors: [sentences, dimensions]; no known word, a zero vector."""
     sums = np.zeros((len(sentences), table.stored.shape[1]), dtype=np.float32)
     for number, sentence in enumerate(sentences):
-        counts = Counter(table.index[token] for token in content_tokens(sentence) if token in table.index)
+        counts = Counter(table.index[token] for token in words_only(sentence) if token in table.index)
         if counts:
             weights = np.fromiter(weigh(counts), dtype=np.float32, count=len(counts))  # [distinct words]
             sums[number] = weights @ table.rows(list(counts))

@@ -1,0 +1,84 @@
+"""A run on disk: one checkpoint file, replaced whole, and a log that never runs ahead of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from weft.artifacts import write_atomically
+from weft.errors import ModelError
+
+CHECKPOINT = "checkpoint.safetensors"
+LOG = "log.jsonl"
+Snapshot = tuple[dict[str, Tensor], dict[str, Any]]
+
+
+def save_checkpoint(folder: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], *, recipe: str) -> None:
+    """Write a snapshot in one file (numbers in its header), then rename: a reader never sees half of it."""
+    from safetensors.torch import save
+
+    header = {"numbers": json.dumps(dict(numbers)), "recipe": recipe}
+    with write_atomically(folder / CHECKPOINT) as handle:
+        handle.write(save(dict(tensors), metadata=header))
+
+
+def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
+    """The last snapshot of a run, or None if there is none.
+
+    Raises:
+        ModelError: The run was made with other settings or data, or its file is damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="pt") as opened:
+            header = opened.metadata() or {}
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118  not a dictionary
+        numbers = json.loads(header["numbers"])
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise ModelError(
+            f"the checkpoint {path} is damaged: {error}",
+            allowed="a file that `weft train` wrote",
+            next_step="delete it to start the run again",
+        ) from error
+    if header.get("recipe") != recipe:
+        raise ModelError(
+            f"the run in {folder} was started with other settings or data",
+            seen=header.get("recipe"),
+            allowed=recipe,
+            next_step="use the same settings, another run folder, or delete this one",
+        )
+    return tensors, numbers
+
+
+class RunLog:
+    """``log.jsonl``: a line a report; lines beyond the checkpoint a run resumes from are dropped.
+
+    Args:
+        folder: The run's folder.
+        step: The step the run goes on from.
+    """
+
+    def __init__(self, folder: Path, step: int) -> None:
+        self.path = folder / LOG
+        kept = [line for line in self._lines() if json.loads(line)["step"] <= step]
+        with write_atomically(self.path) as handle:
+            handle.write("".join(line + "\n" for line in kept).encode())
+
+    def _lines(self) -> list[str]:
+        if not self.path.is_file():
+            return []
+        # A killed run may have left half a line at the end.
+        return [line for line in self.path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append a record."""
+        with self.path.open("a", encoding="utf-8") as handle:
+            handle.write(json.dumps(dict(record)) + "\n")

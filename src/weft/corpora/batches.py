@@ -1,0 +1,159 @@
+"""Batches of sentence pairs, gathered from the memory-mapped store by vectorised code and bucketed by length.
+
+The plan of an epoch is a pure function of the seed and the epoch's number, so a run resumes from two integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.store import TokenStore
+from weft.errors import ConfigError, CorpusError
+
+Direction = Literal["forward", "backward", "prior"]
+Whole = npt.NDArray[np.int64]
+LENGTH_BUCKET = 4  # sentences whose lengths differ by less are padded together
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """Padded sentence pairs.
+
+    Attributes:
+        source: [rows, source time] the context sentence, padded on the right; zero columns for a language model.
+        source_lengths: [rows]
+        target: [rows, target time] the sentence to predict, padded on the right, without special tokens.
+        target_lengths: [rows]
+    """
+
+    source: Whole
+    source_lengths: Whole
+    target: Whole
+    target_lengths: Whole
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def tokens(self) -> int:
+        """How many predictions the batch holds: every token and one end of sentence a row."""
+        return int(self.target_lengths.sum()) + len(self.target_lengths)
+
+    def rows(self, start: int, step: int) -> PairBatch:
+        """Every ``step``-th row from ``start``: one process's share of a global batch."""
+        return PairBatch(
+            *(part[start::step] for part in (self.source, self.source_lengths, self.target, self.target_lengths))
+        )
+
+
+def pad_rows(flat: npt.NDArray[Any], offsets: Whole, pad: int) -> tuple[Whole, Whole]:
+    """Lay sentences that stand one after the other out as a padded matrix: [rows, longest] and lengths [rows].
+
+    Example:
+        >>> pad_rows(np.array([5, 6, 7]), np.array([0, 1, 3]), 0)[0].tolist()
+        [[5, 0], [6, 7]]
+    """
+    lengths = np.diff(offsets)  # [rows]
+    width = int(lengths.max()) if len(lengths) else 0
+    matrix = np.full((len(lengths), width), pad, dtype=np.int64)
+    matrix[np.arange(width) < lengths[:, None]] = flat
+    return matrix, lengths
+
+
+def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whole]:
+    """Numbers of context and target of every pair; a language model has targets alone (contexts −1).
+
+    Example:
+        ``forward`` predicts each sentence from the one before it in its paragraph, ``backward`` from the one after.
+    """
+    if direction == "prior":
+        targets = np.arange(store.sentence_count)
+        return np.full_like(targets, -1), targets
+    is_first = np.zeros(store.sentence_count, dtype=bool)
+    starts = np.asarray(store.paragraph_offsets[:-1])
+    is_first[starts[starts < store.sentence_count]] = True
+    later = np.flatnonzero(~is_first)  # sentences that follow another one
+    if direction == "forward":
+        return later - 1, later
+    if direction == "backward":
+        return later, later - 1
+    raise ConfigError(
+        "unknown direction", seen=direction, allowed="forward, backward, prior", next_step="choose one of them"
+    )
+
+
+class PairStream:
+    """The training batches of one direction, epoch after epoch.
+
+    Args:
+        store: The prepared corpus.
+        direction: What is predicted from what.
+        batch_tokens: Padded target tokens a batch holds, source and target counted by the longer of the two.
+        max_tokens: Pairs with a longer sentence are left out of training.
+        seed: Decides the order.
+    """
+
+    def __init__(
+        self, store: TokenStore, direction: Direction, *, batch_tokens: int, max_tokens: int, seed: int, pad: int
+    ) -> None:
+        self.store, self.pad, self.seed, self.batch_tokens = store, pad, seed, batch_tokens
+        contexts, targets = sentence_pairs(store, direction)
+        lengths = store.lengths()
+        self.has_context = direction != "prior"
+        source_lengths = lengths[contexts] if self.has_context else np.zeros_like(targets)
+        kept = (lengths[targets] <= max_tokens) & (source_lengths <= max_tokens) & (lengths[targets] > 0)
+        kept &= (source_lengths > 0) if self.has_context else True
+        self.contexts, self.targets = contexts[kept], targets[kept]
+        self.source_lengths, self.target_lengths = source_lengths[kept], lengths[targets][kept]
+        if not len(self.targets):
+            raise CorpusError(
+                "the store holds no sentence pair to learn from",
+                seen=f"{store.sentence_count} sentences",
+                allowed="paragraphs of at least two sentences",
+                next_step="prepare a corpus with paragraphs",
+            )
+
+    def epoch(self, number: int) -> list[Whole]:
+        """The pairs of every batch of an epoch, in training order."""
+        generator = np.random.default_rng([self.seed, number])
+        noise = generator.random(len(self.targets))
+        by_target = -(-(self.target_lengths + 1) // LENGTH_BUCKET)
+        by_source = -(-self.source_lengths // (4 * LENGTH_BUCKET))
+        order = np.lexsort((noise, by_source, by_target))  # alike in length, else at random
+        batches = self._cut(order)
+        generator.shuffle(batches)
+        return batches
+
+    def _cut(self, order: Whole) -> list[Whole]:
+        """Cut a sorted order so that no batch has more padded tokens than allowed."""
+        widths = np.maximum(self.target_lengths[order] + 1, self.source_lengths[order])
+        batches, start = [], 0
+        while start < len(order):
+            guess = max(1, self.batch_tokens // max(1, int(widths[start])))
+            widest = int(widths[start : start + guess].max())
+            rows = max(1, self.batch_tokens // widest)
+            batches.append(order[start : start + rows])
+            start += rows
+        return batches
+
+    def batch(self, pairs: Whole) -> PairBatch:
+        """Gather some pairs from the store."""
+        target, target_lengths = pad_rows(*self.store.gather(self.targets[pairs]), self.pad)
+        if not self.has_context:
+            empty = np.zeros((len(pairs), 0), dtype=np.int64)
+            return PairBatch(empty, np.zeros(len(pairs), dtype=np.int64), target, target_lengths)
+        source, source_lengths = pad_rows(*self.store.gather(self.contexts[pairs]), self.pad)
+        return PairBatch(source, source_lengths, target, target_lengths)
+
+    def batches(self, epoch: int, start: int = 0) -> Iterator[tuple[int, int, PairBatch]]:
+        """From a place on, for ever: (epoch, number of the batch in it, batch)."""
+        while True:
+            for number, pairs in enumerate(self.epoch(epoch)):
+                if number >= start:
+                    yield epoch, number, self.batch(pairs)
+            epoch, start = epoch + 1, 0

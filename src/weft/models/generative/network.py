@@ -1,0 +1,153 @@
+"""Generative model 1 as a network: LSTM encoder-decoder, with or without attention (the paper's section 3.1).
+
+References: Sutskever et al. 2014 (sequence to sequence); Luong et al. 2015 (attention). The forward model, the backward
+model and the language model are this one class: backward swaps source and target, the language model has no encoder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from weft.models.layers import Attention, Embedding, Encoder, chunked_cross_entropy, make_lstm, token_log_probs
+
+State = tuple[Tensor, Tensor]  # (h, c), each [layers, rows, hidden]
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """The sizes of a network.
+
+    Attributes:
+        vocabulary: Number of token types.
+        dimensions: Size of token vectors.
+        hidden: Size of LSTM states.
+        layers: LSTM layers of the decoder, and of the encoder.
+        attention: Whether the decoder looks back at the source.
+        encoder: False for a language model, whose source is empty.
+        dropout: On token vectors, between layers and before the output.
+        word_dropout: Share of the decoder's input tokens hidden in training, which makes it lean on its source.
+    """
+
+    vocabulary: int
+    dimensions: int = 512
+    hidden: int = 512
+    layers: int = 2
+    attention: bool = True
+    encoder: bool = True
+    dropout: float = 0.1
+    word_dropout: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Padded sentences on a device: ids [rows, time] and lengths [rows]."""
+
+    ids: Tensor
+    lengths: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a decoder remembers of its source.
+
+    Attributes:
+        states: [rows, source time, hidden], or None where there is no source.
+        lengths: [rows].
+        start: The state the decoder starts from, or None for zeros.
+    """
+
+    states: Tensor | None = None
+    lengths: Tensor | None = None
+    start: State | None = None
+
+    def select(self, rows: Tensor) -> Memory:
+        """The memory of some rows, in any order and repeated as asked: encoder states are computed once a sentence."""
+        if self.states is None or self.lengths is None or self.start is None:
+            return self
+        h, c = self.start
+        return Memory(self.states[rows], self.lengths[rows], (h[:, rows].contiguous(), c[:, rows].contiguous()))
+
+
+class Seq2SeqNetwork(nn.Module):
+    """Encoder, decoder, attention and tied output.
+
+    Args:
+        architecture: The sizes.
+        bos: Id that starts a target.
+        eos: Id that ends it.
+        pad: Id that fills rows up.
+    """
+
+    def __init__(self, architecture: Architecture, *, bos: int, eos: int, pad: int) -> None:
+        super().__init__()
+        sizes = architecture
+        self.architecture, self.bos, self.eos, self.pad = sizes, bos, eos, pad
+        self.embedding = Embedding(sizes.vocabulary, sizes.dimensions)
+        self.encoder = Encoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout) if sizes.encoder else None
+        self.decoder = make_lstm(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout)
+        self.attention = Attention(sizes.hidden) if sizes.encoder and sizes.attention else None
+        # No tanh before the output layer: it slowed learning from the source (docs/log.md).
+        self.output = nn.Linear(sizes.hidden, sizes.dimensions, bias=False)
+
+    def encode(self, source: Tokens) -> Memory:
+        """Read the context sentences; a language model, or an empty source, remembers nothing."""
+        if self.encoder is None or source.ids.shape[1] == 0:
+            return Memory()
+        embedded = self._dropped(self.embedding(source.ids))  # [rows, source time, dimensions]
+        states, start = self.encoder(embedded, source.lengths)
+        return Memory(states, source.lengths, start)
+
+    def decode(self, inputs: Tensor, memory: Memory, state: State | None = None) -> tuple[Tensor, State]:
+        """Run the decoder over given input tokens, all steps at once.
+
+        Args:
+            inputs: [rows, time] token ids, the first of a sentence being ``bos``.
+            memory: The source.
+            state: Where an earlier call stopped; the source's final state at the beginning of a sentence.
+
+        Returns:
+            What the output matrix is multiplied with, [rows, time, dimensions], and the state reached.
+        """
+        embedded = self._dropped(self.embedding(inputs))  # [rows, time, dimensions]
+        states, reached = self.decoder(embedded, state if state is not None else memory.start)
+        if self.attention is not None and memory.states is not None and memory.lengths is not None:
+            states = self.attention(states, memory.states, memory.lengths)  # [rows, time, hidden]
+        return self.output(self._dropped(states)), reached
+
+    def _dropped(self, values: Tensor) -> Tensor:
+        return functional.dropout(values, self.architecture.dropout, self.training)
+
+    def _shifted(self, target: Tokens) -> tuple[Tensor, Tensor, Tensor]:
+        """Decoder inputs, the tokens they predict, and which of them are real: each [rows, time + 1]."""
+        rows, width = target.ids.shape
+        device = target.ids.device
+        lengths = target.lengths
+        first = torch.full((rows, 1), self.bos, device=device)
+        inputs = torch.cat([first, target.ids], dim=1)
+        predicted = torch.cat([target.ids, torch.full((rows, 1), self.pad, device=device)], dim=1)
+        predicted.scatter_(1, lengths[:, None], self.eos)
+        real = torch.arange(width + 1, device=device) <= lengths[:, None]
+        return inputs, predicted, real
+
+    def loss(self, source: Tokens, target: Tokens) -> Tensor:
+        """Negative log-likelihood of the targets, summed over tokens and ends of sentences."""
+        inputs, predicted, real = self._shifted(target)
+        if self.training and self.architecture.word_dropout:
+            hidden_words = torch.rand(inputs.shape, device=inputs.device) < self.architecture.word_dropout
+            hidden_words[:, 0] = False
+            inputs = inputs.masked_fill(hidden_words, self.pad)
+        outputs, _ = self.decode(inputs, self.encode(source))  # [rows, time + 1, dimensions]
+        return chunked_cross_entropy(outputs[real], self.embedding.weight, predicted[real])
+
+    @torch.no_grad()
+    def log_prob(self, memory: Memory, target: Tokens) -> Tensor:
+        """Log-probability of the targets given their sources, summed over tokens, ``</s>`` included: [rows]."""
+        inputs, predicted, real = self._shifted(target)
+        outputs, _ = self.decode(inputs, memory)
+        sums = torch.zeros(real.shape, device=inputs.device)
+        sums[real] = token_log_probs(outputs[real], self.embedding.weight, predicted[real])
+        return sums.sum(dim=1)

@@ -1,0 +1,89 @@
+"""A network and its tokenizer as a model of the next sentence: text in, log-probabilities out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.corpora.batches import pad_rows
+from weft.corpora.tokenizers import Tokenizer
+from weft.document import Window
+from weft.models.generative.network import Memory, Seq2SeqNetwork, Tokens
+
+WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
+DECODE_TOKENS = 16384  # padded tokens decoded at a time
+
+
+class Predictor:
+    """p(target | context) by a sequence-to-sequence network; satisfies `weft.models.SentenceModel`.
+
+    The context is the nearest sentence: the last of the window's. Every distinct context is encoded once, however many
+    targets it is paired with, and windows are decoded in order of length, so that little is padding.
+
+    Args:
+        network: The trained network.
+        tokenizer: What its ids mean.
+    """
+
+    def __init__(self, network: Seq2SeqNetwork, tokenizer: Tokenizer) -> None:
+        self.network, self.tokenizer = network.eval(), tokenizer
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.network.embedding.weight.device
+
+    def token_counts(self, sentences: Sequence[str]) -> list[int]:
+        """Tokens of each sentence, ``</s>`` included."""
+        return [len(ids) + 1 for ids in self.tokenizer.encode_batch(list(sentences))]
+
+    def log_prob(self, windows: Sequence[Window]) -> list[float]:
+        """Natural log-probability of every target given its context, summed over tokens, ``</s>`` included."""
+        values: list[float] = []
+        for start in range(0, len(windows), WINDOWS_AT_ONCE):
+            values += self._log_prob(windows[start : start + WINDOWS_AT_ONCE])
+        return values
+
+    @torch.inference_mode()
+    def _log_prob(self, windows: Sequence[Window]) -> list[float]:
+        contexts = list(dict.fromkeys(window.context[-1] if window.context else "" for window in windows))
+        row_of = {context: row for row, context in enumerate(contexts)}
+        targets = self.tokenizer.encode_batch([window.target for window in windows])
+        memory = self._encode(contexts)
+        rows = torch.tensor([row_of[window.context[-1] if window.context else ""] for window in windows])
+        values = torch.empty(len(windows))
+        for chosen in _by_length(targets):
+            part = self._pad([targets[number] for number in chosen])
+            remembered = memory.select(rows[chosen].to(self.device))
+            values[chosen] = self.network.log_prob(remembered, part).float().cpu()
+        return [float(value) for value in values]
+
+    def _encode(self, contexts: Sequence[str]) -> Memory:
+        """Encode distinct sentences; an empty one is an empty source and must stand alone."""
+        if list(contexts) == [""]:
+            return Memory()
+        encoded = self.tokenizer.encode_batch(list(contexts))
+        # An empty sentence still needs one token to encode: the end of a sentence that has nothing before it.
+        return self.network.encode(self._pad([ids or [self.tokenizer.eos_id] for ids in encoded]))
+
+    def _pad(self, rows: Sequence[Sequence[int]]) -> Tokens:
+        offsets = np.cumsum([0, *(len(row) for row in rows)])
+        flat = np.fromiter((token for row in rows for token in row), dtype=np.int64, count=int(offsets[-1]))
+        ids, lengths = pad_rows(flat, offsets, self.tokenizer.pad_id)
+        return Tokens(torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device))
+
+
+def _by_length(targets: Sequence[Sequence[int]]) -> Iterator[Tensor]:
+    """Cut numbers of targets, shortest first, into groups of bounded padded size."""
+    lengths = np.array([len(target) + 1 for target in targets])
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        while stop < len(order) and lengths[order[stop]] * (stop + 1 - start) <= DECODE_TOKENS:
+            stop += 1
+        yield torch.from_numpy(order[start:stop])
+        start = stop

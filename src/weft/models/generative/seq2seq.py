@@ -1,0 +1,204 @@
+"""Generative model 1 as a coherence model: forward, backward and language model, scored uni, bi or MMI.
+
+Reference: Li & Jurafsky (2017), section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from weft.artifacts import Artifact, load_artifact, require, save_artifact
+from weft.corpora.batches import Direction, PairBatch, PairStream
+from weft.corpora.store import TokenStore
+from weft.corpora.tokenizers import Tokenizer, tokenizer_from_text
+from weft.document import Document, Score
+from weft.errors import ConfigError, ModelError
+from weft.models import ModelCard
+from weft.models.baselines.lsa import untrained
+from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.generative.predictor import Predictor
+from weft.models.quantize import Packed, pack, unpack
+from weft.progress import Progress, silent
+from weft.scoring import Combine, Scorer, Table, TableMemory
+from weft.training import LossPart, TrainingSettings
+
+PARTS: tuple[Direction, ...] = ("forward", "backward", "prior")
+TOKENIZER = "tokenizer.json"
+SETTINGS = ("combine", "dimensions", "hidden", "layers", "attention", "dropout", "word_dropout", "precision")
+
+
+class Seq2Seq:
+    """Predicts each sentence from its neighbour, and scores a text by how well that goes.
+
+    Args:
+        combine: ``uni`` (forward only), ``bi`` (both directions) or ``mmi`` (both, less the language model).
+        dimensions: Size of token vectors.
+        hidden: Size of LSTM states.
+        layers: LSTM layers.
+        attention: Whether the decoder looks back at its source.
+        dropout: In training.
+        word_dropout: Share of the decoder's input words hidden in training.
+        precision: Of saved weights: ``int8`` or ``float32``.
+
+    Example:
+        >>> Seq2Seq(combine="uni").combine
+        'uni'
+    """
+
+    card = ModelCard(
+        summary="LSTM encoder-decoder that predicts each sentence from its neighbours",
+        reference="Li & Jurafsky 2017, section 3.1; Sutskever et al. 2014; Luong et al. 2015",
+        score_range="uni and bi below 0; mmi around 0",
+        meaning="uni, bi: the neighbours make each word likely; mmi: likelier than it is by itself (nats per token)",
+        comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
+        needs="training (weft train configs/seq2seq.toml), or zoo/seq2seq",
+    )
+
+    def __init__(
+        self,
+        combine: str = "mmi",
+        dimensions: int = 512,
+        hidden: int = 512,
+        layers: int = 2,
+        attention: bool = True,
+        dropout: float = 0.1,
+        word_dropout: float = 0.0,
+        precision: str = "int8",
+    ) -> None:
+        if combine not in {"uni", "bi", "mmi"}:
+            raise ConfigError("unknown combination", seen=combine, allowed="uni, bi, mmi", next_step="change `combine`")
+        self.combine: Combine = combine  # type: ignore[assignment]
+        self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
+        self.dropout, self.word_dropout, self.precision = dropout, word_dropout, precision
+        self.predictors: dict[str, Predictor] = {}
+        self._tables = TableMemory()
+
+    # Training: what the run needs to know of the model --------------------------------------------------------------
+
+    parts: tuple[str, ...] = PARTS
+
+    def new_network(self, part: str, tokenizer: Tokenizer) -> Seq2SeqNetwork:
+        """An untrained network for one of the parts; the prior is a network without an encoder."""
+        sizes = Architecture(
+            tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, self.attention,
+            encoder=part != "prior", dropout=self.dropout, word_dropout=self.word_dropout,
+        )  # fmt: skip
+        return Seq2SeqNetwork(sizes, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id)
+
+    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> PairStream:
+        """The sentence pairs of one direction."""
+        direction = next(name for name in PARTS if name == part)
+        return PairStream(
+            store,
+            direction,
+            batch_tokens=settings.batch_tokens,
+            max_tokens=settings.max_tokens,
+            seed=settings.seed,
+            pad=pad,
+        )
+
+    def batch_loss(self, network: torch.nn.Module, batch: PairBatch, device: torch.device) -> LossPart:
+        """The summed loss of a batch."""
+        assert isinstance(network, Seq2SeqNetwork)
+        source = Tokens(_moved(batch.source, device), _moved(batch.source_lengths, device))
+        target = Tokens(_moved(batch.target, device), _moved(batch.target_lengths, device))
+        return LossPart(network.loss(source, target), batch.tokens)
+
+    def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        """Take trained networks in, rounded as they will be saved: a model scores the same before and after the disk."""
+        for part, network in networks.items():
+            assert isinstance(network, Seq2SeqNetwork)
+            network.load_state_dict(unpack(pack(network.state_dict(), self.precision)))
+            self.predictors[part] = Predictor(network, tokenizer)
+        return self
+
+    # Scoring ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def scorer(self) -> Scorer:
+        """The parts put together."""
+        if not self.predictors:
+            raise untrained("seq2seq")
+        forward, backward, prior = (self.predictors.get(part) for part in PARTS)
+        assert forward is not None
+        return Scorer(forward, backward, prior, self.combine, self._tables)
+
+    def combined(self, combine: str) -> Seq2Seq:
+        """The same networks, combined another way; what was computed for one is known to the other."""
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        other = Seq2Seq(**{**settings, "combine": combine})
+        other.predictors, other._tables = self.predictors, self._tables
+        return other
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """One score per document: the mean over adjacent pairs."""
+        return self.scorer.score(documents)
+
+    def pair_table(self, document: Document) -> Table:
+        """All ordered pairs in one batch: [sentences, sentences]."""
+        return self.scorer.pair_table(document)
+
+    def to(self, device: str | torch.device) -> Self:
+        """Move the networks to a device."""
+        for predictor in self.predictors.values():
+            predictor.network.to(device)
+        return self
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Train all parts on documents, with a BPE vocabulary learned from them; for corpora that fit a short run."""
+        from weft.fitting import fit_documents
+
+        return fit_documents(self, documents, seed=seed, progress=progress)
+
+    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
+        """Write all parts and their tokenizer."""
+        if not self.predictors:
+            raise untrained("seq2seq")
+        tensors: Packed = {}
+        for part, predictor in self.predictors.items():
+            packed = pack(predictor.network.state_dict(), self.precision)
+            tensors |= {f"{part}.{name}": value for name, value in packed.items()}
+        config = {name: getattr(self, name) for name in SETTINGS} | {"parts": list(self.predictors)}
+        texts = {TOKENIZER: next(iter(self.predictors.values())).tokenizer.to_text()}
+        save_artifact(Artifact("seq2seq", config, tensors, texts, training or {}), folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        artifact = load_artifact(folder)
+        require(artifact, folder, tensors=(), texts=(TOKENIZER,))
+        model = cls(**{name: artifact.config[name] for name in SETTINGS if name in artifact.config})
+        tokenizer = tokenizer_from_text(artifact.texts[TOKENIZER], source=str(Path(folder) / TOKENIZER))
+        parts = [part for part in PARTS if part in artifact.config.get("parts", [])]
+        networks: dict[str, torch.nn.Module] = {
+            part: _load_network(model, part, tokenizer, artifact, folder) for part in parts
+        }
+        return model.assemble(networks, tokenizer)
+
+
+def _load_network(
+    model: Seq2Seq, part: str, tokenizer: Tokenizer, artifact: Artifact, folder: str | Path
+) -> Seq2SeqNetwork:
+    network = model.new_network(part, tokenizer)
+    prefix = f"{part}."
+    packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}
+    try:
+        network.load_state_dict(unpack(packed))
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"the weights of the {part} network in {folder} do not fit its settings",
+            seen=" ".join(str(error).split())[:200],
+            allowed="the folder exactly as `weft train` wrote it",
+            next_step="copy or train the model again",
+        ) from error
+    return network
+
+
+def _moved(values: Any, device: torch.device) -> torch.Tensor:
+    moved = torch.from_numpy(values)
+    # Pinned memory lets the copy overlap with the step before.
+    return moved.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else moved

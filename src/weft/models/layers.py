@@ -1,0 +1,160 @@
+"""The parts the neural models are made of: LSTM, attention, and a cross-entropy that never holds all logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+CHUNK_ROWS = 4096  # rows of logits held at once: 4096 × 16,384 float32 are 256 MiB
+
+
+def make_lstm(inputs: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
+    """An LSTM whose forget gates start open (bias 1), so that early training does not wash the source out."""
+    lstm = nn.LSTM(inputs, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
+    for name, parameter in lstm.named_parameters():
+        if name.startswith("bias_ih"):
+            nn.init.zeros_(parameter)
+            parameter.data[hidden : 2 * hidden] = 1.0  # gate order: input, forget, cell, output
+        elif name.startswith("bias"):
+            nn.init.zeros_(parameter)
+        else:
+            nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5 / 2)
+    return lstm
+
+
+class Embedding(nn.Module):
+    """Token vectors of std D^-0.5, scaled by √D on the way in; the same matrix predicts tokens on the way out.
+
+    With raw vectors of std 0.05 training sits at unigram loss for a thousand steps (docs/log.md).
+    """
+
+    def __init__(self, vocabulary: int, dimensions: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(vocabulary, dimensions) * dimensions**-0.5)
+        self.scale = dimensions**0.5
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """[rows, time] → [rows, time, dimensions]."""
+        looked_up: Tensor = functional.embedding(ids, self.weight) * self.scale
+        return looked_up
+
+
+class Encoder(nn.Module):
+    """Reads a sentence, reversed, into states and into the state a decoder starts from (Sutskever et al. 2014).
+
+    Rows are padded on the right, so that padding comes after the last real token and cannot touch what is read from
+    before it: a score must not depend on its neighbours in the batch. The decoder starts from the state at that token,
+    through a linear bridge; the LSTM's own last state would have run through the padding. (Packed sequences would be
+    exact too, but cost twice the time: they launch one small kernel a step.)
+    """
+
+    def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.lstm = make_lstm(inputs, hidden, layers, dropout)
+        self.bridge = nn.Linear(hidden, 2 * hidden)
+        self.layers = layers
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Encode sentences.
+
+        Args:
+            embedded: [rows, time, inputs], padded on the right, in reading order.
+            lengths: [rows], on the device, each at least 1.
+
+        Returns:
+            States [rows, time, hidden], in reversed order, meaningless after the end; and a start (h, c) for a decoder,
+            [layers, rows, hidden].
+        """
+        time = torch.arange(embedded.shape[1], device=embedded.device)
+        backwards = (lengths[:, None] - 1 - time).clamp(min=0)  # [rows, time]
+        reversed_ = embedded.gather(1, backwards[:, :, None].expand_as(embedded))  # [rows, time, inputs]
+        states, _ = self.lstm(reversed_)  # [rows, time, hidden]
+        last = states[torch.arange(len(states), device=states.device), lengths - 1]  # [rows, hidden]
+        h, c = self.bridge(last).chunk(2, dim=-1)  # [rows, hidden] each
+        start = tuple(part.expand(self.layers, *part.shape).contiguous() for part in (h, c))
+        return states, (start[0], start[1])
+
+
+class Attention(nn.Module):
+    """Luong's general attention over the source states, added to the decoder's state (Luong et al. 2015)."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.merge = nn.Linear(2 * hidden, hidden, bias=False)
+
+    def forward(self, states: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+        """Look back at the source from every decoding step at once.
+
+        Args:
+            states: [rows, target time, hidden].
+            source: [rows, source time, hidden].
+            source_lengths: [rows], on the device.
+
+        Returns:
+            [rows, target time, hidden].
+        """
+        scores = self.query(states) @ source.transpose(1, 2)  # [rows, target time, source time]
+        beyond = torch.arange(source.shape[1], device=source.device) >= source_lengths[:, None]  # [rows, source time]
+        weights = scores.float().masked_fill(beyond[:, None, :], -torch.inf).softmax(dim=-1).to(source.dtype)
+        merged: Tensor = self.merge(torch.cat([weights @ source, states], dim=-1))
+        return merged
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    """Cross-entropy and its gradients chunk by chunk, in the forward pass: only one chunk of logits ever exists."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+        matrix = weight.to(hidden.dtype)  # [vocabulary, dimensions]
+        gradient_hidden = torch.empty_like(hidden)
+        gradient_weight = torch.zeros_like(weight, dtype=torch.float32)
+        total = torch.zeros((), device=hidden.device, dtype=torch.float32)
+        for start in range(0, len(hidden), CHUNK_ROWS):
+            rows = slice(start, start + CHUNK_ROWS)
+            logits = (hidden[rows] @ matrix.T).float()  # [chunk, vocabulary]
+            log_norm = logits.logsumexp(dim=1)  # [chunk]
+            picked = logits.gather(1, targets[rows, None]).squeeze(1)
+            total += (log_norm - picked).sum()
+            # d loss / d logits = softmax − one-hot, written over the logits.
+            gradient = (logits - log_norm[:, None]).exp_()
+            gradient.scatter_add_(1, targets[rows, None], -torch.ones_like(picked)[:, None])
+            narrow = gradient.to(hidden.dtype)
+            gradient_hidden[rows] = narrow @ matrix
+            gradient_weight += (narrow.T @ hidden[rows]).float()
+        ctx.save_for_backward(gradient_hidden, gradient_weight.to(weight.dtype))
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
+        gradient_hidden, gradient_weight = ctx.saved_tensors
+        return gradient_hidden * upstream[0].to(gradient_hidden.dtype), gradient_weight * upstream[0], None
+
+
+def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+    """Summed cross-entropy of tied output weights without the whole logits tensor.
+
+    Args:
+        hidden: [tokens, dimensions].
+        weight: [vocabulary, dimensions].
+        targets: [tokens].
+
+    Returns:
+        A scalar, in natural-log units.
+    """
+    loss: Tensor = _ChunkedCrossEntropy.apply(hidden, weight, targets)  # type: ignore[no-untyped-call]
+    return loss
+
+
+@torch.no_grad()
+def token_log_probs(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+    """Log-probability of every row's target, chunk by chunk: [tokens, D] and [vocabulary, D] → [tokens]."""
+    parts = []
+    for start in range(0, len(hidden), CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        logits = (hidden[rows] @ weight.to(hidden.dtype).T).float()  # [chunk, vocabulary]
+        parts.append(logits.gather(1, targets[rows, None]).squeeze(1) - logits.logsumexp(dim=1))
+    return torch.cat(parts) if parts else hidden.new_zeros(0)

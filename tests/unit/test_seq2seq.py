@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from weft.document import Document, Window  # noqa: E402
+from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.layers import chunked_cross_entropy, token_log_probs  # noqa: E402
+
+
+def network(**changes: object) -> Seq2SeqNetwork:
+    torch.manual_seed(0)
+    sizes = {"vocabulary": 30, "dimensions": 8, "hidden": 12, "layers": 2, "dropout": 0.0, **changes}
+    return Seq2SeqNetwork(Architecture(**sizes), bos=1, eos=2, pad=0)  # type: ignore[arg-type]
+
+
+def tokens(*rows: list[int], width: int = 0) -> Tokens:
+    longest = max(width, max(map(len, rows)))
+    ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
+    return Tokens(ids, torch.tensor([len(row) for row in rows]))
+
+
+@pytest.mark.parametrize("attention", [True, False])
+def test_log_probabilities_do_not_depend_on_padding_or_neighbours(attention: bool) -> None:
+    net = network(attention=attention).eval()
+    source, target = tokens([5, 6, 7], [8, 9, 10, 11, 12, 13], [4]), tokens([3, 4], [5, 6, 7, 8, 9], [6])
+    together = net.log_prob(net.encode(source), target)
+    alone = net.log_prob(net.encode(tokens([5, 6, 7])), tokens([3, 4]))
+    padded = net.log_prob(net.encode(tokens([5, 6, 7], width=40)), tokens([3, 4], width=33))
+    assert together[0].item() == pytest.approx(alone.item(), abs=1e-5)
+    assert padded.item() == pytest.approx(alone.item(), abs=1e-5)
+
+
+def test_log_probability_is_the_sum_of_the_steps() -> None:
+    """Against one step at a time, with the state carried."""
+    net = network().eval()
+    memory = net.encode(tokens([5, 6, 7]))
+    state, total, word = None, 0.0, 1
+    for following in [3, 4, 9, 2]:
+        outputs, state = net.decode(torch.tensor([[word]]), memory, state)
+        logits = outputs[0, 0] @ net.embedding.weight.T
+        total += float(logits.log_softmax(dim=0)[following])
+        word = following
+    assert net.log_prob(memory, tokens([3, 4, 9])).item() == pytest.approx(total, abs=1e-5)
+
+
+def test_probabilities_of_all_continuations_sum_to_one() -> None:
+    net = network(vocabulary=6).eval()
+    memory = net.encode(tokens([5, 3]))
+    outputs, _ = net.decode(torch.tensor([[1]]), memory)
+    log_probs = token_log_probs(outputs[0].expand(6, -1), net.embedding.weight, torch.arange(6))
+    assert log_probs.exp().sum().item() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_loss_is_the_negative_log_probability() -> None:
+    net = network().eval()
+    source, target = tokens([5, 6, 7], [8]), tokens([3, 4], [5, 6, 7])
+    assert net.loss(source, target).item() == pytest.approx(
+        -net.log_prob(net.encode(source), target).sum().item(), abs=1e-4
+    )
+
+
+def test_the_source_matters_and_a_language_model_has_none() -> None:
+    net = network().eval()
+    one, other = (net.log_prob(net.encode(tokens(row)), tokens([3, 4])).item() for row in ([5, 6], [7, 8]))
+    assert one != pytest.approx(other, abs=1e-6)
+    prior = network(encoder=False)
+    assert not [name for name, _ in prior.named_parameters() if name.startswith(("encoder", "attention"))]
+    assert prior.encode(tokens([5])).states is None
+
+
+def test_every_parameter_gets_a_gradient() -> None:
+    net = network()
+    net.loss(tokens([5, 6, 7], [8, 9]), tokens([3, 4], [5])).backward()  # type: ignore[no-untyped-call]
+    for name, parameter in net.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_chunked_cross_entropy_equals_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.models.layers.CHUNK_ROWS", 7)
+    generator = torch.Generator().manual_seed(1)
+    hidden = torch.randn(20, 6, generator=generator, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(11, 6, generator=generator, dtype=torch.float64, requires_grad=True)
+    targets = torch.randint(0, 11, (20,), generator=generator)
+    plain = torch.nn.functional.cross_entropy(hidden @ weight.T, targets, reduction="sum")
+    expected = torch.autograd.grad(plain * 3, [hidden, weight])
+    chunked = chunked_cross_entropy(hidden, weight, targets)
+    found = torch.autograd.grad(chunked * 3, [hidden, weight])
+    assert chunked.item() == pytest.approx(plain.item(), rel=1e-5)
+    for one, two in zip(expected, found, strict=True):
+        assert torch.allclose(one, two, atol=1e-4)
+
+
+def test_a_scorer_of_predictors_is_a_table(tmp_path: object) -> None:
+    from weft.corpora.tokenizers import BpeTokenizer
+    from weft.models.generative.seq2seq import Seq2Seq
+
+    tokenizer = BpeTokenizer.train(["a cat sat on a mat", "a dog ran"], vocabulary_size=270)
+    model = Seq2Seq(dimensions=8, hidden=8, layers=1)
+    torch.manual_seed(3)
+    model.assemble({part: model.new_network(part, tokenizer) for part in model.parts}, tokenizer)
+    text = Document("d", ("a cat sat.", "a dog ran away.", "on a mat", "cats"))
+    table = model.pair_table(text)
+    forward = model.predictors["forward"].log_prob([Window((text.sentences[2],), text.sentences[0])])[0]
+    assert model.combined("uni").pair_table(text)[2, 0] == pytest.approx(
+        forward / (len(tokenizer.encode_batch(["a cat sat."])[0]) + 1)
+    )
+    for combine in ("uni", "bi", "mmi"):
+        way = model.combined(combine)
+        score = way.score([text])[0]
+        looked_up = way.pair_table(text)[np.arange(3), np.arange(1, 4)]
+        assert score.transitions == pytest.approx(looked_up.tolist(), abs=1e-5)
+    assert np.diagonal(table).tolist() == [0.0] * 4
