@@ -82,8 +82,13 @@ def test_standard_input_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_standard_input_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    assert "no standard input" in failure("-").what
+    closed = io.BytesIO()
+    closed.close()
+    for stdin in (None, SimpleNamespace(buffer=closed), io.StringIO("text without bytes")):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        error = failure("-")
+        assert "no standard input" in error.what
+        assert error.seen and error.allowed and error.next_step
 
 
 def test_two_compressed_streams_in_a_row_are_one_file(tmp_path: Path) -> None:
@@ -207,6 +212,7 @@ def test_an_endless_line_fails_in_little_memory(tmp_path: Path) -> None:
     path = write(tmp_path, gzip.compress(b"x" * 2**27, 1))
     tracemalloc.start()
     error = failure(path, max_line_bytes=2**20)
+    assert "in Python, ReadOptions(max_line_bytes=...)" in str(error.next_step), "the command line has no such option"
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert "line 1 is too long" in error.what

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
 import lzma
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from weft.corpora.overlap import OverlapIndex
 from weft.corpora.prepare import prepare
 from weft.corpora.prepare_workers import WorkerStoppedError
 from weft.corpora.store import TokenStore
+from weft.corpora.store_writer import StoreWriter
 from weft.corpora.tokenizers import BpeTokenizer
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
@@ -198,6 +202,7 @@ def test_killed_run_resumes_to_the_same_bytes(inputs: list[Path], tokenizer: Pat
     folder = inputs[0].parent
     pids = _killed(folder)
     assert _leftovers(folder) == ["out.partial"]
+    assert (folder / "out.partial" / "weft.lock").exists()  # and yet it must not keep anybody out
     state = json.loads((folder / "out.partial" / "progress.json").read_text(encoding="utf-8"))["state"]
     assert 0 < state["articles"] < 100
     # What a dying process wrote after its last note must not survive, even if it is more than is still to come.
@@ -370,9 +375,213 @@ def test_options_out_of_range(inputs: list[Path], tokenizer: Path, tmp_path: Pat
     assert _leftovers(tmp_path) == []
 
 
+def _broken(folder: Path) -> Path:
+    (folder / "broken.jsonl").write_text("{", encoding="utf-8")
+    return folder / "broken.jsonl"
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "tokenizer.json", "progress.json"])
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_partial_folder_of_somebody_else_is_left_alone(
+    inputs: list[Path], tokenizer: Path, name: str, restart: bool
+) -> None:
+    folder = inputs[0].parent
+    (folder / "out.partial").mkdir()
+    (folder / "out.partial" / name).write_text('{"precious": 1}', encoding="utf-8")
+    for files in (inputs, [_broken(folder)]):
+        with pytest.raises(CorpusError, match=r"out\.partial .*weft did not make.*" + name) as caught:
+            prepare(files, folder / "out", tokenizer=tokenizer, workers=1, restart=restart)
+        assert caught.value.seen and caught.value.allowed and caught.value.next_step
+    assert _bytes(folder / "out.partial") == {name: b'{"precious": 1}'}
+    assert _leftovers(folder) == ["out.partial"]
+
+
+def test_a_file_put_into_an_interrupted_run_does_not_get_lost(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    _killed(folder)
+    (folder / "out.partial" / "notes.txt").write_text("precious", encoding="utf-8")
+    for files in (inputs, [_broken(folder)]):
+        with pytest.raises(CorpusError, match=r"notes\.txt"):
+            prepare(files, folder / "out", tokenizer=tokenizer, workers=1, restart=True)
+    (folder / "out.partial" / "notes.txt").unlink()
+    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).article_count == 100
+    assert len(_bytes(folder / "out")) == 6
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_text("precious"), lambda path: path.symlink_to("elsewhere")])
+def test_a_partial_name_that_is_not_a_folder_is_left_alone(inputs: list[Path], tokenizer: Path, make: Any) -> None:
+    folder = inputs[0].parent
+    (folder / "elsewhere").mkdir()
+    make(folder / "out.partial")
+    with pytest.raises(CorpusError, match="not a folder"):
+        prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1)
+    assert _leftovers(folder) == ["out.partial"]
+    assert not list((folder / "elsewhere").iterdir())
+
+
+def test_a_run_killed_before_its_marker_does_not_block(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    for names in ((), ("weft.lock",), ("weft.lock", "progress.json.new")):
+        (folder / "out.partial").mkdir()
+        for name in names:
+            (folder / "out.partial" / name).write_text("", encoding="utf-8")
+        store = prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1)
+        assert len(_bytes(store.folder)) == 6
+        shutil.rmtree(folder / "out")
+
+
+def test_overwriting_deletes_the_store_and_nothing_else(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1)
+    (folder / "out.old").mkdir()
+    (folder / "out.old" / "thesis.txt").write_text("precious", encoding="utf-8")
+    (folder / "out" / "notes.txt").write_text("precious", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"weft did not make.*notes\.txt"):
+        prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, overwrite=True)
+    assert TokenStore(folder / "out").article_count == 100
+    (folder / "out" / "notes.txt").unlink()
+    assert prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, overwrite=True).article_count == 60
+    assert (folder / "out.old" / "thesis.txt").read_text(encoding="utf-8") == "precious"
+    assert _leftovers(folder) == ["out", "out.old"]
+    assert not list(folder.glob(".out*"))
+
+
+def test_a_link_to_a_store_stays_a_link(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    (folder / "out").symlink_to("real")
+    prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1)
+    prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, overwrite=True)
+    assert (folder / "out").is_symlink()
+    assert TokenStore(folder / "real").article_count == 60
+
+
+def test_two_runs_at_once_for_one_store(inputs: list[Path], tokenizer: Path) -> None:
+    out = inputs[0].parent / "out"
+    refused: list[CorpusError] = []
+
+    def again(label: str, done: int, total: int | None = None) -> None:
+        with pytest.raises(CorpusError, match="another process is preparing .*out") as caught:
+            prepare(inputs, out, tokenizer=tokenizer, workers=1, restart=True)
+        refused.append(caught.value)
+
+    store = prepare(inputs, out, tokenizer=tokenizer, workers=1, chunk_characters=10**4, progress=again)
+    whole = prepare(inputs, out.with_name("whole"), tokenizer=tokenizer, workers=1)
+    assert _bytes(store.folder) == _bytes(whole.folder)
+    assert refused[0].seen and refused[0].allowed and refused[0].next_step
+    assert _leftovers(out.parent) == ["out"]
+
+
+RACE = """
+import sys
+from weft.corpora.prepare import prepare
+from weft.errors import CorpusError
+
+if __name__ == "__main__":
+    folder = sys.argv[1]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(40):
+        try:
+            prepare([folder + "/a.jsonl.xz"], f"{folder}/out{number}", tokenizer=folder + "/given.json", workers=1)
+        except CorpusError as error:
+            assert "another process" in str(error), error
+"""
+
+
+def test_racing_processes_make_one_whole_store(inputs: list[Path], tokenizer: Path) -> None:
+    folder = inputs[0].parent
+    (folder / "race.py").write_text(RACE, encoding="utf-8")
+    command = [sys.executable, str(folder / "race.py"), str(folder)]
+    racers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for racer in racers:
+        assert racer.stdout is not None and racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("\n")
+        racer.stdin.flush()
+    for racer in racers:
+        racer.communicate()
+    assert [racer.returncode for racer in racers] == [0, 0, 0]
+    assert _leftovers(folder) == sorted(f"out{number}" for number in range(40))
+    assert len({tuple(sorted(_bytes(folder / f"out{number}").items())) for number in range(40)}) == 1
+
+
+def test_a_place_that_cannot_be_written_is_told(
+    inputs: list[Path], tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("b.jsonl/out", "x" * 300, "x" * 250, "a\0b"):
+        for files in (inputs, ["-"]):
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"It rained.")))
+            with pytest.raises(CorpusError, match="cannot write") as caught:
+                prepare(files, tmp_path / name, tokenizer=tokenizer, workers=1)
+            assert caught.value.seen and caught.value.allowed and caught.value.next_step
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl.xz", "b.jsonl", "given.json"]
+
+
+def test_a_full_disk_is_told_and_keeps_the_work(
+    inputs: list[Path], tokenizer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = inputs[0].parent
+
+    def full(self: StoreWriter, packed: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StoreWriter, "append", full)
+        with pytest.raises(CorpusError, match="No space left.*make room"):
+            prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1)
+    assert _leftovers(folder) == ["out.partial"]
+    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).article_count == 100
+
+
+def test_a_file_called_like_the_copy_of_standard_input_is_left_alone(
+    tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out.stdin").write_text("precious", encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"It rained. He slept.")))
+    assert prepare(["-"], tmp_path / "out", tokenizer=tokenizer, workers=1).sentence_count == 2
+    assert (tmp_path / "out.stdin").read_text(encoding="utf-8") == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["given.json", "out", "out.stdin"]
+
+
+def test_closed_standard_input(tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(CorpusError, match="no standard input.*allowed.*next"):
+        prepare(["-"], tmp_path / "out", tokenizer=tokenizer)
+    assert [path.name for path in tmp_path.iterdir()] == ["given.json"]
+
+
+def test_held_out_text_is_files(inputs: list[Path], tokenizer: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="held-out text cannot come from standard input"):
+        prepare(inputs, tmp_path / "out", tokenizer=tokenizer, held_out=["-"])
+    with pytest.raises(CorpusError, match="does not exist") as caught:
+        prepare(inputs, tmp_path / "out", tokenizer=tokenizer, held_out=[tmp_path / "none.jsonl"])
+    assert caught.value.allowed == "a readable file"
+
+
+def _wikipedia_held_out(shared_data: Path) -> list[Path]:
+    return [shared_data / "wikipedia" / f"{name}.paragraphs.jsonl" for name in ("test", "valid")]
+
+
 @pytest.mark.shared
-def test_research_data_does_not_overlap(shared_data: Path, tokenizer: Path, tmp_path: Path) -> None:
-    wikipedia = shared_data / "wikipedia"
-    held_out = [wikipedia / f"{name}.paragraphs.jsonl" for name in ("test", "valid")]
-    store = prepare([wikipedia / "dev.jsonl.xz"], tmp_path / "out", tokenizer=tokenizer, held_out=held_out)
+def test_dev_does_not_overlap_with_test_and_valid(shared_data: Path, tokenizer: Path, tmp_path: Path) -> None:
+    dev, held_out = shared_data / "wikipedia" / "dev.jsonl.xz", _wikipedia_held_out(shared_data)
+    store = prepare([dev], tmp_path / "out", tokenizer=tokenizer, held_out=held_out)
     assert store.sentence_count == 45_455
+    assert store.info.counts["dropped_paragraphs"] == 0
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "line", "owner"), [("train-01", 18_936, "28687-6"), ("train-02", 21_711, "18383294-5")]
+)
+def test_the_known_overlaps_of_the_training_text_are_found(
+    shared_data: Path, tokenizer: Path, tmp_path: Path, name: str, line: int, owner: str
+) -> None:
+    with lzma.open(shared_data / "wikipedia" / f"{name}.jsonl.xz", "rb") as lines:
+        (tmp_path / "around.jsonl").write_bytes(b"".join(islice(lines, line - 3, line + 2)))
+    files, held_out = [tmp_path / "around.jsonl"], _wikipedia_held_out(shared_data)
+    with pytest.raises(CorpusError, match=rf"around\.jsonl, line 3: .*held-out paragraph {owner}"):
+        prepare(files, tmp_path / "out", tokenizer=tokenizer, held_out=held_out, workers=1)
+    store = prepare(files, tmp_path / "out", tokenizer=tokenizer, held_out=held_out, drop_overlap=True, workers=1)
+    assert store.info.counts["dropped_paragraphs"] == 1

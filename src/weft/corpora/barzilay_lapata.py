@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.corpora.corruption import PermutedDocument
+from weft.corpora.corruption import PermutedDocument, Replacement
 from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes
 from weft.corpora.jsonl import Record, document_of, read_records
 from weft.corpora.splitting import check_language
@@ -134,7 +134,7 @@ def read_permuted_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
     for record in read_records(source, options):
         document = document_of(record, options.language)
         if document.sentences:
-            yield PermutedDocument(document, _orders(record, document))
+            yield PermutedDocument(document, _orders(record, document), _replacements(record, document))
 
 
 def _orders(record: Record, document: Document) -> tuple[tuple[int, ...], ...]:
@@ -158,6 +158,34 @@ def _order(record: Record, index: int, value: object, length: int) -> tuple[int,
     if value == sorted(value):
         raise _bad_order(record, f"perms[{index}] is the original order", value)
     return tuple(value)
+
+
+def _replacements(record: Record, document: Document) -> tuple[Replacement, ...]:
+    value = record.fields.get("replacements")
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise _bad_replacement(record, value)
+    _refuse_dropped_sentences(record, document)
+    return tuple(_replacement(record, item, len(document)) for item in value)
+
+
+def _replacement(record: Record, value: object, length: int) -> Replacement:
+    if not isinstance(value, dict):
+        raise _bad_replacement(record, value)
+    position, sentence = value.get("position"), value.get("sentence")
+    if type(position) is not int or not 0 <= position < length or not isinstance(sentence, str):
+        raise _bad_replacement(record, value)
+    return Replacement(position, sentence)
+
+
+def _bad_replacement(record: Record, value: object) -> CorpusError:
+    return record.error(
+        "replacements cannot be read",
+        seen=str(value)[:80],
+        allowed='a list of {"position": sentence index, "sentence": text}',
+        next_step="mend or remove it",
+    )
 
 
 def _bad_order(record: Record, what: str, value: object) -> CorpusError:

@@ -17,23 +17,23 @@ from weft.errors import CorpusError
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """One sentence of a document exchanged for another; `replace_sentence` makes the text."""
+
+    position: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class PermutedDocument:
-    """A document and the orders of its sentences that it is compared with.
+    """A document and its negatives: orders of its sentences, and sentences put in the place of its own.
 
     An order may leave sentences out; it is then compared with the document restricted to the same sentences.
     """
 
     document: Document
     orders: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """A document in which one sentence was replaced by a sentence from elsewhere."""
-
-    document: Document
-    position: int
-    sentence: str
+    replacements: tuple[Replacement, ...] = ()
 
 
 def hash_key(*parts: object) -> bytes:
@@ -91,7 +91,7 @@ def permute_documents(documents: Iterable[Document], *, count: int = 20, seed: i
 
 
 def replacements(document: Document, pool: Sequence[str], *, count: int = 1, seed: int = 1) -> tuple[Replacement, ...]:
-    """Replace one sentence at a time by a sentence of the pool that the document does not contain.
+    """Choose sentences of the pool to put, one at a time, in the place of a document's own.
 
     The paper's negatives (its section 2): a pool of the corpus for the open domain, the document's own
     sentences for the narrow domains. In the second case the replacement differs from the sentence it stands for.
@@ -99,11 +99,15 @@ def replacements(document: Document, pool: Sequence[str], *, count: int = 1, see
     Args:
         document: The text to corrupt.
         pool: Where the new sentences come from.
-        count: How many corrupted documents to make; positions are drawn without repeats, then start again.
+        count: How many negatives to make; positions are drawn without repeats, then start again.
         seed: Determines everything together with the document's id.
 
     Raises:
         CorpusError: The pool has no sentence that differs from the one to replace.
+
+    Example:
+        >>> replacements(Document("d", ("A.",)), ["A.", "B."])
+        (Replacement(position=0, sentence='B.'),)
     """
     if not document.sentences or not pool:
         return ()
@@ -113,18 +117,22 @@ def replacements(document: Document, pool: Sequence[str], *, count: int = 1, see
     for number in range(count):
         position = positions[number % len(positions)]
         sentence = _draw(document.sentences[position], own, pool, (seed, document.id, number))
-        made.append(Replacement(_replace_at(document, position, sentence), position, sentence))
+        made.append(Replacement(position, sentence))
     return tuple(made)
 
 
 def _draw(current: str, own: set[str], pool: Sequence[str], seed: tuple[object, ...]) -> str:
     """A sentence from the pool, foreign to the document where the pool has one."""
     start = int.from_bytes(hash_key(*seed, "draw")[:8], "big") % len(pool)
-    same_document = all(sentence in own for sentence in pool[:1000])
+    familiar = None
     for step in range(len(pool)):
         candidate = pool[(start + step) % len(pool)]
-        if candidate != current and (same_document or candidate not in own):
+        if candidate not in own:
             return candidate
+        if familiar is None and candidate != current:
+            familiar = candidate
+    if familiar is not None:
+        return familiar
     raise CorpusError(
         "no sentence to replace with: every sentence of the pool is already there",
         seen=f"a pool of {len(pool)}",
@@ -133,14 +141,33 @@ def _draw(current: str, own: set[str], pool: Sequence[str], seed: tuple[object, 
     )
 
 
-def _replace_at(document: Document, position: int, sentence: str) -> Document:
-    sentences = (*document.sentences[:position], sentence, *document.sentences[position + 1 :])
+def replace_sentence(document: Document, replacement: Replacement) -> Document:
+    """The document with the replacement's sentence in the place of its own.
+
+    Example:
+        >>> replace_sentence(Document("d", ("A.", "B.")), Replacement(1, "C.")).sentences
+        ('A.', 'C.')
+    """
+    at = replacement.position
+    if not 0 <= at < len(document):
+        raise CorpusError(
+            f"a replacement points outside document {document.id}",
+            seen=at,
+            allowed=f"0 to {len(document) - 1}",
+            next_step="make the negatives again with `weft corrupt`",
+        )
+    sentences = (*document.sentences[:at], replacement.sentence, *document.sentences[at + 1 :])
     return Document(document.id, sentences, document.title, document.paragraph_starts)
 
 
 def fingerprint_orders(documents: Iterable[PermutedDocument]) -> str:
-    """A hash of all negatives, recorded with every result: two results are comparable if it is the same."""
+    """A hash of all negatives and their documents' ids, recorded with every result.
+
+    Two results are comparable if it is the same.
+    """
     digest = hashlib.sha256()
     for item in documents:
-        digest.update(json.dumps([item.document.id, item.orders]).encode("utf-8"))
+        # Documents without replacements hash as they did before there were any: old results stay comparable.
+        exchanged = [[[one.position, one.sentence] for one in item.replacements]] if item.replacements else []
+        digest.update(json.dumps([item.document.id, item.orders, *exchanged]).encode("utf-8"))
     return digest.hexdigest()

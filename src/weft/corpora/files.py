@@ -246,5 +246,5 @@ def _check_length(length: int, name: str, number: int, limit: int) -> None:
             f"line {number} is too long: {name}",
             seen=f"more than {limit} bytes without a newline",
             allowed=f"lines of at most {limit} bytes",
-            next_step="break the file into lines, or raise max_line_bytes",
+            next_step="break the line; in Python, ReadOptions(max_line_bytes=...) allows longer ones",
         )

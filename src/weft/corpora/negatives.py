@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ Record = dict[str, Any]
 
 
 def write_negatives(path: str | Path, documents: Iterable[PermutedDocument]) -> int:
-    """Write documents with their permutations as JSONL, atomically; `read_permuted` reads them back.
+    """Write documents with their negatives as JSONL, atomically; `read_permuted` reads them back.
 
     Returns:
         How many documents were written.
     """
-    return _write(path, (_record(item.document, item.orders) for item in documents))
+    return _write(path, map(_record, documents))
 
 
 def corrupt_file(
@@ -33,10 +34,10 @@ def corrupt_file(
     seed: int = 1,
     options: ReadOptions | None = None,
 ) -> int:
-    """Read documents and write them with seeded permutations; replacements follow as documents of their own.
+    """Read documents and write each with its seeded negatives: permutations, and replacements of one sentence.
 
-    A replaced document carries ``corrupted`` (the original's id) and ``position``; its new sentence comes from the
-    other documents of the file, or from its own where the file has only one.
+    A record carries ``perms``, lists of sentence indices, and ``replacements``, each a ``position`` and the
+    ``sentence`` to put there: one of another document of the file, or of its own where the file has only one.
 
     Returns:
         How many documents were written.
@@ -48,35 +49,30 @@ def corrupt_file(
         >>> corrupt_file(folder / "a.txt", folder / "b.jsonl", permutations_each=2)
         1
     """
-    reading = options or ReadOptions()
-    if not replacements_each:
-        documents = read_documents(source, reading)
-        return _write(out, (_permuted(document, permutations_each, seed) for document in documents))
-    held = list(read_documents(source, reading))  # the pool of replacements is the whole file
-    return _write(out, _with_replacements(held, permutations_each, replacements_each, seed))
+    documents: Iterable[Document] = read_documents(source, options or ReadOptions())
+    pool: list[str] = []
+    if replacements_each:
+        documents = list(documents)  # the pool of replacements is the whole file
+        pool = [sentence for document in documents for sentence in document.sentences]
+    corrupted = (
+        PermutedDocument(
+            document,
+            permutations(document, count=permutations_each, seed=seed),
+            replacements(document, pool, count=replacements_each, seed=seed),
+        )
+        for document in documents
+    )
+    return write_negatives(out, corrupted)
 
 
-def _permuted(document: Document, count: int, seed: int) -> Record:
-    return _record(document, permutations(document, count=count, seed=seed))
-
-
-def _with_replacements(held: Sequence[Document], orders: int, count: int, seed: int) -> Iterator[Record]:
-    pool = [sentence for document in held for sentence in document.sentences]
-    for document in held:
-        yield _permuted(document, orders, seed)
-        for number, changed in enumerate(replacements(document, pool, count=count, seed=seed)):
-            record = _record(changed.document, ())
-            yield {
-                **record,
-                "id": f"{document.id}~{number}",
-                "corrupted": document.id,
-                "position": changed.position,
-            }
-
-
-def _record(document: Document, orders: Sequence[Sequence[int]]) -> Record:
+def _record(item: PermutedDocument) -> Record:
+    document = item.document
     record: Record = {"id": document.id, "title": document.title, "sentences": document.sentences}
-    return {**record, "perms": orders} if orders else record
+    if item.orders:
+        record["perms"] = item.orders
+    if item.replacements:
+        record["replacements"] = [asdict(replacement) for replacement in item.replacements]
+    return record
 
 
 def _write(path: str | Path, records: Iterable[Record]) -> int:

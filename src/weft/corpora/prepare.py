@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -11,11 +11,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from weft.artifacts import STORAGE_ERRORS, telling_why_not_written
 from weft.corpora.files import ReadOptions
 from weft.corpora.overlap import OverlapIndex
+from weft.corpora.prepare_folder import claimed, discard, mark
 from weft.corpora.prepare_inputs import (
     Source,
     identify,
+    refuse_standard_input,
     remaining_chunks,
     source_chunks,
     standard_input_as_file,
@@ -23,7 +26,15 @@ from weft.corpora.prepare_inputs import (
 from weft.corpora.prepare_workers import Job, WorkerStoppedError, chunk_documents, kept_paragraphs, pack_all
 from weft.corpora.readers import read_documents
 from weft.corpora.store import FORMAT_VERSION, TokenStore, read_info
-from weft.corpora.store_writer import TOKENIZER, State, StoreWriter, fingerprint_of, load_state, replace_file
+from weft.corpora.store_writer import (
+    TOKENIZER,
+    State,
+    StoreWriter,
+    check_replaceable,
+    fingerprint_of,
+    load_state,
+    replace_file,
+)
 from weft.corpora.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
 from weft.errors import ConfigError, CorpusError
 from weft.progress import Progress, silent
@@ -35,6 +46,8 @@ CHUNK_CHARACTERS = 2**20
 MOST_WORKERS = 8
 # Starting a process costs about as much as encoding this much.
 BYTES_PER_WORKER = 2**20
+# What the disk may answer; other system errors (no more processes, a closed terminal) are not about the store.
+_WRITE_ERRORS = STORAGE_ERRORS | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +145,8 @@ def prepare(
         ...     store.tokenizer().decode(store.sentence(1))
         'It slept.'
     """
-    folder = Path(out)
+    folder = _place(Path(out))
+    refuse_standard_input(held_out)
     with standard_input_as_file(inputs, folder) as spool:
         plan = Plan(
             sources=identify(inputs, options or ReadOptions(), spool),
@@ -145,7 +159,10 @@ def prepare(
         if _already_made(folder, plan, overwrite=overwrite):
             return TokenStore(folder)
         run = _Run(plan, folder, _worker_count(workers, plan), chunk_characters, checkpoint_seconds, progress)
-        run.make(restart=restart)
+        with telling_why_not_written(folder, only=_WRITE_ERRORS), claimed(folder) as partial:
+            # Asked again: another process may have made it before this one had the partial folder.
+            if not _already_made(folder, plan, overwrite=overwrite):
+                run.make(partial, restart=restart)
     return TokenStore(folder)
 
 
@@ -160,12 +177,11 @@ class _Run:
     checkpoint_seconds: float
     progress: Progress
 
-    def make(self, *, restart: bool) -> None:
-        partial = self.out.with_name(self.out.name + ".partial")
+    def make(self, partial: Path, *, restart: bool) -> None:
         recipe = self.plan.recipe()
-        if restart:
-            shutil.rmtree(partial, ignore_errors=True)
-        state = load_state(partial, recipe)
+        state = None if restart else load_state(partial, recipe)
+        if state is None:
+            mark(partial, recipe)
         try:
             held_out = self._index()
             tokenizer = self._tokenizer(partial, held_out, resumed=state is not None)
@@ -183,7 +199,7 @@ class _Run:
             raise
         except (CorpusError, ConfigError):
             # The inputs or options have to change before a rerun, and then nothing of this can be used.
-            shutil.rmtree(partial, ignore_errors=True)
+            discard(partial)
             raise
 
     def _index(self) -> OverlapIndex:
@@ -194,7 +210,6 @@ class _Run:
         """The given tokenizer, the one an interrupted run has trained, or a new one."""
         if resumed:
             return load_tokenizer(partial / TOKENIZER)
-        partial.mkdir(parents=True, exist_ok=True)
         tokenizer = self.plan.tokenizer or train_tokenizer(
             self.plan.tokenizer_kind,
             self._sample(held_out),
@@ -239,6 +254,12 @@ def _sentences(source: Source, held_out: OverlapIndex, characters: int) -> Itera
                 yield from paragraph
 
 
+def _place(out: Path) -> Path:
+    """Where the store goes: a link stays one, and what it points to is made or replaced."""
+    with telling_why_not_written(out):
+        return Path(os.path.realpath(out)) if out.is_symlink() else out
+
+
 def _already_made(out: Path, plan: Plan, *, overwrite: bool) -> bool:
     """Whether `out` is the store that is asked for; refuses where it is something else."""
     if not out.exists():
@@ -252,6 +273,7 @@ def _already_made(out: Path, plan: Plan, *, overwrite: bool) -> bool:
             allowed="a new folder, or the inputs and options the store was made of",
             next_step="choose another folder, or replace the store with --overwrite",
         )
+    check_replaceable(out)
     return False
 
 

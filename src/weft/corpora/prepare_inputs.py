@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import sys
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -12,11 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from weft.artifacts import STORAGE_ERRORS, telling_why_not_written
 from weft.corpora.files import STDIN, ReadOptions, name_of, open_lines, sha256_of
 from weft.corpora.prepare_workers import Chunk
 from weft.corpora.readers import detect_format, read_documents
 from weft.corpora.splitting import check_language
 from weft.corpora.store_writer import State
+from weft.corpora.streams import standard_input_chunks
 from weft.errors import ConfigError
 
 T = TypeVar("T")
@@ -120,11 +122,27 @@ def standard_input_as_file(inputs: Sequence[str | Path], out: Path) -> Iterator[
     if not count:
         yield None
         return
-    spool = out.with_name(out.name + ".stdin")
-    spool.parent.mkdir(parents=True, exist_ok=True)
+    with telling_why_not_written(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{out.name[:40]}.stdin-", dir=out.parent)
     try:
-        with spool.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, 2**20)
-        yield spool
+        with telling_why_not_written(out, only=STORAGE_ERRORS), os.fdopen(descriptor, "wb") as file:
+            file.writelines(standard_input_chunks())
+        yield Path(name)
     finally:
-        spool.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
+
+
+def refuse_standard_input(held_out: Sequence[str | Path]) -> None:
+    """Held-out text is hashed and read, and standard input may already be the training text.
+
+    Raises:
+        ConfigError: It is among the held-out files.
+    """
+    if STDIN in map(str, held_out):
+        raise ConfigError(
+            "held-out text cannot come from standard input",
+            seen=STDIN,
+            allowed="files",
+            next_step="save it to a file first, and name that with --held-out",
+        )

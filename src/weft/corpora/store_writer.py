@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -26,6 +27,9 @@ from weft.version import VERSION
 
 PROGRESS = "progress.json"
 TOKENIZER = "tokenizer.json"
+HEADER = "store.json"
+LOCK = "weft.lock"
+STORE_FILES = (HEADER, TOKENIZER, "ids.bin", *(f"{level}.bin" for level in LEVELS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ class StoreWriter:
         for file in self._files.values():
             file.close()
         self._files.clear()
-        replace_file(self.partial / "store.json", json.dumps(self._header(provenance), indent=1) + "\n")
+        replace_file(self.partial / HEADER, json.dumps(self._header(provenance), indent=1) + "\n")
         (self.partial / PROGRESS).unlink()
         _take_place(self.partial, out)
 
@@ -209,9 +213,19 @@ def fingerprint_of(recipe: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
 
 
+def new_name(name: str) -> str:
+    """What a file is called until all of it is written.
+
+    Example:
+        >>> new_name("store.json")
+        'store.json.new'
+    """
+    return name + ".new"
+
+
 def replace_file(path: Path, text: str) -> None:
     """Write a file so that its name always holds either the old or the new contents."""
-    new = path.with_name(path.name + ".new")
+    new = path.with_name(new_name(path.name))
     with new.open("wb") as file:
         file.write(text.encode("utf-8"))
         file.flush()
@@ -219,17 +233,46 @@ def replace_file(path: Path, text: str) -> None:
     new.replace(path)
 
 
+def check_replaceable(out: Path) -> None:
+    """Refuse to replace a folder that is not a store, or a store in which something else was put.
+
+    Raises:
+        CorpusError: It is.
+    """
+    read_info(out)
+    strangers = sorted(set(os.listdir(out)).difference(STORE_FILES, {LOCK}))
+    if strangers:
+        raise CorpusError(
+            f"{out} also holds what weft did not make, and replacing it would delete that",
+            seen=", ".join(strangers)[:200],
+            allowed="a store and nothing else",
+            next_step="move those files away, or choose another folder",
+        )
+
+
 def _take_place(partial: Path, out: Path) -> None:
     """Rename the finished folder; an older store of that name steps aside first and goes last."""
-    if not out.exists():
+    if out.exists():
+        check_replaceable(out)
+        _swap(partial, out)
+    else:
         partial.rename(out)
-        return
-    read_info(out)  # never delete a folder that is not a store
-    aside = out.with_name(out.name + ".old")
-    shutil.rmtree(aside, ignore_errors=True)
+    # Last, and not in the partial folder: until the rename nobody else may take that over.
+    (out / LOCK).unlink(missing_ok=True)
+
+
+def _swap(partial: Path, out: Path) -> None:
+    # Aside is inside a folder that is new and ours, because any fixed name may be somebody's.
+    ours = Path(tempfile.mkdtemp(prefix=f".{out.name[:40]}.old-", dir=out.parent))
+    aside = ours / out.name
     out.rename(aside)
-    partial.rename(out)
-    shutil.rmtree(aside)
+    try:
+        partial.rename(out)
+    except OSError:
+        aside.rename(out)
+        ours.rmdir()
+        raise
+    shutil.rmtree(ours)
 
 
 def _open_at(path: Path, length: int) -> IO[bytes]:

@@ -94,18 +94,14 @@ def sha256_of(path: Source) -> str:
         >>> sha256_of(path)[:8]
         'e3b0c442'
     """
-    with _opening(path), open(path, "rb") as file:
+    with _opening(path, allowed="a readable file"), open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
 def _open_raw(source: Source) -> Iterator[IO[bytes]]:
     if str(source) == STDIN:
-        if sys.stdin is None:
-            raise CorpusError(
-                "there is no standard input", seen="-", allowed="a file or a pipe", next_step="give a file"
-            )
-        yield sys.stdin.buffer  # Not ours to close.
+        yield _standard_input()
         return
     with _opening(source):
         file = open(source, "rb", buffering=0)  # noqa: SIM115 - errors of the body must not pass through _opening
@@ -113,8 +109,36 @@ def _open_raw(source: Source) -> Iterator[IO[bytes]]:
         yield file
 
 
+def _standard_input() -> IO[bytes]:
+    """The bytes of standard input, not ours to close; a program may have been started without it (``<&-``)."""
+    buffer: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
+    if buffer is None or buffer.closed:
+        raise CorpusError(
+            "there is no standard input",
+            seen="-, and standard input is closed",
+            allowed="a file or a pipe",
+            next_step="give a file",
+        )
+    return buffer
+
+
+def standard_input_chunks() -> Iterator[bytes]:
+    """Standard input as it comes, compressed or not.
+
+    Raises:
+        CorpusError: There is none, or it cannot be read.
+    """
+    stream = _standard_input()
+    while True:
+        with _reading(name_of(STDIN)):
+            chunk = stream.read(CHUNK_BYTES)
+        if not chunk:
+            return
+        yield chunk
+
+
 @contextmanager
-def _opening(source: Source) -> Iterator[None]:
+def _opening(source: Source, *, allowed: str = "a readable file, or - for standard input") -> Iterator[None]:
     """Say in plain words why a file could not be opened."""
     try:
         yield
@@ -123,7 +147,7 @@ def _opening(source: Source) -> Iterator[None]:
         raise CorpusError(
             f"cannot open the file: {reason}",
             seen=str(source),
-            allowed="a readable file, or - for standard input",
+            allowed=allowed,
             next_step=next_step,
         ) from error
 

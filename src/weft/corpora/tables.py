@@ -111,13 +111,15 @@ def _positions(header: list[str], source: Source, options: ReadOptions) -> tuple
 
 
 def _check_columns(names: list[str], source: Source, options: ReadOptions) -> None:
-    for option, wanted in (("--column", options.column), ("--id-column", options.id_column)):
+    # The command line has no option for the id column, so only a program can have named it.
+    steps = (("--column NAME", options.column), ("ReadOptions(id_column=NAME)", options.id_column))
+    for next_step, wanted in steps:
         if wanted and wanted not in names:
             raise CorpusError(
                 f"no column {wanted!r} in {name_of(source)}",
                 seen=f"columns {', '.join(names)}"[:200],
                 allowed=did_you_mean(wanted, names),
-                next_step=f"{option} NAME",
+                next_step=next_step,
             )
 
 
