@@ -158,3 +158,19 @@ def test_a_file_of_nulls_and_a_directory(tmp_path: Path) -> None:
     refused("score", "zeros.txt", cwd=tmp_path)
     (tmp_path / "folder").mkdir()
     refused("score", "folder", cwd=tmp_path)
+
+
+def test_a_text_too_short_for_topics(tmp_path: Path) -> None:
+    """It ended the process (a segmentation fault in the sampler)."""
+    pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
+    (tmp_path / "t.txt").write_text("A cat sat. A cat ran. A cat slept.")
+    (tmp_path / "run.toml").write_text('[model]\nname="foltz-lda"\n[data]\ntrain=["t.txt"]\n[run]\nout="m"\n')
+    assert "drop_top" in refused("train", "run.toml", cwd=tmp_path)
+    assert "iterations" in refused("train", "run.toml", "--set", "model.iterations=0", cwd=tmp_path)
+    assert "seed" in refused("train", "run.toml", "--set", "run.seed=99999999999999999999", cwd=tmp_path)
+
+
+def test_a_folder_that_is_no_encoder(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    line = refused("score", ESSAY, "--model", "foltz-embedding", "--set", f"encoder={tmp_path}", cwd=tmp_path)
+    assert "sentence encoder" in line

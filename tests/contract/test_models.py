@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from weft.artifacts import load_artifact, save_artifact
 from weft.document import Document
-from weft.errors import ModelError
+from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import (
     MODELS,
     Arranger,
@@ -161,3 +163,133 @@ def test_a_model_that_must_learn_says_so(name: str, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="has not been trained"):
         untrained.save(tmp_path / "m")
     assert not (tmp_path / "m").exists()
+
+
+# Settings ---------------------------------------------------------------------------------------------------------
+
+OUT_OF_RANGE = [
+    ("foltz-lda", "topics", (1, 0, -1, 2**15)),
+    ("foltz-lda", "vocabulary", (0, -1, 10**30)),
+    ("foltz-lda", "drop_top", (-1, 10**30)),
+    ("foltz-lda", "iterations", (0, -5)),
+    ("foltz-lda", "fold_in_steps", (0, -1)),
+    ("foltz-lsa", "dimensions", (0, -5)),
+    ("foltz-lsa", "vocabulary", (1, 0, -1)),
+    ("foltz-embedding", "batch_size", (0, -1)),
+    ("foltz-glove", "limit", (-1,)),
+    ("random", "seed", (-1, 2**32)),
+]
+
+
+@pytest.mark.parametrize(("name", "setting", "values"), OUT_OF_RANGE)
+def test_settings_out_of_range_are_refused_at_once(name: str, setting: str, values: tuple[int, ...]) -> None:
+    for value in values:
+        with pytest.raises(ConfigError, match=f"{name}'s `{setting}` is out of range.*saw {value}; allowed.*next"):
+            create_model(name, {setting: value})
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 99999999999999, 99999999999999999999])
+@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda"])
+def test_seeds_out_of_range_are_refused(name: str, seed: int) -> None:
+    with pytest.raises(ConfigError, match=f"{name}'s `seed` is out of range.*saw {seed}; allowed.*4294967295"):
+        create_model(name, SMALL[name]).fit(CORPUS, seed=seed)
+
+
+def altered(folder: Path, tensors: dict[str, object], **config: object) -> Path:
+    """A model folder in good order with other settings or weights."""
+    artifact = load_artifact(folder)
+    weights = {**artifact.tensors, **{name: np.asarray(value) for name, value in tensors.items()}}
+    changed = replace(artifact, config={**artifact.config, **config}, tensors=weights)
+    save_artifact(changed, folder)
+    return folder
+
+
+NOT_WHOLE: tuple[object, ...] = ("x", None, [1], float("inf"), float("nan"), 1.5, True, {}, -1, 10**30)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("random", "seed"),
+        ("foltz-embedding", "batch_size"),
+        ("foltz-lsa", "dimensions"),
+        ("foltz-lsa", "vocabulary"),
+        ("foltz-lda", "topics"),
+        ("foltz-lda", "vocabulary"),
+        ("foltz-lda", "drop_top"),
+        ("foltz-lda", "iterations"),
+        ("foltz-lda", "fold_in_steps"),
+    ],
+)
+def test_saved_settings_are_checked_like_given_ones(name: str, setting: str, tmp_path: Path) -> None:
+    if name == "foltz-lda":
+        pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
+    create_model(name, SMALL.get(name, {})).fit(CORPUS, seed=1).save(tmp_path / "m")
+    for value in NOT_WHOLE:
+        altered(tmp_path / "m", {}, **{setting: value})
+        with pytest.raises(ModelError, match=f"settings in .*m are damaged.*{name}'s `{setting}`.*saw.*allowed.*next"):
+            load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [
+        ("foltz-glove", "weighting", ["sif"]),
+        ("foltz-glove", "weighting", None),
+        ("foltz-sif", "weighting", "tfidf"),
+        ("foltz-embedding", "encoder", 3),
+        ("foltz-embedding", "encoder", None),
+    ],
+)
+def test_saved_names_are_checked_like_given_ones(name: str, setting: str, value: object, tmp_path: Path) -> None:
+    create_model(name).save(tmp_path / "m")
+    with pytest.raises(ModelError, match=f"settings in .*m are damaged.*{setting}"):
+        load_model(altered(tmp_path / "m", {}, **{setting: value}))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_weights_that_are_not_numbers_are_refused(bad: float, tmp_path: Path) -> None:
+    create_model("foltz-lsa", {"dimensions": 3}).fit(CORPUS).save(tmp_path / "m")
+    weights = load_artifact(tmp_path / "m").tensors
+    scales, vectors = weights["scales"].copy(), weights["vectors"].astype(np.float32)
+    scales[1] = vectors[1, 1] = bad
+    with pytest.raises(ModelError, match="not all numbers.*scales"):
+        load_model(altered(tmp_path / "m", {"scales": scales}))
+    with pytest.raises(ModelError, match="not all numbers.*vectors"):
+        load_model(altered(tmp_path / "m", {"scales": weights["scales"], "vectors": vectors}))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 0.0, -1.0])
+def test_topics_that_are_not_numbers_are_refused(bad: float, tmp_path: Path) -> None:
+    pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
+    create_model("foltz-lda", SMALL["foltz-lda"]).fit(CORPUS).save(tmp_path / "m")
+    whole = load_artifact(tmp_path / "m")
+    alpha = whole.tensors["alpha"].copy()
+    alpha[2] = bad
+    with pytest.raises(ModelError, match="not all numbers|do not fit together"):
+        load_model(altered(tmp_path / "m", {"alpha": alpha}))
+    with pytest.raises(ModelError, match="`eta` is out of range"):
+        load_model(altered(tmp_path / "m", {"alpha": whole.tensors["alpha"]}, eta=bad))
+    fractions = whole.tensors["counts"].astype(np.float32)
+    with pytest.raises(ModelError, match="do not fit together"):
+        load_model(altered(tmp_path / "m", {"counts": fractions}, eta=0.01))
+
+
+@pytest.mark.parametrize("drop_top", [3, 100, 2**31 - 1])
+def test_topics_need_words_that_are_left(drop_top: int) -> None:
+    """tomotopy would end the process instead of raising."""
+    pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
+    texts = [Document("d", ("cat cat", "dog dog", "bird bird once"))]
+    with pytest.raises(CorpusError, match=rf"no words to learn.*3 words.*`drop_top`, {drop_top}.*lower `drop_top`"):
+        create_model("foltz-lda", {"drop_top": drop_top, "topics": 2}).fit(texts)
+    model = create_model("foltz-lda", {"drop_top": 2, "topics": 2, "iterations": 1}).fit(texts)
+    assert model.score(texts)[0].value is not None
+
+
+@pytest.mark.parametrize("files", [{}, {"config.json": "{}"}, {"modules.json": "x"}, {"modules.json": "[]"}])
+def test_a_folder_that_is_no_sentence_encoder_is_refused(files: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(ModelError, match="no sentence encoder can be read there.*allowed.*next"):
+        create_model("foltz-embedding", {"encoder": str(tmp_path)}).score(TEXTS)

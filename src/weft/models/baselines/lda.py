@@ -8,6 +8,8 @@ Reference: D. Blei, A. Ng and M. Jordan, "Latent Dirichlet allocation", JMLR 3 (
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,10 +26,12 @@ from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.lsa import paragraph_texts, untrained
+from weft.models.baselines.settings import at_least, check_finite, check_seed, rebuild
 from weft.models.baselines.word_vectors import VOCABULARY
 from weft.progress import Progress, silent
 
 SENTENCES_AT_ONCE = 512  # bounds memory: 512 sentences of 25 words with 300 topics are 15 MB
+RAREST = 2  # a word that occurs once says nothing about topics
 CHUNK_ITERATIONS = 10  # tomotopy trains in calls of this many, so that progress can be shown
 
 
@@ -136,32 +140,45 @@ class FoltzLda:
         iterations: int = 200,
         fold_in_steps: int = 30,
     ) -> None:
+        at_least("foltz-lda", "topics", topics, 2, 2**15 - 1)
+        at_least("foltz-lda", "vocabulary", vocabulary, 1)
+        at_least("foltz-lda", "drop_top", drop_top, 0)
+        at_least("foltz-lda", "iterations", iterations, 1)
+        at_least("foltz-lda", "fold_in_steps", fold_in_steps, 1)
         self.topics, self.vocabulary, self.drop_top = topics, vocabulary, drop_top
         self.iterations, self.fold_in_steps = iterations, fold_in_steps
         self.learned: Topics | None = None
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Learn the topics with tomotopy, a paragraph being a document."""
+        check_seed("foltz-lda", seed)
         tomotopy = _import_tomotopy()
-        if not 1 < self.topics < 2**15:
-            raise ConfigError("topics out of range", seen=self.topics, allowed="2 to 32767", next_step="set topics")
-        sampler = tomotopy.LDAModel(k=self.topics, min_cf=2, rm_top=self.drop_top, seed=seed)
+        sampler = tomotopy.LDAModel(k=self.topics, min_cf=RAREST, rm_top=self.drop_top, seed=seed)
+        counts: Counter[str] = Counter()
         for text in paragraph_texts(documents, progress):
             tokens = words_only(text)
+            counts.update(tokens)
             if tokens:
                 sampler.add_doc(tokens)
-        if not len(sampler.docs):
-            raise CorpusError(
-                "no words to learn topics from",
-                allowed="text with words",
-                next_step="give other training text",
-            )
+        self._check_words(counts)
         for done in range(0, self.iterations, CHUNK_ITERATIONS):
             # Several workers sample in an order that depends on timing; one worker makes the seed mean something.
             sampler.train(min(CHUNK_ITERATIONS, self.iterations - done), workers=1)
             progress("Gibbs sampling", min(done + CHUNK_ITERATIONS, self.iterations), self.iterations)
         self.learned = _collect(sampler, self.vocabulary)
         return self
+
+    def _check_words(self, counts: Counter[str]) -> None:
+        """Refuse a corpus that leaves the sampler no word: tomotopy would not raise but end the process."""
+        frequent = sum(count >= RAREST for count in counts.values())
+        if frequent > self.drop_top:
+            return
+        raise CorpusError(
+            "no words to learn topics from",
+            seen=f"{frequent} words that occur {RAREST} times or more",
+            allowed=f"more than foltz-lda's `drop_top`, {self.drop_top}",
+            next_step="give more training text, or lower `drop_top`",
+        )
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
         """Topic distributions: [sentences, topics]."""
@@ -209,7 +226,7 @@ class FoltzLda:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
         require(artifact, folder, tensors=("counts", "topic_of", "word_ends", "alpha"), texts=(VOCABULARY,))
-        model = cls(**{key: artifact.config[key] for key in SETTINGS if key in artifact.config})
+        model = rebuild(cls, artifact, folder, SETTINGS)
         model.learned = _checked_topics(artifact, folder)
         return model
 
@@ -219,22 +236,39 @@ SETTINGS = ("topics", "vocabulary", "drop_top", "iterations", "fold_in_steps")
 
 def _checked_topics(artifact: Artifact, folder: str | Path) -> Topics:
     tensors, vocabulary = artifact.tensors, tuple(artifact.texts[VOCABULARY].split("\n"))
-    ends, topic_of, alpha = tensors["word_ends"], tensors["topic_of"], tensors["alpha"]
+    counts, topic_of = tensors["counts"], tensors["topic_of"]
+    ends, alpha = tensors["word_ends"], tensors["alpha"]
+    eta = _checked_eta(artifact.config.get("eta", 0.01), folder)
+    check_finite(folder, alpha=alpha)
     fits = (
         ends.shape == (len(vocabulary),)
-        and tensors["counts"].shape == topic_of.shape == (int(ends[-1]),)
+        and all(np.issubdtype(part.dtype, np.integer) for part in (counts, topic_of, ends))
+        and counts.shape == topic_of.shape == (int(ends[-1]),)
+        and bool((counts >= 0).all())
+        and alpha.ndim == 1
+        and bool((alpha > 0).all())
         and bool((np.diff(ends, prepend=0) >= 0).all())
         and bool(((topic_of >= 0) & (topic_of < len(alpha))).all())
     )
     if not fits:
         raise ModelError(
             f"the topics in {folder} do not fit together",
-            seen=f"{len(vocabulary)} words, {len(alpha)} topics, {topic_of.shape} entries",
+            seen=f"{len(vocabulary)} words, {alpha.shape} topics, {topic_of.shape} entries",
             allowed="one span of entries a word",
             next_step="copy or train the model again",
         )
-    eta = float(artifact.config.get("eta", 0.01))
-    return Topics(vocabulary, tensors["counts"], topic_of, ends, alpha, eta)
+    return Topics(vocabulary, counts, topic_of, ends, alpha, eta)
+
+
+def _checked_eta(value: object, folder: str | Path) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
+    raise ModelError(
+        f"the settings in {folder} are damaged or were altered: foltz-lda's `eta` is out of range",
+        seen="null" if value is None else value,
+        allowed="a number above 0",
+        next_step="copy or train the model again",
+    )
 
 
 def _collect(sampler: Any, limit: int) -> Topics:

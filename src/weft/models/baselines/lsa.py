@@ -20,6 +20,7 @@ from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
+from weft.models.baselines.settings import at_least, check_seed, rebuild
 from weft.models.baselines.word_vectors import VOCABULARY, WordVectors, weighted_sums
 from weft.progress import Progress, silent
 
@@ -74,11 +75,14 @@ class FoltzLsa:
     )
 
     def __init__(self, dimensions: int = 300, vocabulary: int = 15000) -> None:
+        at_least("foltz-lsa", "dimensions", dimensions, 1)
+        at_least("foltz-lsa", "vocabulary", vocabulary, 2)
         self.dimensions, self.vocabulary = dimensions, vocabulary
         self.table: WordVectors | None = None
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Count words by paragraph, weigh by log-entropy, keep the largest singular vectors."""
+        check_seed("foltz-lsa", seed)
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import CountVectorizer
 
@@ -126,7 +130,7 @@ class FoltzLsa:
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
-        model = cls(**{key: artifact.config[key] for key in ("dimensions", "vocabulary") if key in artifact.config})
+        model = rebuild(cls, artifact, folder, ("dimensions", "vocabulary"))
         model.table = WordVectors.from_artifact(artifact, folder)
         return model
 

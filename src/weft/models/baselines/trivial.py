@@ -15,6 +15,7 @@ from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.corruption import hash_key, hash_order
 from weft.document import Document, Score
 from weft.models import ModelCard
+from weft.models.baselines.settings import check_seed, rebuild
 from weft.progress import Progress, silent
 
 YEAR = re.compile(r"(?<![\d,.])(1[0-9]{3}|20[0-9]{2})(?!\d|[.,]\d)")
@@ -40,6 +41,7 @@ class RandomModel:
     )
 
     def __init__(self, seed: int = 1) -> None:
+        check_seed("random", seed)
         self.seed = seed
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
@@ -66,7 +68,7 @@ class RandomModel:
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
-        return cls(seed=int(load_artifact(folder).config.get("seed", 1)))
+        return rebuild(cls, load_artifact(folder), folder, ("seed",))
 
 
 def _uniform(*parts: object) -> float:
@@ -96,7 +98,7 @@ class YearSort:
         summary="sorts by the first year a sentence mentions; undated sentences go in the middle",
         reference="none; chronology as a baseline",
         score_range="0 to 1",
-        meaning="the share of dated sentence pairs that are in the order of their years",
+        meaning="the share of dated sentence pairs in the order of their years; 0 where no two years differ",
         comparable="no: most texts mention few years",
     )
 

@@ -21,9 +21,10 @@ from weft.corpora.files import open_lines
 from weft.corpora.locate import find_data
 from weft.corpora.words import words_only
 from weft.document import Document, Score
-from weft.errors import ConfigError, CorpusError, ModelError
+from weft.errors import CorpusError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
+from weft.models.baselines.settings import at_least, check_choice, check_finite, check_text, rebuild
 from weft.progress import Progress, silent
 
 EMBEDDED = Path(__file__).parents[2] / "pretrained" / "glove"
@@ -81,6 +82,7 @@ class WordVectors:
                 allowed="one vector a word",
                 next_step="copy or train the model again",
             )
+        check_finite(folder, vectors=stored, scales=scales)
         return cls(vocabulary, stored, scales)
 
 
@@ -150,16 +152,6 @@ def _bad_vectors(path: Path, why: str) -> CorpusError:
     )
 
 
-def _one_of(setting: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigError(
-            f"unknown {setting}",
-            seen=value,
-            allowed=", ".join(allowed),
-            next_step=f"change foltz-glove's `{setting}`",
-        )
-
-
 class FoltzGlove:
     """Mean cosine of adjacent sentences, a sentence being the mean of its word vectors (Foltz-GloVe).
 
@@ -193,8 +185,10 @@ class FoltzGlove:
     name = "foltz-glove"
 
     def __init__(self, vectors: str = "", limit: int = 0, precision: str = "stored", weighting: str = "mean") -> None:
-        _one_of("weighting", weighting, ("mean", "sif", "content"))
-        _one_of("precision", precision, ("stored", "int8"))
+        check_text(self.name, "vectors", vectors)
+        at_least(self.name, "limit", limit, 0)
+        check_choice(self.name, "weighting", weighting, ("mean", "sif", "content"))
+        check_choice(self.name, "precision", precision, ("stored", "int8"))
         self.vectors, self.limit, self.precision, self.weighting = vectors, limit, precision, weighting
 
     @cached_property
@@ -252,7 +246,7 @@ class FoltzGlove:
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
-        model = cls(weighting=str(artifact.config.get("weighting", "mean")))
+        model = rebuild(cls, artifact, folder, ("weighting",))
         model.__dict__["table"] = WordVectors.from_artifact(artifact, folder)  # fills the cached property
         return model
 

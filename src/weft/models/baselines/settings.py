@@ -1,0 +1,97 @@
+"""Settings that make sense: checked where a model is built, so that a file and a command line are checked alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.artifacts import Artifact
+from weft.errors import ConfigError, ModelError
+
+HIGHEST = 2**31 - 1  # what every library beneath takes for a count
+HIGHEST_SEED = 2**32 - 1
+
+Model = TypeVar("Model")
+
+
+def at_least(model: str, setting: str, value: object, lowest: int, highest: int = HIGHEST) -> None:
+    """Refuse a value that is not a whole number from ``lowest`` to ``highest``.
+
+    Raises:
+        ConfigError: It is not.
+
+    Example:
+        >>> at_least("foltz-lda", "topics", 300, 2)
+    """
+    if type(value) is int and lowest <= value <= highest:
+        return
+    raise ConfigError(
+        f"{model}'s `{setting}` is out of range" if type(value) is int else f"{model}'s `{setting}` has the wrong type",
+        seen="null" if value is None else value,
+        allowed=f"a whole number from {lowest} to {highest}",
+        next_step=f"change `{setting}`",
+    )
+
+
+def check_seed(model: str, seed: object) -> None:
+    """Refuse a seed that the random-number generators beneath do not take."""
+    at_least(model, "seed", seed, 0, HIGHEST_SEED)
+
+
+def check_text(model: str, setting: str, value: object) -> None:
+    """Refuse a value that is not a string."""
+    if not isinstance(value, str):
+        raise ConfigError(
+            f"{model}'s `{setting}` has the wrong type",
+            seen="null" if value is None else value,
+            allowed="text",
+            next_step=f"change `{setting}`",
+        )
+
+
+def check_choice(model: str, setting: str, value: object, allowed: Sequence[str]) -> None:
+    """Refuse a value that is not one of a few."""
+    if value not in allowed:
+        raise ConfigError(
+            f"unknown {setting} for {model}",
+            seen="null" if value is None else value,
+            allowed=", ".join(allowed),
+            next_step=f"change `{setting}`",
+        )
+
+
+def rebuild(build: Callable[..., Model], artifact: Artifact, folder: str | Path, settings: Sequence[str]) -> Model:
+    """Build a model with the settings of a saved one, which its constructor checks.
+
+    Raises:
+        ModelError: A setting has the wrong type or is out of range.
+    """
+    try:
+        return build(**{name: artifact.config[name] for name in settings if name in artifact.config})
+    except ConfigError as error:
+        raise ModelError(
+            f"the settings in {folder} are damaged or were altered: {error.what}",
+            seen=error.seen,
+            allowed=error.allowed,
+            next_step="copy or train the model again",
+        ) from error
+
+
+def check_finite(folder: str | Path, **arrays: npt.ArrayLike) -> None:
+    """Refuse weights that are not numbers: one NaN would make every score of its word NaN.
+
+    Raises:
+        ModelError: An array holds NaN or infinity.
+    """
+    for name, values in arrays.items():
+        if not np.isfinite(values).all():
+            raise ModelError(
+                f"the weights in {folder} are not all numbers",
+                seen=f"NaN or infinity in {name}",
+                allowed="finite numbers",
+                next_step="copy or train the model again",
+            )

@@ -1,0 +1,119 @@
+"""Small safeguards that a reviewer removed without a test noticing: each is held here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.scorers import synthetic
+
+from weft.artifacts import Artifact, load_artifact, save_artifact, write_atomically
+from weft.cli_output import subject_of, write_result, write_scores
+from weft.corpora.readers import ReadOptions
+from weft.errors import ConfigError, ModelError, WeftError
+from weft.models import create_model
+from weft.tasks import EvaluateOptions, Subject, evaluate
+from weft.tasks.result import Result
+from weft.tasks.tables import Cell, Column, RenderedTable, load_results, render
+
+# Model folders ----------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_swap_puts_the_old_model_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "model"
+    save_artifact(Artifact("random", {"seed": 1}), target)
+    rename = os.replace
+
+    def fails_once(source: str | Path, destination: str | Path) -> None:
+        if Path(destination) == target and not str(source).endswith(".old"):
+            raise OSError(5, "Input/output error")
+        rename(source, destination)
+
+    monkeypatch.setattr(os, "replace", fails_once)
+    with pytest.raises((OSError, WeftError)):
+        save_artifact(Artifact("random", {"seed": 2}), target)
+    monkeypatch.undo()
+    assert load_artifact(target).config == {"seed": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.fixture(params=[0o022, 0o027, 0o077])
+def mask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no permission bits here")
+def test_files_get_the_permissions_the_user_asked_for(tmp_path: Path, mask: int) -> None:
+    with write_atomically(tmp_path / "a.txt") as handle:
+        handle.write(b"a")
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o666 & ~mask
+    save_artifact(Artifact("random", {}, texts={"v.txt": "a"}), tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777 & ~mask
+    for path in (tmp_path / "model").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a backslash is no part of a name here")
+@pytest.mark.parametrize("name", ["a\\b.txt", "..\\secret.txt", "\\"])
+def test_names_with_a_backslash_are_refused(tmp_path: Path, name: str) -> None:
+    """On Windows they would lead out of the folder; the manifest is otherwise in order, hashes included."""
+    save_artifact(Artifact("random", {}, texts={name: "a"}), tmp_path / "model")
+    with pytest.raises(ModelError, match="not a file name inside the folder"):
+        load_artifact(tmp_path / "model")
+
+
+# Output -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["../evil", "a/b", "..", ".hidden", "a\\b", "/etc/evil"])
+def test_a_variant_never_leaves_the_results_folder(variant: str) -> None:
+    with pytest.raises(ConfigError, match="part of a file name"):
+        subject_of("random", {}, variant)
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Result:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(json.dumps({"id": d.id, "sentences": d.sentences}) for d in synthetic(3, 4)))
+    return evaluate("wikipedia-pairs", Subject(create_model("random"), "random"), EvaluateOptions(data=str(path)))
+
+
+def test_null_is_an_empty_field_in_every_csv(
+    result: Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_result(replace(result, metrics={"accuracy": None}, interval={"accuracy": None}), form="csv")
+    (tmp_path / "one.txt").write_text("Only one sentence.")
+    write_scores(create_model("random"), [str(tmp_path / "one.txt")], ReadOptions(), form="csv", explain=False)
+    table = RenderedTable(1, "T", (Column("x, paper", False), Column("x, weft", True)), (("m", (Cell(), Cell())),))
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out + render(table, "csv"))))
+    assert rows[1] == ["wikipedia-pairs", "random", "", "accuracy", "", "", ""]
+    assert rows[3] == ["one", "1", ""]
+    assert rows[5] == ["m", "", "", "", ""]
+
+
+def test_json_output_leaves_the_lists_of_documents_to_the_result_file(
+    result: Result, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert result.documents
+    assert result.per_document
+    write_result(result, form="json")
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["metrics"] == result.metrics
+    assert not {"documents", "per_document"} & set(shown)
+
+
+def test_a_run_on_part_of_the_data_is_in_no_table(tmp_path: Path) -> None:
+    published = Path(__file__).parents[2] / "results"
+    whole = next(iter(load_results(published).values()))
+    whole.save(tmp_path / "whole")
+    replace(whole, settings={**whole.settings, "limit": 5}).save(tmp_path / "part")
+    assert len(load_results(tmp_path / "whole")) == 1
+    assert load_results(tmp_path / "part") == {}
