@@ -1,4 +1,4 @@
-"""A model on disk: ``model.json``, ``weights.safetensors`` and plain text files; atomic, checked, never pickled.
+"""A model on disk: ``model.json``, safetensors files and plain text; atomic, checked, never pickled.
 
 ``model.json`` names the model in weft's registry, its settings, how it was made, and the SHA-256 of every other
 file in the folder. Nothing in a folder is ever executed: the registry name is looked up among weft's own models.
@@ -6,12 +6,14 @@ file in the folder. Nothing in a folder is ever executed: the registry name is l
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +22,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.errors import ModelError
+from weft.errors import CorpusError, ModelError
 from weft.version import VERSION
 
 FORMAT = 1
 MANIFEST = "model.json"
-WEIGHTS = "weights.safetensors"
+SUFFIX = ".safetensors"
+WEIGHTS = "weights" + SUFFIX
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 
@@ -37,7 +40,7 @@ class Artifact:
     Attributes:
         model: The model's name in the registry.
         config: The settings it was built with.
-        tensors: Its weights.
+        tensors: Its weights; ``part/name`` for a model of several parts.
         texts: Its vocabulary and other plain-text files, by file name.
         training: How it was made: seed, data fingerprint, command.
     """
@@ -49,21 +52,98 @@ class Artifact:
     training: Mapping[str, Any] = field(default_factory=dict)
 
 
+# A disk, quota or file size that is used up, or a device that fails: the only errors a running write brings.
+STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+
+
 @contextmanager
 def write_atomically(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary sibling for writing; it takes the file's name only if the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Open a temporary sibling for writing; it takes the file's name only if the block ends well.
+
+    A symbolic link stays one: what it points to is replaced.
+
+    Raises:
+        CorpusError: The name stands for something other than a file, or the disk does not let it be written.
+    """
+    with telling_why_not_written(path):
+        target = _replaceable(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Shortened, so that the longest name a file may have can still be written.
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
-        with os.fdopen(descriptor, "wb") as handle:
+        with telling_why_not_written(path, only=STORAGE_ERRORS), os.fdopen(descriptor, "wb") as handle:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        os.replace(name, path)
+        with telling_why_not_written(path):
+            Path(name).chmod(0o666 & ~_umask())
+            os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def telling_why_not_written(path: Path, *, only: Container[int] | None = None) -> Iterator[None]:
+    """Say in plain words why something could not be written.
+
+    Args:
+        path: What was to be written.
+        only: The error numbers that are about the writing, where the block does other things too; all without it.
+
+    Raises:
+        CorpusError: The block met such an error.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it.
+        if only is not None and getattr(error, "errno", None) not in only:
+            raise
+        raise CorpusError(
+            f"cannot write {path}: {getattr(error, 'strerror', None) or error}",
+            seen=str(path),
+            allowed="a name in a folder that you may write to, on a disk with room",
+            next_step=_next_step_of(error),
+        ) from error
+
+
+def _next_step_of(error: OSError | ValueError) -> str:
+    match getattr(error, "errno", None):
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return "check who may write there (ls -ld), or choose another place"
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            return "make room (df -h), or choose another disk"
+        case errno.ENOTDIR | errno.EEXIST:
+            return "part of the path is a file and not a folder: choose another place"
+        case errno.ENAMETOOLONG:
+            return "choose a shorter name"
+        case _:
+            return "choose another place"
+
+
+def _replaceable(path: Path) -> Path:
+    """The file to replace, behind any symbolic links; whatever a rename would destroy is refused."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    if not stat.S_ISREG(mode):
+        raise CorpusError(
+            f"will not write over {_KINDS.get(stat.S_IFMT(mode), 'something that is not a file')}",
+            seen=str(path),
+            allowed="the name of a file, new or old",
+            next_step="choose a file name",
+        )
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
 
 
 def _umask() -> int:
@@ -78,8 +158,8 @@ def save_artifact(artifact: Artifact, folder: str | Path) -> None:
 
     target = Path(folder)
     files = {name: text.encode("utf-8") for name, text in artifact.texts.items()}
-    if artifact.tensors:
-        files[WEIGHTS] = save({name: np.ascontiguousarray(value) for name, value in artifact.tensors.items()})
+    for name, tensors in _by_file(artifact.tensors).items():
+        files[name] = save(tensors)
     manifest = {
         "format": FORMAT,
         "weft": VERSION,
@@ -88,8 +168,15 @@ def save_artifact(artifact: Artifact, folder: str | Path) -> None:
         "training": dict(artifact.training),
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
+    manifest["sha256"] = _manifest_hash(manifest)
     files[MANIFEST] = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
     _write_folder(target, files)
+
+
+def _manifest_hash(manifest: Mapping[str, Any]) -> str:
+    """A hash of all of the manifest but itself: an edited setting is found like an edited weight."""
+    content = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
@@ -134,11 +221,15 @@ def load_artifact(folder: str | Path) -> Artifact:
     place = Path(folder)
     manifest = _read_manifest(place)
     contents = {name: _read_checked(place, name, digest) for name, digest in manifest["files"].items()}
-    weights = contents.pop(WEIGHTS, None)
+    tensors: dict[str, npt.NDArray[Any]] = {}
+    for name in [name for name in contents if name.endswith(SUFFIX)]:
+        prefix = "" if name == WEIGHTS else name.removesuffix(SUFFIX) + "/"
+        parsed = _parse_weights(place / name, contents.pop(name))
+        tensors |= {prefix + key: value for key, value in parsed.items()}
     return Artifact(
         model=manifest["model"],
         config=manifest["config"],
-        tensors=_parse_weights(place, weights) if weights is not None else {},
+        tensors=tensors,
         texts={name: _decode(place, name, content) for name, content in contents.items()},
         training=manifest.get("training", {}),
     )
@@ -185,8 +276,10 @@ def _check_shape(path: Path, manifest: Mapping[str, Any]) -> None:
     if not isinstance(manifest.get("training", {}), dict):
         raise _damaged(path, "'training' is of the wrong type")
     for name in manifest["files"]:
-        if name != os.path.basename(name) or name in {"", ".", "..", MANIFEST} or "\\" in name:
+        if "\0" in name or name != os.path.basename(name) or name in {"", ".", "..", MANIFEST} or "\\" in name:
             raise _damaged(path, f"{name!r} is not a file name inside the folder")
+    if manifest.get("sha256") != _manifest_hash(manifest):
+        raise _damaged(path, "its fields do not match the SHA-256 recorded in it")
 
 
 def _read_checked(place: Path, name: str, digest: object) -> bytes:
@@ -200,14 +293,24 @@ def _read_checked(place: Path, name: str, digest: object) -> bytes:
     return content
 
 
-def _parse_weights(place: Path, content: bytes) -> Tensors:
+def _by_file(tensors: Tensors) -> dict[str, dict[str, npt.NDArray[Any]]]:
+    """A tensor called ``part/name`` goes into ``part.safetensors``, so that parts can be replaced one by one."""
+    files: dict[str, dict[str, npt.NDArray[Any]]] = {}
+    for name, value in tensors.items():
+        part, slash, key = name.partition("/")
+        file = part + SUFFIX if slash else WEIGHTS
+        files.setdefault(file, {})[key or part] = np.ascontiguousarray(value)
+    return files
+
+
+def _parse_weights(path: Path, content: bytes) -> Tensors:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
         tensors: Tensors = load(content)
     except (SafetensorError, ValueError, TypeError, KeyError) as error:
-        raise _damaged(place / WEIGHTS, f"not readable as safetensors ({error})") from error
+        raise _damaged(path, f"not readable as safetensors ({error})") from error
     return tensors
 
 

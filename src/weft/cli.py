@@ -10,7 +10,7 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -58,7 +58,7 @@ Input = Annotated[str, typer.Option("--input", "-i", help=INPUT_HELP)]
 Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]
 Language = Annotated[str, typer.Option(help="Language of the sentence splitter, such as en, de, hi.")]
 Column = Annotated[str, typer.Option(help="The column (CSV, TSV, Parquet) that holds the text.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")]
 DataRoot = Annotated[str | None, typer.Option(help="Folder of the research data; else $WEFT_DATA, else ./data.")]
 
 
@@ -114,7 +114,7 @@ def order(
     search: Annotated[
         str, typer.Option(help="auto, exact (up to 16 sentences), beam, greedy (grows at both ends).")
     ] = "auto",
-    beam: Annotated[int, typer.Option(help="Beam width.")] = 10,
+    beam: Annotated[int, typer.Option(min=1, max=1000, help="Beam width.")] = 10,
     seed: Seed = 1,
     format: Format = OutputFormat.table,
     input: Input = "auto",
@@ -142,7 +142,7 @@ def corrupt(
     permutations: Annotated[int, typer.Option(min=0, help="Permutations per document.")] = 20,
     replacements: Annotated[
         int,
-        typer.Option(min=0, help="Sentence replacements per document, each written as a document of its own."),
+        typer.Option(min=0, help="Sentence replacements per document."),
     ] = 0,
     seed: Seed = 1,
     input: Input = "auto",
@@ -188,7 +188,7 @@ def evaluate(
     variant: Annotated[str, typer.Option(help="A name for these settings, part of the result's file name.")] = "",
     seed: Seed = 1,
     permutations: Annotated[int, typer.Option(min=1, help="Permutations per document where the data bring none.")] = 20,
-    beam: Annotated[int, typer.Option(min=1, help="Beam width of wikipedia-order.")] = 10,
+    beam: Annotated[int, typer.Option(min=1, max=1000, help="Beam width of wikipedia-order.")] = 10,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many documents, for a quick look.")
     ] = None,
@@ -354,15 +354,45 @@ def _command() -> str:
 
 def main() -> None:
     """Run the command line: one line and exit code 2 for what a user can mend, nothing for a closed pipe."""
+    _make_streams_safe()
     try:
-        app()
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
     except WeftError as error:
-        print(f"weft: error: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
-    except BrokenPipeError:
-        # The reader (head, less) has what it wanted; stdout must not be flushed again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(str(error))
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        # The reader (head, less) has what it wanted, which is no error (click makes it exit code 1); stdout must not be
+        # flushed again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
-    except KeyboardInterrupt:
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        where = f" {error.filename!r}" if error.filename else ""
+        _fail(
+            f"the system refused:{where} {error.strerror or error}; next: check the path, the rights and the space left"
+        )
+    except (KeyboardInterrupt, typer.Abort):
         print("weft: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(130)
+    except Exception as error:
+        # Mistakes in the command's own words; the class lives in click or in typer, depending on typer's version.
+        if not hasattr(error, "format_message"):
+            raise
+        _fail(f"{error.format_message()}; next: weft {' '.join(sys.argv[1:2])} --help")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"weft: error: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    sys.exit(2)
+
+
+def _make_streams_safe() -> None:
+    """A closed stream swallows what is written; one that cannot show a character shows its number instead."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  lives as long as the process
+        elif hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")

@@ -60,9 +60,16 @@ def _documents(files: Sequence[str], reading: ReadOptions) -> Iterator[Document]
     return chain.from_iterable(read_documents(file, reading) for file in files)
 
 
+class _PipeConsole(Console):
+    """Lets a closed pipe reach `weft.cli.main`, where it is no error; rich would exit with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _stdout() -> Console:
     # A pipe gets plain lines of any length; a terminal gets colours and folds by itself.
-    return Console(highlight=False, soft_wrap=True)
+    return _PipeConsole(highlight=False, soft_wrap=True)
 
 
 def _write_json(record: Mapping[str, Any]) -> None:
@@ -120,7 +127,8 @@ def _score_rows(document: Document, score: Score, explain: bool) -> list[list[An
     if not explain:
         return [[document.id, len(document), "" if score.value is None else score.value]]
     pairs = zip(document.sentences, document.sentences[1:], score.transitions, strict=False)
-    return [[document.id, left, right, value] for left, right, value in pairs]
+    rows: list[list[Any]] = [[document.id, left, right, value] for left, right, value in pairs]
+    return rows or [[document.id, " ".join(document.sentences), "", ""]]
 
 
 # -- order ---------------------------------------------------------------------------------------------------------
@@ -178,22 +186,28 @@ def _shown(value: float | None) -> str:
 
 def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
     """A model to evaluate, under the name its result will carry: a folder's is that of the model inside."""
-    if "/" in variant or "\\" in variant or variant.startswith("."):
+    chosen = variant or _variant_of(settings)
+    if len(chosen) > 100 or any(character in chosen for character in "/\\\0") or chosen.startswith("."):
         raise ConfigError(
             "a variant is part of a file name",
-            seen=variant,
-            allowed="letters, digits, - and .",
-            next_step="rename it",
+            seen=chosen,
+            allowed="up to 100 letters, digits, - and .",
+            next_step="give another --variant",
         )
     model = load_model(name, settings)
     if hasattr(model, "to"):
         model.to(best_device())
     if name in MODELS:
-        return Subject(model, name, variant, settings)
+        return Subject(model, name, chosen, settings)
     from weft.artifacts import load_artifact
 
     artifact = load_artifact(name)
-    return Subject(model, artifact.model, variant, artifact.config, artifact.training)
+    return Subject(model, artifact.model, chosen, artifact.config, artifact.training)
+
+
+def _variant_of(settings: Mapping[str, Any]) -> str:
+    """A name for settings that were given none, so that two settings never share a result file."""
+    return "-".join(f"{key}={value}" for key, value in sorted(settings.items())).replace("/", "_")
 
 
 def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: Sequence[str]) -> list[Subject]:
@@ -209,7 +223,11 @@ def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: S
             allowed="no --combine with this model",
             next_step="leave --combine away",
         )
-    return [replace(subject, model=combined(way), variant=_joined(way, variant)) for way in combine]
+    settings = dict(subject.settings or {})
+    return [
+        replace(subject, model=combined(way), variant=_joined(way, variant), settings={**settings, "combine": way})
+        for way in combine
+    ]
 
 
 def _joined(*names: str) -> str:

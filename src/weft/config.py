@@ -217,6 +217,10 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
     chosen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     for key, value in chosen.items():
         check_type(f"{name}.{key}", value, defaults[key])
+        if type(value) is int and not 0 <= value < 2**32:
+            raise ConfigError(
+                f"{name}.{key} is out of range", seen=value, allowed="0 to 4294967295", next_step="change it"
+            )
         if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{name}.{key} must list texts", seen=value, allowed="strings", next_step="quote them")
     return kind(**chosen)

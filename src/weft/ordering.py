@@ -16,7 +16,7 @@ import numpy.typing as npt
 from weft.corpora.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models import Arranger, CoherenceModel, PairwiseModel
+from weft.models import Arranger, DocumentScorer, PairwiseModel
 from weft.scoring import Table, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
@@ -43,7 +43,7 @@ class Ordering:
 
 
 def order_document(
-    model: CoherenceModel,
+    model: DocumentScorer,
     document: Document,
     *,
     first: int | None = None,
@@ -223,7 +223,7 @@ def _best_pair(table: Table) -> tuple[int, int]:
 
 
 def beam_by_prefix(
-    model: CoherenceModel, document: Document, *, first: int | None = None, beam: int = 10
+    model: DocumentScorer, document: Document, *, first: int | None = None, beam: int = 10
 ) -> tuple[int, ...]:
     """Beam search for any model that scores documents: every extension of every kept prefix, in one batch a step."""
     size = len(document)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError
-from weft.models import CoherenceModel, PairwiseModel, SentenceModel
+from weft.models import DocumentScorer, PairwiseModel, SentenceModel
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
@@ -38,7 +38,7 @@ def path_value(table: Table, order: Sequence[int]) -> float | None:
     return math.fsum(steps.tolist()) / len(steps)
 
 
-def order_values(model: CoherenceModel, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
+def order_values(model: DocumentScorer, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
     """The scores a document would have in other orders: look-ups where the model has a table, else rescoring."""
     if isinstance(model, PairwiseModel):
         table = model.pair_table(document)
@@ -112,6 +112,11 @@ class Scorer:
     combine: Combine = "mmi"
     memory: TableMemory = field(default_factory=TableMemory)
 
+    @property
+    def estimator(self) -> str:
+        """``exact``, or the bound or sampling estimate behind the forward model's log-probabilities."""
+        return str(getattr(self.forward, "estimator", "exact"))
+
     def __post_init__(self) -> None:
         missing = [name for name in NEEDED[self.combine] if getattr(self, name) is None]
         if missing:
@@ -129,7 +134,7 @@ class Scorer:
         scores = []
         for document in documents:
             parts = tuple(next(values) for _ in range(max(len(document) - 1, 0)))
-            scores.append(Score(math.fsum(parts) / len(parts), parts) if parts else Score(None))
+            scores.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
         return scores
 
     def pair_table(self, document: Document) -> Table:

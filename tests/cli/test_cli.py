@@ -99,8 +99,11 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     lines = [json.dumps({"id": f"d{n}", "text": "A cat sat. A dog ran."}) for n in range(20_000)]
     (tmp_path / "many.jsonl").write_text("\n".join(lines))
     command = f"{sys.executable} -m weft score many.jsonl -f json | head -1"
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command + "; exit ${PIPESTATUS[0]}"], cwd=tmp_path, capture_output=True, check=False
+    )
     assert done.stderr == b""
+    assert done.returncode == 0
     assert json.loads(done.stdout)["id"] == "d0"
 
 
@@ -192,3 +195,68 @@ def test_prepare_twice_is_done_once(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert "400 sentences" in result.stderr
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "store").iterdir()} == first
+
+
+def test_mistakes_in_the_command_are_one_line() -> None:
+    for arguments in (("scor",), ("score",), ("score", "--foo", "x"), ("evaluate", "-t", "accidents", "--seed", "-1")):
+        result = weft(*arguments)
+        assert result.returncode == 2
+        assert result.stdout == ""
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+        assert result.stderr.startswith("weft: error: ")
+        assert "--help" in result.stderr
+
+
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-"])
+def test_a_full_or_closed_output(redirect: str) -> None:
+    import subprocess
+    import sys
+
+    if redirect == ">/dev/full" and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    command = f"{sys.executable} -m weft score {ESSAY} {redirect}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (2 if "full" in redirect else 0)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_cannot_show_everything(encoding: str) -> None:
+    import os
+    import subprocess
+    import sys
+
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "score", str(ESSAY), "--explain"],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "evil.txt").write_text("A cat \x1b[31msat. It \x07slept.")
+    shown = ok("score", tmp_path / "evil.txt", "--explain")
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+def test_settings_without_a_variant_get_a_file_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text(json.dumps({"sentences": ["A cat.", "A dog.", "A bird."]}))
+    arguments = ("evaluate", "-t", "accidents", "-m", "foltz-glove", "--data", "m.jsonl")
+    ok(*arguments, cwd=tmp_path)
+    ok(*arguments, "--set", "weighting=sif", cwd=tmp_path)
+    names = sorted(path.name for path in (tmp_path / "results" / "accidents").iterdir())
+    assert names == ["foltz-glove.json", "foltz-glove.weighting=sif.json"]
+    refused = weft(*arguments, "--variant", "../../evil", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert weft(*arguments, "--variant", "x" * 300, cwd=tmp_path).returncode == 2
+
+
+def test_evaluate_several_tasks_at_once(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text(json.dumps({"sentences": ["In 1900.", "In 1910.", "In 1920."]}))
+    ok("evaluate", "-t", "accidents", "-t", "wikipedia-order", "-m", "year-sort", "--data", "m.jsonl", cwd=tmp_path)
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["accidents", "wikipedia-order"]
+    assert weft("evaluate", "-t", "accidents", "-m", "random", "--combine", "uni", cwd=tmp_path).returncode == 2

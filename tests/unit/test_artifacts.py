@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
+import os
+import socket
+import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from weft.artifacts import Artifact, load_artifact, save_artifact, write_atomically
-from weft.errors import ModelError
+from weft.errors import CorpusError, ModelError
 from weft.models import load_model
 
 
@@ -20,7 +26,10 @@ def folder(tmp_path: Path) -> Path:
 
 def edit(folder: Path, **changes: object) -> None:
     path = folder / "model.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    manifest = {**json.loads(path.read_text()), **changes}
+    # Sealed again, so that what is tested is the check behind the seal.
+    content = json.dumps({key: value for key, value in manifest.items() if key != "sha256"}, sort_keys=True)
+    path.write_text(json.dumps({**manifest, "sha256": hashlib.sha256(content.encode()).hexdigest()}))
 
 
 def test_round_trip(folder: Path) -> None:
@@ -85,8 +94,6 @@ def test_a_broken_manifest_is_refused(folder: Path, content: bytes) -> None:
 
 
 def test_weights_that_are_not_safetensors_are_refused(folder: Path) -> None:
-    import hashlib
-
     (folder / "weights.safetensors").write_bytes(b"\x80\x04pickle?")
     manifest = json.loads((folder / "model.json").read_text())
     manifest["files"]["weights.safetensors"] = hashlib.sha256(b"\x80\x04pickle?").hexdigest()
@@ -114,3 +121,120 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
         raise RuntimeError("power cut")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_symbolic_link_stays_one_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.txt").write_text("old")
+    for name, target in (("link", "real/a.txt"), ("dangling", "real/new.txt")):
+        link = tmp_path / name
+        link.symlink_to(target)
+        with write_atomically(link) as handle:
+            handle.write(b"new")
+        assert link.is_symlink()
+        assert (tmp_path / target).read_text() == "new"
+    assert sorted(path.name for path in (tmp_path / "real").iterdir()) == ["a.txt", "new.txt"]
+
+
+def _device(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 7))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+
+
+SPECIAL: dict[str, Callable[[Path], None]] = {
+    "a folder": Path.mkdir,
+    "a named pipe": os.mkfifo,
+    "a socket": _socket,
+    "a device": _device,
+}
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize("name", ["x", "link"])
+def test_what_is_not_a_file_is_never_replaced(
+    tmp_path: Path, kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the name of a socket must be short
+    SPECIAL[kind](Path("x"))
+    Path("link").symlink_to("x")
+    before = os.stat("x")
+    with pytest.raises(CorpusError, match=f"will not write over {kind}.*allowed.*next"), write_atomically(Path(name)):
+        pytest.fail("nothing may be written")
+    assert (os.stat("x").st_ino, os.stat("x").st_mode) == (before.st_ino, before.st_mode)
+    assert sorted(os.listdir()) == ["link", "x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("file/a.txt", "is a file and not a folder"),
+        ("file/deeper/a.txt", "is a file and not a folder"),
+        ("x" * 300, "shorter name"),
+        ("a\0b", "another place"),
+        ("loop", "another place"),
+        ("", "file name"),
+    ],
+)
+def test_a_name_that_cannot_be_written_is_told(
+    tmp_path: Path, name: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("precious")
+    Path("loop").symlink_to("loop")
+    with pytest.raises(CorpusError) as caught, write_atomically(Path(name)):
+        pytest.fail("nothing may be written")
+    error = caught.value
+    assert error.seen and error.allowed and step in str(error.next_step)
+    assert Path("file").read_text() == "precious"
+    assert sorted(os.listdir()) == ["file", "loop"]
+
+
+def test_the_longest_name_a_file_may_have(tmp_path: Path) -> None:
+    with write_atomically(tmp_path / ("x" * 255)) as handle:
+        handle.write(b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["x" * 255]
+
+
+@pytest.mark.parametrize(("call", "number"), [("fsync", errno.ENOSPC), ("replace", errno.EACCES)])
+def test_a_full_or_forbidden_disk_is_told_and_leaves_nothing(
+    tmp_path: Path, call: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, call, fail)
+    with (
+        pytest.raises(CorpusError, match=os.strerror(number)) as caught,
+        write_atomically(tmp_path / "a.txt") as handle,
+    ):
+        handle.write(b"new")
+    assert isinstance(caught.value.__cause__, OSError)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_of_the_block_that_are_not_about_writing_stay_what_they_are(tmp_path: Path) -> None:
+    for error in (FileNotFoundError(errno.ENOENT, "another file"), BrokenPipeError(errno.EPIPE, "head"), ValueError()):
+        with pytest.raises(type(error)), write_atomically(tmp_path / "a.txt"):
+            raise error
+
+
+def test_an_edited_setting_is_found(folder: Path) -> None:
+    path = folder / "model.json"
+    path.write_text(path.read_text().replace('"seed": 3', '"seed": 4'))
+    with pytest.raises(ModelError, match="do not match the SHA-256"):
+        load_artifact(folder)
+
+
+def test_parts_have_files_of_their_own(tmp_path: Path) -> None:
+    tensors = {"forward/w": np.ones(2), "backward/w": np.zeros(2), "plain": np.ones(1)}
+    save_artifact(Artifact("random", {}, tensors), tmp_path / "m")
+    names = sorted(path.name for path in (tmp_path / "m").iterdir())
+    assert names == ["backward.safetensors", "forward.safetensors", "model.json", "weights.safetensors"]
+    assert load_artifact(tmp_path / "m").tensors.keys() == tensors.keys()

@@ -77,4 +77,4 @@ def test_path_value_is_exact() -> None:
 
 
 def test_order_values_of_short_orders_are_null() -> None:
-    assert order_values(Scorer(FORWARD, combine="uni"), TEXT, [(), (1,)]) == [None, None]  # type: ignore[arg-type]
+    assert order_values(Scorer(FORWARD, combine="uni"), TEXT, [(), (1,)]) == [None, None]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from weft.corpora.negatives import write_negatives
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.models import create_model
-from weft.tasks import EvaluateOptions, Subject, evaluate
+from weft.tasks import TASKS, EvaluateOptions, Subject, evaluate, is_standard
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences
 from weft.tasks.metrics import ratio
@@ -207,3 +208,102 @@ def test_the_measured_glove_numbers_are_met(shared_data: Path) -> None:
         result = evaluate(task, subject, EvaluateOptions(data_root=str(shared_data)))
         assert result.metrics["accuracy"] == pytest.approx(expected, abs=0.012)
         assert np.isfinite(result.interval["accuracy"] or []).all()
+
+
+# What may stand beside the paper's numbers --------------------------------------------------------------------------
+
+
+def made(**changes: object) -> Result:
+    task = TASKS["wikipedia-order"]
+    fields: dict[str, Any] = {
+        "task": "wikipedia-order", "model": "m", "variant": "", "metrics": {"tau": 0.5},
+        "interval": {"tau": [0.4, 0.6]},
+        "n_documents": 984, "n_pairs": 0, "ties": 0, "n_excluded": 0, "seed": 1, "estimator": "exact",
+        "data_name": task.data, "data_sha256": task.sha256, "negatives_sha256": "", "command": "weft …",
+        "settings": {"beam": 10},
+    }  # fmt: skip
+    return Result(**{**fields, **changes})
+
+
+def test_only_standard_runs_stand_beside_the_paper() -> None:
+    assert is_standard(made())
+    assert not is_standard(made(settings={"beam": 10, "limit": 5}))
+    assert not is_standard(made(settings={"beam": 1}))
+    assert not is_standard(made(seed=7))
+    assert not is_standard(made(data_sha256="0" * 64))
+    assert not is_standard(made(task="unheard-of"))
+    assert not is_standard(
+        made(task="wikipedia-pairs", data_sha256=TASKS["wikipedia-pairs"].sha256, settings={"permutations": 3})
+    )
+
+
+def test_a_result_on_other_data_never_replaces_one(tmp_path: Path) -> None:
+    first = made().save(tmp_path)
+    assert first.name == "m.json"
+    second = made(data_name="mine.jsonl", data_sha256="ab" * 32).save(tmp_path)
+    assert second.name == "m@mine-abababab.json"
+    assert Result.load(first).data_sha256 == made().data_sha256
+    assert made(n_documents=3).save(tmp_path) == first  # the same data again: replaced
+    assert Result.load(first).n_documents == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metrics": []},
+        {"metrics": {"tau": "x"}},
+        {"settings": None},
+        {"interval": {"tau": [1]}},
+        {"seed": "1"},
+        {"task": 3},
+    ],
+)
+def test_a_result_with_wrong_types_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    path = made().save(tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    with pytest.raises(CorpusError, match="cannot read a result"):
+        Result.load(path)
+
+
+def test_the_original_layout_is_evaluated_by_domain(tmp_path: Path) -> None:
+    for domain in ("ntsb", "apws"):
+        folder = tmp_path / "raw" / domain
+        for split in ("train", "test"):
+            (folder / split).mkdir(parents=True)
+            (folder / split / f"{domain}-{split}.perm-1").write_text("t-1 In 1900.\nt-2 In 1910.\nt-3 In 1920.\n")
+    subject = Subject(create_model("year-sort"), "year-sort")
+    result = evaluate("accidents", subject, EvaluateOptions(data=str(tmp_path)))
+    assert result.n_documents == 1
+    assert result.documents[0].startswith("ntsb-test")
+    assert len(result.data_sha256) == 64
+
+
+@pytest.mark.shared
+def test_the_archive_gives_the_published_accident_pairs(shared_data: Path) -> None:
+    archive = shared_data / "barzilay_lapata" / "raw_texts_and_grids.tar.gz"
+    subject = Subject(create_model("random"), "random")
+    result = evaluate("accidents", subject, EvaluateOptions(data=str(archive), limit=3))
+    assert result.n_documents == 3
+    assert result.n_pairs >= 50
+
+
+def test_replaced_sentences_are_negatives_too(tmp_path: Path) -> None:
+    record = {
+        "id": "d",
+        "sentences": ["The cat sat.", "The cat purred.", "A cat slept."],
+        "replacements": [
+            {"position": 1, "sentence": "Interest rates rose sharply."},
+            {"position": 0, "sentence": "Zq."},
+        ],
+    }
+    (tmp_path / "r.jsonl").write_text(json.dumps(record))
+    result = evaluate(
+        "accidents", Subject(create_model("foltz-sif"), "m"), EvaluateOptions(data=str(tmp_path / "r.jsonl"))
+    )
+    assert (result.n_pairs, result.metrics["accuracy"]) == (2, 1.0)
+    for bad in ([{"position": 9, "sentence": "x"}], [{"position": 0}], "x", [3]):
+        (tmp_path / "bad.jsonl").write_text(json.dumps({**record, "replacements": bad}))
+        with pytest.raises(CorpusError, match="line 1.*replacements|replacements.*line 1"):
+            evaluate(
+                "accidents", Subject(create_model("random"), "m"), EvaluateOptions(data=str(tmp_path / "bad.jsonl"))
+            )

@@ -57,13 +57,18 @@ class ModelCard:
 
 
 @runtime_checkable
-class CoherenceModel(Protocol):
-    """Scores documents; higher is more coherent, always."""
-
-    card: ModelCard
+class DocumentScorer(Protocol):
+    """Scores documents; higher is more coherent, always. All that orderings and tasks ask for."""
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document, in order."""
+
+
+@runtime_checkable
+class CoherenceModel(DocumentScorer, Protocol):
+    """A scorer that can also learn, be saved and say what its score means: what the registry holds."""
+
+    card: ModelCard
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Learn from documents; a model with nothing to learn returns itself."""

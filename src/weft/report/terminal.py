@@ -17,7 +17,7 @@ NO_SCORE = "no transition"
 def score_line(document: Document, score: Score) -> Text:
     """One line for one document: score, number of sentences, name."""
     value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
-    return Text.assemble((value, "bold"), f"  {len(document):4d} sentences  ", (document.id, "cyan"))
+    return Text.assemble((value, "bold"), f"  {len(document):4d} sentences  ", (printable(document.id), "cyan"))
 
 
 def explain_lines(document: Document, score: Score) -> list[Text]:
@@ -34,9 +34,9 @@ def explain_lines(document: Document, score: Score) -> list[Text]:
 def _headline(document: Document, score: Score) -> Text:
     if score.value is None:
         what = f"null: {NO_SCORE} to judge in {len(document)} sentence{'s' if len(document) != 1 else ''}"
-        return Text.assemble((document.id, "bold cyan"), "  coherence ", (what, "bold"))
+        return Text.assemble((printable(document.id), "bold cyan"), "  coherence ", (what, "bold"))
     return Text.assemble(
-        (document.id, "bold cyan"),
+        (printable(document.id), "bold cyan"),
         "  coherence ",
         (f"{score.value:.4f}", "bold"),
         f"  {len(document)} sentences",
@@ -80,9 +80,22 @@ def shorten(sentence: str, width: int = WIDTH) -> str:
         >>> shorten("a long sentence", 7)
         'a long…'
     """
-    return sentence if len(sentence) <= width else sentence[: width - 1].rstrip() + "…"
+    plain = printable(sentence)
+    return plain if len(plain) <= width else plain[: width - 1].rstrip() + "…"
+
+
+def printable(text: str) -> str:
+    """A text without the control characters that could move the cursor or change a terminal's colours.
+
+    Example:
+        >>> printable("a" + chr(27) + "[31mb")
+        'a�[31mb'
+    """
+    return "".join(character if character.isprintable() or character == " " else "�" for character in text)
 
 
 def order_lines(document: Document, ordering: Ordering) -> list[Text]:
     """The sentences in their new order, each with the number it had."""
-    return [Text.assemble((f"{index + 1:4d}  ", "dim"), document.sentences[index]) for index in ordering.order]
+    return [
+        Text.assemble((f"{index + 1:4d}  ", "dim"), printable(document.sentences[index])) for index in ordering.order
+    ]

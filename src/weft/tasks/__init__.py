@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from weft.corpora.barzilay_lapata import read_barzilay_lapata
 from weft.corpora.corruption import PermutedDocument, fingerprint_orders, permutations
 from weft.corpora.files import sha256_of
 from weft.corpora.locate import DATA_VARIABLE, data_root
-from weft.corpora.readers import ReadOptions, read_permuted
+from weft.corpora.readers import ReadOptions, detect_format, read_permuted
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
-from weft.models import CoherenceModel
+from weft.models import DocumentScorer
 from weft.progress import Progress, silent
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences
@@ -30,11 +32,18 @@ class Task:
         kind: The file in this folder that does it.
         data: The standard data, below the data folder.
         about: One line for a person.
+        sha256: Of the standard data: the exact split that numbers in the tables are measured on.
+        domain: The part of the original Barzilay & Lapata layout that belongs to the task.
     """
 
     kind: Literal["discrimination", "reconstruction", "insertion"]
     data: str
     about: str
+    sha256: str
+    domain: str = ""
+
+
+WIKIPEDIA_SHA256 = "55c80366a0a0102d1e5e1a67b28309e42b0c9dc4a7fe9b7801777f379a7caae1"
 
 
 TASKS: Mapping[str, Task] = {
@@ -42,26 +51,33 @@ TASKS: Mapping[str, Task] = {
         "discrimination",
         "barzilay_lapata/accidents.test.jsonl",
         "NTSB accident reports against their published permutations (Table 1)",
+        "23cd70d0905ee36a7f2910ddc8d716ca77a70fbe21dda7eb4f6843be4e7a2f57",
+        "ntsb",
     ),
     "earthquakes": Task(
         "discrimination",
         "barzilay_lapata/earthquakes.test.jsonl",
         "AP earthquake reports against their published permutations (Table 1)",
+        "77e9c25e1c455860ad13fda6e29efb1286dfbe450e61df36bd021e6dfc52b1e1",
+        "apws",
     ),
     "wikipedia-pairs": Task(
         "discrimination",
         "wikipedia/test.paragraphs.jsonl",
         "984 Wikipedia paragraphs against 20 seeded permutations each (Table 2)",
+        WIKIPEDIA_SHA256,
     ),
     "wikipedia-order": Task(
         "reconstruction",
         "wikipedia/test.paragraphs.jsonl",
         "restoring the order of 984 Wikipedia paragraphs (Table 3)",
+        WIKIPEDIA_SHA256,
     ),
     "wikipedia-insertion": Task(
         "insertion",
         "wikipedia/test.paragraphs.jsonl",
         "putting each sentence of 984 Wikipedia paragraphs back in its place",
+        WIKIPEDIA_SHA256,
     ),
 }
 
@@ -93,7 +109,7 @@ class EvaluateOptions:
 class Subject:
     """The model under evaluation and what to call it in the result."""
 
-    model: CoherenceModel
+    model: DocumentScorer
     name: str
     variant: str = ""
     settings: Mapping[str, Any] | None = None
@@ -151,6 +167,7 @@ def evaluate(
     """
     task = find_task(task_name)
     path = data_path(task, options)
+    data_sha256 = sha256_of_data(path)
     documents = _load(task, path, options)
     outcome = _run(task, subject.model, documents, options, progress)
     metrics, intervals = summarize(outcome.measures, seed=options.seed)
@@ -167,10 +184,10 @@ def evaluate(
         seed=options.seed,
         estimator=getattr(subject.model, "estimator", "exact"),
         data_name=task.data if options.data is None else path.name,
-        data_sha256=sha256_of(path),
+        data_sha256=data_sha256,
         negatives_sha256=fingerprint_orders(documents) if task.kind == "discrimination" else "",
         command=command,
-        settings={**(subject.settings or {}), **_recorded(task, options)},
+        settings={**(subject.settings or {}), **_recorded(task, options, documents)},
         training=subject.training or {},
         documents=[item.document.id for item in documents],
         per_document={
@@ -180,14 +197,38 @@ def evaluate(
     )
 
 
-def _recorded(task: Task, options: EvaluateOptions) -> dict[str, Any]:
+def _recorded(task: Task, options: EvaluateOptions, documents: list[PermutedDocument]) -> dict[str, Any]:
     """The settings of the run itself that change its numbers."""
     chosen: dict[str, Any] = {"limit": options.limit} if options.limit is not None else {}
     if task.kind == "discrimination":
-        chosen["permutations"] = options.permutations
+        chosen["permutations"] = max((len(item.orders) for item in documents), default=0)
     if task.kind == "reconstruction":
         chosen["beam"] = options.beam
     return chosen
+
+
+def is_standard(result: Result) -> bool:
+    """Whether a result belongs beside the paper's numbers: all of the task's own data, the standard settings."""
+    task = TASKS.get(result.task)
+    standard = EvaluateOptions()
+    return (
+        task is not None
+        and result.data_sha256 == task.sha256
+        and "limit" not in result.settings
+        and result.seed == standard.seed
+        and result.settings.get("beam", standard.beam) == standard.beam
+        and (bool(task.domain) or result.settings.get("permutations", standard.permutations) == standard.permutations)
+    )
+
+
+def sha256_of_data(path: Path) -> str:
+    """The hash of a file, or of all files below a folder with their names."""
+    if not path.is_dir():
+        return sha256_of(path)
+    digest = hashlib.sha256()
+    for file in sorted(file for file in path.rglob("*") if file.is_file()):
+        digest.update(f"{file.relative_to(path)}\0{sha256_of(file)}\0".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
 
 
 def data_path(task: Task, options: EvaluateOptions) -> Path:
@@ -214,10 +255,18 @@ def data_path(task: Task, options: EvaluateOptions) -> Path:
 
 def _load(task: Task, path: Path, options: EvaluateOptions) -> list[PermutedDocument]:
     """Read the documents; those without published permutations get seeded ones, the same for every model."""
-    read: Iterable[PermutedDocument] = islice(read_permuted(path, options.read), options.limit)
+    read: Iterable[PermutedDocument] = islice(_read(task, path, options.read), options.limit)
     if task.kind != "discrimination":
         return [PermutedDocument(item.document, ()) for item in read]
-    return [item if item.orders else _permuted(item.document, options) for item in read]
+    return [item if item.orders or item.replacements else _permuted(item.document, options) for item in read]
+
+
+def _read(task: Task, path: Path, options: ReadOptions) -> Iterator[PermutedDocument]:
+    """The documents of a file; of the original Barzilay & Lapata layout, only the task's domain and its test part."""
+    name = detect_format(path) if options.format == "auto" else options.format
+    if name == "barzilay-lapata" and task.domain:
+        return read_barzilay_lapata(path, options, domain=task.domain, split="test")
+    return read_permuted(path, options)
 
 
 def _permuted(document: Document, options: EvaluateOptions) -> PermutedDocument:
@@ -227,7 +276,7 @@ def _permuted(document: Document, options: EvaluateOptions) -> PermutedDocument:
 
 def _run(
     task: Task,
-    model: CoherenceModel,
+    model: DocumentScorer,
     documents: list[PermutedDocument],
     options: EvaluateOptions,
     progress: Progress,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.corpora.corruption import PermutedDocument
-from weft.models import CoherenceModel
+from weft.corpora.corruption import PermutedDocument, replace_sentence
+from weft.models import DocumentScorer
 from weft.progress import Progress, silent
 from weft.scoring import order_values
 from weft.tasks.metrics import Wins, count_wins
@@ -31,7 +31,7 @@ class Discrimination:
 
 
 def discriminate(
-    model: CoherenceModel, documents: Sequence[PermutedDocument], *, progress: Progress = silent
+    model: DocumentScorer, documents: Sequence[PermutedDocument], *, progress: Progress = silent
 ) -> Discrimination:
     """Score every document against its permutations.
 
@@ -57,13 +57,26 @@ def discriminate(
     )
 
 
-def _document_wins(model: CoherenceModel, item: PermutedDocument) -> Wins:
+def _document_wins(model: DocumentScorer, item: PermutedDocument) -> Wins:
+    """All of a document's negatives: its permutations, then the texts with one sentence replaced."""
+    wins = [*_permutation_wins(model, item), *_replacement_wins(model, item)]
+    return Wins(sum(w.correct for w in wins), sum(w.ties for w in wins), len(wins))
+
+
+def _replacement_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
+    if not item.replacements:
+        return []
+    changed = [replace_sentence(item.document, replacement) for replacement in item.replacements]
+    original, *values = [score.value for score in model.score([item.document, *changed])]
+    return [count_wins(original, [value]) for value in values]
+
+
+def _permutation_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
     """A permutation that lacks sentences is compared with the original restricted to the same sentences."""
     originals = sorted({tuple(sorted(order)) for order in item.orders})
     values = order_values(model, item.document, [*originals, *item.orders]) if item.orders else []
     original_value = dict(zip(originals, values, strict=False))
-    wins = [
+    return [
         count_wins(original_value[tuple(sorted(order))], [value])
         for order, value in zip(item.orders, values[len(originals) :], strict=True)
     ]
-    return Wins(sum(w.correct for w in wins), sum(w.ties for w in wins), len(wins))

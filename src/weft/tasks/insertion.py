@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.document import Document
-from weft.models import CoherenceModel
+from weft.models import DocumentScorer
 from weft.progress import Progress, silent
 from weft.scoring import order_values
 from weft.tasks.result import Measure
@@ -30,7 +30,7 @@ class Insertion:
     n_excluded: int
 
 
-def insert_sentences(model: CoherenceModel, documents: Sequence[Document], *, progress: Progress = silent) -> Insertion:
+def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, progress: Progress = silent) -> Insertion:
     """Take every sentence out of every document in turn and look where the model would put it back.
 
     Example:
@@ -56,7 +56,7 @@ def insert_sentences(model: CoherenceModel, documents: Sequence[Document], *, pr
     return Insertion(measures, int(sum(tried)), ties, sum(not n for n in tried))
 
 
-def best_places(model: CoherenceModel, document: Document) -> list[list[int]]:
+def best_places(model: DocumentScorer, document: Document) -> list[list[int]]:
     """For every sentence, the places that score highest when it is put back; more than one means a tie."""
     size = len(document)
     if size < 2:

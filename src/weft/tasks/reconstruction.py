@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.document import Document
-from weft.models import Arranger, CoherenceModel, PairwiseModel
+from weft.models import Arranger, DocumentScorer, PairwiseModel
 from weft.ordering import order_document, order_table
 from weft.progress import Progress, silent
 from weft.tasks.metrics import kendall_tau, perfect_match, position_accuracy
@@ -30,7 +30,7 @@ class Reconstruction:
 
 
 def reconstruct(
-    model: CoherenceModel,
+    model: DocumentScorer,
     documents: Sequence[Document],
     *,
     beam: int = 10,
@@ -55,7 +55,7 @@ def reconstruct(
     return Reconstruction(measures, sum(row["tau"] is None for row in rows))
 
 
-def _restore(model: CoherenceModel, document: Document, beam: int, seed: int) -> tuple[Sequence[int], Sequence[int]]:
+def _restore(model: DocumentScorer, document: Document, beam: int, seed: int) -> tuple[Sequence[int], Sequence[int]]:
     """The order found with the first sentence given, and with nothing given."""
     if not len(document):
         return (), ()

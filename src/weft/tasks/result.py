@@ -53,9 +53,16 @@ class Result:
     per_document: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
     def path(self, folder: str | Path) -> Path:
-        """Where the result belongs below a results folder."""
-        name = f"{self.model}.{self.variant}.json" if self.variant else f"{self.model}.json"
-        return Path(folder) / self.task / name
+        """Where the result belongs below a results folder: ``task/model[.variant].json``.
+
+        A result on other data than the one that is already there stands beside it, under the data's name: a quick
+        look at a corpus of one's own never replaces a published number.
+        """
+        name = f"{self.model}.{self.variant}" if self.variant else self.model
+        path = Path(folder) / self.task / f"{name}.json"
+        if _other_data(path, self):
+            return path.with_name(f"{name}@{Path(self.data_name).name.split('.')[0]}-{self.data_sha256[:8]}.json")
+        return path
 
     def save(self, folder: str | Path) -> Path:
         """Write the result, atomically, and say where."""
@@ -74,13 +81,39 @@ class Result:
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             known = {f.name for f in fields(cls)}
-            return cls(**{key: value for key, value in content.items() if key in known})
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+            result = cls(**{key: value for key, value in content.items() if key in known})
+            result._check()
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise CorpusError(
                 f"cannot read a result from {path}: {error}",
                 allowed="a file written by `weft evaluate`",
                 next_step="run the evaluation again",
             ) from error
+        return result
+
+    def _check(self) -> None:
+        """Refuse a file whose fields are not what the tables rely on."""
+        mappings = (self.metrics, self.interval, self.settings, self.training, self.per_document)
+        texts = (self.task, self.model, self.variant, self.estimator, self.data_name, self.data_sha256, self.command)
+        numbers = (self.n_documents, self.n_pairs, self.ties, self.n_excluded, self.seed)
+        if not all(isinstance(value, dict) for value in mappings):
+            raise TypeError("a field that should be an object is not")
+        if not all(isinstance(value, str) for value in texts) or not all(type(value) is int for value in numbers):
+            raise TypeError("a field that should be a text or a whole number is not")
+        if not all(value is None or isinstance(value, int | float) for value in self.metrics.values()):
+            raise TypeError("a metric that is not a number")
+        if not all(value is None or (isinstance(value, list) and len(value) == 2) for value in self.interval.values()):
+            raise TypeError("an interval that is not a pair")
+
+
+def _other_data(path: Path, result: Result) -> bool:
+    """Whether a readable result on other data is already there."""
+    if not path.is_file():
+        return False
+    try:
+        return Result.load(path).data_sha256 != result.data_sha256
+    except CorpusError:
+        return False
 
 
 def _pretty(content: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ Key = tuple[str, str, str]  # task, model, variant
 
 
 def load_results(folder: str | Path) -> dict[Key, Result]:
-    """Every result below a folder, by task, model and variant; runs on part of the data or on other data are left out.
+    """Every result below a folder, by task, model and variant; only runs with the standard data and settings.
 
     Raises:
         CorpusError: There is no such folder.
@@ -60,22 +60,10 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
             allowed="a folder written by `weft evaluate`",
             next_step="run `weft evaluate` first, or name the folder with --results",
         )
-    found = [Result.load(path) for path in sorted(root.glob("*/*.json")) if path.parent.name in _table_tasks()]
-    return {(r.task, r.model, r.variant): r for r in found if _is_standard(r)}
+    from weft.tasks import TASKS, is_standard
 
-
-def _table_tasks() -> set[str]:
-    from weft.tasks import TASKS
-
-    return set(TASKS) | {task for table in TABLES for task, _ in table.cells}
-
-
-def _is_standard(result: Result) -> bool:
-    """A run on all of a task's own data: what belongs beside the paper's numbers."""
-    from weft.tasks import TASKS
-
-    expected = TASKS[result.task].data if result.task in TASKS else result.data_name
-    return result.data_name == expected and "limit" not in result.settings
+    found = [Result.load(path) for path in sorted(root.glob("*/*.json")) if path.parent.name in TASKS]
+    return {(r.task, r.model, r.variant): r for r in found if is_standard(r)}
 
 
 def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTable:

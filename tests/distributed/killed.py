@@ -1,0 +1,60 @@
+"""Trains a toy run in child processes that are killed at random points, until one reaches the end.
+
+A process of its own: it imports torch once and forks, so that a kill costs milliseconds and not an import.
+Usage: python killed.py FOLDER STORE KILLS SEED; prints how many children were killed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from weft.corpora.store import TokenStore
+from weft.fitting import Corpus, train_part
+from weft.models.generative.seq2seq import Seq2Seq
+from weft.runtime import start_runtime
+from weft.training import TrainingSettings
+
+SETTINGS = TrainingSettings(steps=60, warmup=5, batch_tokens=200, validate_every=20, accumulate=2, seed=3)
+
+
+def train(folder: Path, store: str) -> None:
+    """The whole run, from wherever its last checkpoint stands; a checkpoint after every step."""
+    torch.set_num_threads(1)
+    model = Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.2, word_dropout=0.1)
+    corpus = Corpus(TokenStore(store), TokenStore(store))
+    with start_runtime("cpu", deterministic=True) as runtime:
+        train_part(model, "forward", corpus, SETTINGS, runtime, folder=folder, checkpoint_seconds=0.0)
+
+
+def main() -> None:
+    """Fork, kill, fork again; then let one child finish."""
+    folder, store, kills, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    chance = random.Random(seed)
+    killed = 0
+    while True:
+        child = os.fork()
+        if child == 0:
+            train(folder, store)
+            os._exit(0)
+        if killed < kills:
+            time.sleep(chance.uniform(0.02, 0.35))
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            killed += 1
+        elif status == 0:
+            break
+        else:
+            sys.exit(1)
+    sys.stdout.write(f"{killed}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""The training loop: never loses work, and several processes are one."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from weft.corpora.batches import PairStream, sentence_pairs
+from weft.corpora.prepare import prepare
+from weft.corpora.store import TokenStore
+from weft.errors import ConfigError, ModelError
+from weft.fitting import Corpus, finished_part, train_part
+from weft.models.generative.seq2seq import Seq2Seq
+from weft.runtime import start_runtime
+from weft.training import Report, TrainingSettings, learning_rate
+
+HERE = Path(__file__).parent
+WORDS = ("red", "blue", "green", "old", "new", "cat", "dog", "house", "tree", "river")
+SETTINGS = TrainingSettings(steps=30, warmup=5, batch_tokens=300, validate_every=10, seed=2)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    """Paragraphs whose sentences repeat the word of the one before: a source that is worth looking at."""
+    place = tmp_path_factory.mktemp("store")
+    lines = []
+    for n in range(60):
+        first = WORDS[n % 10]
+        lines.append(json.dumps({"sentences": [f"the {first} {WORDS[(n * 3 + i) % 10]} one" for i in range(5)]}))
+    (place / "t.jsonl").write_text("\n".join(lines))
+    return prepare([place / "t.jsonl"], place / "store", tokenizer_kind="words", vocabulary_size=50, workers=1)
+
+
+def model() -> Seq2Seq:
+    return Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.1)
+
+
+def trained(
+    store: TokenStore, settings: TrainingSettings, folder: Path | None = None, part: str = "forward"
+) -> Seq2Seq:
+    with start_runtime("cpu", deterministic=True) as runtime:
+        chosen = model()
+        network = train_part(chosen, part, Corpus(store, store), settings, runtime, folder=folder)
+        return chosen.assemble({part: network}, store.tokenizer())
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_twenty_times_it_ends_with_the_same_weights(store: TokenStore, tmp_path: Path) -> None:
+    script = [sys.executable, str(HERE / "killed.py")]
+    subprocess.run([*script, str(tmp_path / "whole"), str(store.folder), "0", "1"], check=True, capture_output=True)
+    done = subprocess.run(
+        [*script, str(tmp_path / "cut"), str(store.folder), "22", "1"], check=True, capture_output=True, text=True
+    )
+    assert int(done.stdout) >= 20
+    whole, cut = (load_file(tmp_path / name / "checkpoint.safetensors") for name in ("whole", "cut"))
+    assert same(whole, cut)
+    logs = [(tmp_path / name / "log.jsonl").read_text().splitlines() for name in ("whole", "cut")]
+    losses = [[(json.loads(line)["step"], json.loads(line)["loss"]) for line in log] for log in logs]
+    assert losses[0] == losses[1]
+
+
+def test_two_processes_are_one_with_the_same_global_batch(store: TokenStore, tmp_path: Path) -> None:
+    one = run_ranks(store, tmp_path / "one.safetensors", 1)
+    two = run_ranks(store, tmp_path / "two.safetensors", 2)
+    assert torch.equal(one["tokens"], two["tokens"])
+    for name, value in one.items():
+        assert torch.allclose(value, two[name], atol=2e-5), name
+
+
+def run_ranks(store: TokenStore, out: Path, world: int) -> dict[str, torch.Tensor]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(HERE / "two.py"), str(store.folder), str(out)],
+            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+        )
+        for rank in range(world)
+    ]
+    assert [rank.wait(timeout=120) for rank in ranks] == [0] * world
+    return load_file(out)
+
+
+def test_the_loss_falls_and_the_source_helps(store: TokenStore) -> None:
+    settings = replace(SETTINGS, steps=150, batch_tokens=600, learning_rate=1e-2, validate_every=0)
+    losses = {}
+    for part in ("forward", "prior"):
+        reports: list[Report] = []
+        with start_runtime("cpu") as runtime:
+            train_part(model(), part, Corpus(store, store), settings, runtime, listen=reports.append)
+        assert reports[-1].kind == "validation"
+        losses[part] = reports[-1].loss
+        assert losses[part] < reports[0].loss / 2
+    assert losses["forward"] < losses["prior"] - 0.05
+
+
+def test_the_best_epoch_is_kept_by_copy(store: TokenStore, tmp_path: Path) -> None:
+    """With a learning rate that ruins the network, the result is an early validation's, not the last step's."""
+    ruinous = replace(SETTINGS, steps=40, learning_rate=0.5, decay="none", validate_every=5, warmup=20, clip=100.0)
+    trained(store, ruinous, tmp_path / "run")
+    tensors = load_file(tmp_path / "run" / "checkpoint.safetensors")
+    assert not torch.equal(tensors["best.embedding.weight"], tensors["network.embedding.weight"])
+    reports = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    validations = [report["loss"] for report in reports if report["kind"] == "validation"]
+    assert min(validations) < validations[-1]
+
+
+def test_patience_stops_early(store: TokenStore) -> None:
+    reports: list[Report] = []
+    stubborn = replace(SETTINGS, steps=500, learning_rate=1.0, decay="none", validate_every=2, patience=3, clip=100.0)
+    with start_runtime("cpu") as runtime:
+        train_part(model(), "forward", Corpus(store, store), stubborn, runtime, listen=reports.append)
+    assert reports[-1].step < 500
+
+
+def test_a_finished_run_is_not_trained_again(store: TokenStore, tmp_path: Path) -> None:
+    first = trained(store, SETTINGS, tmp_path / "run")
+    before = (tmp_path / "run" / "checkpoint.safetensors").stat().st_mtime_ns
+    second = trained(store, SETTINGS, tmp_path / "run")
+    assert (tmp_path / "run" / "checkpoint.safetensors").stat().st_mtime_ns == before
+    states = [m.predictors["forward"].network.state_dict() for m in (first, second)]
+    assert same(states[0], states[1])
+    assert finished_part(model(), "forward", Corpus(store, store), SETTINGS, tmp_path / "run") is not None
+
+
+def test_other_settings_do_not_resume(store: TokenStore, tmp_path: Path) -> None:
+    trained(store, SETTINGS, tmp_path / "run")
+    with pytest.raises(ModelError, match="started with other settings"):
+        trained(store, replace(SETTINGS, learning_rate=0.1), tmp_path / "run")
+    (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"garbage")
+    with pytest.raises(ModelError, match="damaged"):
+        trained(store, SETTINGS, tmp_path / "run")
+
+
+def test_seeds_decide_everything(store: TokenStore) -> None:
+    one, two, other = (
+        trained(store, replace(SETTINGS, seed=seed)).predictors["forward"].network.state_dict() for seed in (4, 4, 5)
+    )
+    assert same(one, two)
+    assert not same(one, other)
+
+
+def test_schedules() -> None:
+    settings = TrainingSettings(steps=100, warmup=10, learning_rate=1.0)
+    assert learning_rate(settings, 0, 0.0) == pytest.approx(0.1)
+    assert learning_rate(replace(settings, decay="linear"), 50, 0.5) == pytest.approx(0.5)
+    assert learning_rate(replace(settings, decay="none"), 99, 0.99) == 1.0
+    with pytest.raises(ConfigError, match="the run has no end"):
+        TrainingSettings()
+    with pytest.raises(ConfigError, match="unknown optimizer"):
+        TrainingSettings(steps=1, optimizer="adam")
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adagrad", "sgd"])
+def test_every_optimizer_learns_and_resumes(store: TokenStore, tmp_path: Path, optimizer: str) -> None:
+    rate = {"adamw": 5e-3, "adagrad": 5e-2, "sgd": 0.5}[optimizer]
+    settings = replace(SETTINGS, optimizer=optimizer, learning_rate=rate, steps=20)
+    assert trained(store, settings, tmp_path / "run").predictors
+
+
+def test_batches_cover_every_pair_once_an_epoch(store: TokenStore) -> None:
+    for part in ("forward", "backward", "prior"):
+        stream = model().training_batches(part, store, 0, SETTINGS)
+        plan = stream.epoch(0)
+        seen = sorted(int(pair) for batch in plan for pair in batch)
+        assert seen == list(range(len(stream.targets)))
+        assert [b.tolist() for b in plan] == [b.tolist() for b in stream.epoch(0)]
+        assert [b.tolist() for b in plan] != [b.tolist() for b in stream.epoch(1)]
+        for pairs in plan:
+            batch = stream.batch(pairs)
+            assert max(batch.target.shape[1] + 1, batch.source.shape[1]) * len(batch) <= SETTINGS.batch_tokens
+
+
+def test_pairs_stay_inside_paragraphs(store: TokenStore) -> None:
+    contexts, targets = sentence_pairs(store, "forward")
+    assert len(targets) == 60 * 4
+    assert (contexts == targets - 1).all()
+    assert not set(targets.tolist()) & {int(start) for start in store.paragraph_offsets[:-1]}
+    after, before = sentence_pairs(store, "backward")
+    assert (after == before + 1).all()
+    alone, everyone = sentence_pairs(store, "prior")
+    assert len(everyone) == 300
+    assert (alone == -1).all()
+
+
+def test_a_batch_is_what_the_store_says(store: TokenStore) -> None:
+    stream = PairStream(store, "forward", batch_tokens=100, max_tokens=50, seed=0, pad=0)
+    batch = stream.batch(stream.epoch(0)[0][:3])
+    for row, pair in enumerate(stream.epoch(0)[0][:3]):
+        target = store.sentence(int(stream.targets[pair])).tolist()
+        assert batch.target[row, : batch.target_lengths[row]].tolist() == target
+        assert (batch.target[row, batch.target_lengths[row] :] == 0).all()
+        source = store.sentence(int(stream.contexts[pair])).tolist()
+        assert batch.source[row, : batch.source_lengths[row]].tolist() == source
