@@ -109,7 +109,7 @@ class Seq2Seq:
         return LossPart(network.loss(source, target), batch.tokens)
 
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
-        """Take trained networks in, rounded as they will be saved: a model scores the same before and after the disk."""
+        """Take trained networks in, rounded as they will be saved, so that saving changes no score."""
         for part, network in networks.items():
             assert isinstance(network, Seq2SeqNetwork)
             network.load_state_dict(unpack(pack(network.state_dict(), self.precision)))
@@ -161,7 +161,7 @@ class Seq2Seq:
         tensors: Packed = {}
         for part, predictor in self.predictors.items():
             packed = pack(predictor.network.state_dict(), self.precision)
-            tensors |= {f"{part}.{name}": value for name, value in packed.items()}
+            tensors |= {f"{part}/{name}": value for name, value in packed.items()}
         config = {name: getattr(self, name) for name in SETTINGS} | {"parts": list(self.predictors)}
         texts = {TOKENIZER: next(iter(self.predictors.values())).tokenizer.to_text()}
         save_artifact(Artifact("seq2seq", config, tensors, texts, training or {}), folder)
@@ -184,7 +184,7 @@ def _load_network(
     model: Seq2Seq, part: str, tokenizer: Tokenizer, artifact: Artifact, folder: str | Path
 ) -> Seq2SeqNetwork:
     network = model.new_network(part, tokenizer)
-    prefix = f"{part}."
+    prefix = f"{part}/"
     packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}
     try:
         network.load_state_dict(unpack(packed))
