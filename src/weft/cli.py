@@ -18,6 +18,7 @@ from weft.errors import WeftError
 from weft.version import VERSION
 
 DEFAULT_MODEL = "foltz-sif"  # a literal, so that --help need not import the models; a test keeps it right
+GENERATIVE_MODEL = "weft-small"
 
 app = typer.Typer(
     name="weft",
@@ -133,6 +134,41 @@ def order(
     reading = read_options(input, encoding, language, column)
     chosen = OrderOptions(first_given=first, search=search, beam=beam, seed=seed)
     write_orders(load_model(model, parse_settings(setting)), files, reading, chosen, form=format.value)
+
+
+@app.command()
+def generate(
+    files: Files,
+    model: Annotated[str, typer.Option("--model", "-m", help="A folder with a generative model.")] = GENERATIVE_MODEL,
+    sentences: Annotated[int, typer.Option(min=1, max=100, help="Sentences to write, each joining the context.")] = 1,
+    rerank: Annotated[
+        str, typer.Option(help="uni (the search's own choice), bi or mmi (its N-best list reranked).")
+    ] = "mmi",
+    method: Annotated[str, typer.Option(help="beam, diverse or sample.")] = "diverse",
+    beam: Annotated[int, typer.Option(min=1, max=1000, help="Size of the N-best list.")] = 10,
+    temperature: Annotated[float, typer.Option(help="Of sampling.")] = 1.0,
+    top_k: Annotated[int, typer.Option(help="Sample among the k likeliest words; 0 for all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Sample among the likeliest words that make up this probability.")] = 0.9,
+    max_tokens: Annotated[int, typer.Option(min=5, max=500, help="Longest sentence.")] = 60,
+    seed: Seed = 1,
+    format: Format = OutputFormat.table,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Continue texts, sentence by sentence; each sentence is shown as soon as it is written.
+
+    Example: weft generate examples/essay.txt --sentences 3 --rerank mmi
+    """
+    from weft.cli_output import read_options, write_continuations
+    from weft.generation import Decoding
+
+    decoding = Decoding(
+        method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens, seed=seed
+    )
+    reading = read_options(input, encoding, language, column)
+    write_continuations(model, files, reading, decoding, sentences=sentences, combine=rerank, form=format.value)
 
 
 @app.command()

@@ -17,10 +17,11 @@ from rich.text import Text
 from weft.corpora.readers import ReadOptions, read_documents
 from weft.document import Document, Score
 from weft.errors import ConfigError
+from weft.generation import Decoding, continue_document
 from weft.models import MODELS, CoherenceModel, load_model, model_class
 from weft.ordering import Ordering, Search, order_document
 from weft.progress import Progress
-from weft.report.terminal import explain_lines, order_lines, score_line
+from weft.report.terminal import explain_lines, order_lines, printable, score_line
 from weft.tasks import Subject
 from weft.tasks.result import Result
 
@@ -179,6 +180,56 @@ def _write_order(document: Document, ordering: Ordering, form: str, table: Any) 
 
 def _shown(value: float | None) -> str:
     return "null" if value is None else f"{value:.4f}"
+
+
+# -- generate ------------------------------------------------------------------------------------------------------
+
+
+def write_continuations(
+    name: str,
+    files: Sequence[str],
+    reading: ReadOptions,
+    decoding: Decoding,
+    *,
+    sentences: int,
+    combine: str,
+    form: str,
+) -> None:
+    """Continue every document; a terminal sees each sentence as it is written."""
+    model = load_model(name)
+    if not hasattr(model, "predictors") or not hasattr(model, "combined"):
+        raise ConfigError(
+            "this model cannot write",
+            seen=name,
+            allowed="a generative model, such as weft-small",
+            next_step="change --model",
+        )
+    way = model.combined(combine).combine  # refuses an unknown way before anything is written
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    if form == "csv":
+        table.writerow(["id", "number", "sentence"])
+    for document in _documents(files, reading):
+        written = continue_document(
+            model.predictors["forward"],
+            document,
+            sentences=sentences,
+            decoding=decoding,
+            scorer=lambda chosen: model.combined(chosen).scorer,
+            combine=way,
+        )
+        _write_continuation(document, written, form, table)
+
+
+def _write_continuation(document: Document, written: Iterator[str], form: str, table: Any) -> None:
+    if form == "json":
+        _write_json({"id": document.id, "sentences": list(written)})
+        return
+    for number, sentence in enumerate(written):
+        if form == "csv":
+            table.writerow([document.id, number, sentence])
+        else:
+            _write_lines([Text(printable(sentence))])
+        sys.stdout.flush()
 
 
 # -- evaluate ------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from weft.version import VERSION
 ROOT = Path(__file__).parents[2]
 ESSAY = ROOT / "examples" / "essay.txt"
 SHUFFLED = ROOT / "examples" / "shuffled.txt"
-COMMANDS = ("prepare", "train", "score", "order", "corrupt", "evaluate", "table", "models", "config")
+COMMANDS = ("prepare", "train", "score", "order", "generate", "corrupt", "evaluate", "table", "models", "config")
 
 
 def ok(*arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None) -> str:
@@ -260,3 +260,15 @@ def test_evaluate_several_tasks_at_once(tmp_path: Path) -> None:
     ok("evaluate", "-t", "accidents", "-t", "wikipedia-order", "-m", "year-sort", "--data", "m.jsonl", cwd=tmp_path)
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["accidents", "wikipedia-order"]
     assert weft("evaluate", "-t", "accidents", "-m", "random", "--combine", "uni", cwd=tmp_path).returncode == 2
+
+
+def test_generate_continues_a_text() -> None:
+    arguments = ("generate", ESSAY, "--sentences", "2", "-f", "json")
+    record = json.loads(ok(*arguments))
+    assert len(record["sentences"]) == 2
+    assert all(sentence.strip() for sentence in record["sentences"])
+    assert json.loads(ok(*arguments)) == record
+    refused = weft("generate", ESSAY, "--model", "foltz-sif")
+    assert refused.returncode == 2
+    assert "cannot write" in refused.stderr
+    assert weft("generate", ESSAY, "--rerank", "best").returncode == 2

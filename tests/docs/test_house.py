@@ -19,7 +19,7 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") i
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
     ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime"),
-    ("corpora", "models", "scoring", "training", "checkpoints", "fitting"),
+    ("corpora", "models", "scoring", "generation", "training", "checkpoints", "fitting"),
     ("config",),
     ("ordering", "runs", "neural_runs"),
     ("tasks",),

@@ -30,6 +30,7 @@ MODELS: Mapping[str, str] = {
     "foltz-lda": "weft.models.baselines.lda:FoltzLda",
     "foltz-embedding": "weft.models.baselines.embedding:FoltzEmbedding",
     "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
+    "weft-small": "weft.models.generative.seq2seq:WeftSmall",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
 }

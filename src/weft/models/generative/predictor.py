@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,9 +12,11 @@ from torch import Tensor
 from weft.corpora.batches import pad_rows
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Window
-from weft.models.generative.network import Memory, Seq2SeqNetwork, Tokens
+from weft.generation import Candidate, Decoding, search
+from weft.models.generative.network import Memory, Seq2SeqNetwork, State, Tokens
 
 WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
+DEAD = -1e30  # below it: a hypothesis that never had a way on
 DECODE_TOKENS = 16384  # padded tokens decoded at a time
 
 
@@ -61,6 +64,27 @@ class Predictor:
             values[chosen] = self.network.log_prob(remembered, part).float().cpu()
         return [float(value) for value in values]
 
+    @torch.inference_mode()
+    def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
+        """For every context several next sentences, best first; all contexts are searched at once."""
+        memory = self._encode([context[-1] if context else "" for context in contexts])
+        steps = PredictorSteps(self.network, memory, len(contexts), self.tokenizer)
+        found = search(steps, len(contexts), decoding, self.device)
+        ids, log_probs, lengths = found.ids.tolist(), found.log_probs.tolist(), found.lengths.tolist()
+        return [
+            [
+                Candidate(self._text(row), value, int(length))
+                for row, value, length in zip(*rows, strict=True)
+                if value > -1e30
+            ]
+            for rows in zip(ids, log_probs, lengths, strict=True)
+        ]
+
+    def _text(self, ids: Sequence[int]) -> str:
+        """Words up to the end of the sentence, as text."""
+        end = ids.index(self.tokenizer.eos_id) if self.tokenizer.eos_id in ids else len(ids)
+        return " ".join(self.tokenizer.decode(ids[:end]).split())
+
     def _encode(self, contexts: Sequence[str]) -> Memory:
         """Encode distinct sentences; an empty one is an empty source and must stand alone."""
         if list(contexts) == [""]:
@@ -74,6 +98,48 @@ class Predictor:
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int64, count=int(offsets[-1]))
         ids, lengths = pad_rows(flat, offsets, self.tokenizer.pad_id)
         return Tokens(torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device))
+
+
+@dataclass(frozen=True, slots=True)
+class _StepState:
+    """Where the rows of a search stand: their source, and the decoder's state once a word was fed."""
+
+    memory: Memory
+    state: State | None
+
+
+class PredictorSteps:
+    """A network one word at a time; satisfies `weft.generation.Steps`.
+
+    Args:
+        network: The network.
+        memory: The sources, one row a context.
+        contexts: How many there are.
+        tokenizer: Knows which ids are not words.
+    """
+
+    def __init__(self, network: Seq2SeqNetwork, memory: Memory, contexts: int, tokenizer: Tokenizer) -> None:
+        self.network, self.memory, self.contexts = network, memory, contexts
+        self.bos, self.eos = tokenizer.bos_id, tokenizer.eos_id
+        unknown = () if tokenizer.unk_id is None else (tokenizer.unk_id,)
+        self.forbidden = (tokenizer.pad_id, tokenizer.bos_id, *unknown)
+
+    def begin(self, rows_each: int) -> _StepState:
+        """Every source repeated."""
+        rows = torch.arange(self.contexts, device=self.network.embedding.weight.device).repeat_interleave(rows_each)
+        return _StepState(self.memory.select(rows), None)
+
+    def advance(self, state: _StepState, words: Tensor) -> tuple[Tensor, _StepState]:
+        """One decoder step and the log-probabilities of the next word."""
+        outputs, reached = self.network.decode(words[:, None], state.memory, state.state)  # [rows, 1, dimensions]
+        logits = (outputs[:, 0] @ self.network.embedding.weight.T).float()  # [rows, vocabulary]
+        return logits.log_softmax(dim=1), _StepState(state.memory, reached)
+
+    def select(self, state: _StepState, rows: Tensor) -> _StepState:
+        """Some rows; the source stays with its context, so only the decoder's state moves."""
+        assert state.state is not None
+        h, c = state.state
+        return _StepState(state.memory, (h[:, rows].contiguous(), c[:, rows].contiguous()))
 
 
 def _by_length(targets: Sequence[Sequence[int]]) -> Iterator[Tensor]:

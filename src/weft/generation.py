@@ -1,0 +1,280 @@
+"""Writing the next sentence: beam, diverse beam and sampling, one search for every model that predicts words.
+
+The search keeps a fixed number of hypotheses a context and runs all contexts at once; a hypothesis that has ended stays
+in its beam with its score, so that there is no loop over hypotheses in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+from weft.corpora.corruption import hash_key
+from weft.document import Document
+from weft.errors import ConfigError
+from weft.scoring import Combine, Scorer
+
+METHODS = ("beam", "diverse", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How sentences are written.
+
+    Attributes:
+        method: ``beam``, ``diverse`` (groups of beams that avoid each other's words; Vijayakumar et al. 2016) or
+            ``sample``.
+        beam: Hypotheses kept a context, or samples drawn.
+        groups: Of a diverse beam; divides ``beam``.
+        diversity: What a word costs that another group has just written, in nats.
+        temperature: Of sampling: below 1 is safer, above 1 is bolder.
+        top_k: Sample among the k likeliest words; 0 for all.
+        top_p: Sample among the likeliest words that make up this much probability.
+        length_power: Hypotheses are compared by log-probability over length to this power; 0 favours short ones.
+        min_tokens: Shortest sentence.
+        max_tokens: Longest sentence.
+        no_repeat: No run of this many tokens comes twice in a sentence; 0 to allow it.
+        seed: Of sampling.
+    """
+
+    method: str = "beam"
+    beam: int = 10
+    groups: int = 5
+    diversity: float = 0.5
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 0.9
+    length_power: float = 1.0
+    min_tokens: int = 4
+    max_tokens: int = 60
+    no_repeat: int = 3
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        _check(self.method in METHODS, "unknown method", self.method, ", ".join(METHODS))
+        _check(1 <= self.beam <= 1000, "beam out of range", self.beam, "1 to 1000")
+        _check(
+            self.method != "diverse" or (self.groups >= 1 and self.beam % self.groups == 0),
+            "groups do not divide the beam", self.groups, f"a divisor of {self.beam}",
+        )  # fmt: skip
+        _check(self.temperature > 0, "temperature out of range", self.temperature, "above 0")
+        _check(0 < self.top_p <= 1, "top_p out of range", self.top_p, "above 0, at most 1")
+        _check(self.top_k >= 0, "top_k out of range", self.top_k, "0 or more")
+        _check(1 <= self.min_tokens <= self.max_tokens, "lengths out of range", self.min_tokens, "min up to max tokens")
+
+
+def _check(fine: bool, what: str, seen: object, allowed: str) -> None:
+    if not fine:
+        raise ConfigError(what, seen=seen, allowed=allowed, next_step="change the decoding option")
+
+
+State = TypeVar("State")
+
+
+class Steps(Protocol[State]):
+    """A decoder, one word at a time, for many rows at once."""
+
+    bos: int
+    eos: int
+    forbidden: tuple[int, ...]
+
+    def begin(self, rows_each: int) -> State:
+        """The state before the first word, every context repeated ``rows_each`` times."""
+
+    def advance(self, state: State, words: Tensor) -> tuple[Tensor, State]:
+        """Feed the last word of every row, [rows]; returns log-probabilities [rows, vocabulary] and the new state."""
+
+    def select(self, state: State, rows: Tensor) -> State:
+        """The state of some rows, in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A written sentence.
+
+    Attributes:
+        text: The sentence.
+        log_prob: Its log-probability given its context, summed over tokens, the end included.
+        tokens: How many tokens that is.
+    """
+
+    text: str
+    log_prob: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hypotheses:
+    """What a search found: ids [contexts, beam, time] (``eos`` from the end on), log-probabilities and lengths."""
+
+    ids: Tensor
+    log_probs: Tensor
+    lengths: Tensor
+
+
+@torch.inference_mode()
+def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
+    """Write one sentence for every context, ``decoding.beam`` ways each, best first."""
+    beam = decoding.beam
+    generator = torch.Generator(device=device).manual_seed(decoding.seed)
+    state = steps.begin(beam)
+    words = torch.full((contexts * beam,), steps.bos, device=device)
+    history = torch.empty((contexts * beam, 0), dtype=torch.long, device=device)
+    sums = torch.zeros(contexts, beam, device=device)
+    lengths = torch.zeros(contexts, beam, device=device)
+    ended = torch.zeros(contexts, beam, dtype=torch.bool, device=device)
+    for step in range(decoding.max_tokens):
+        log_probs, state = steps.advance(state, words)  # [contexts · beam, vocabulary]
+        allowed = _allowed(log_probs, history, steps, decoding, step)
+        if decoding.method == "sample":
+            parents, words = _draw(allowed, contexts, beam, decoding, generator)
+            possible = torch.ones_like(ended)
+        else:
+            parents, words, possible = _best(allowed, sums, lengths, ended, steps.eos, decoding, step)
+        rows = (torch.arange(contexts, device=device)[:, None] * beam + parents).reshape(-1)  # [contexts · beam]
+        was_ended = ended.gather(1, parents)
+        gained = log_probs[rows, words.reshape(-1)].view(contexts, beam)
+        sums = sums.gather(1, parents) + gained.masked_fill(was_ended, 0.0).masked_fill(~possible, -torch.inf)
+        words = words.masked_fill(was_ended, steps.eos)
+        lengths = lengths.gather(1, parents) + (~was_ended)
+        ended = was_ended | (words == steps.eos)
+        history = torch.cat([history[rows], words.reshape(-1, 1)], dim=1)
+        state, words = steps.select(state, rows), words.reshape(-1)
+        if bool(ended.all()):
+            break
+    return _sorted(Hypotheses(history.view(contexts, beam, -1), sums, lengths), decoding)
+
+
+def _allowed(log_probs: Tensor, history: Tensor, steps: Steps[State], decoding: Decoding, step: int) -> Tensor:
+    """Log-probabilities with what must not be written at −∞: specials, early ends, repeated runs."""
+    allowed = log_probs.clone()
+    allowed[:, list(steps.forbidden)] = -torch.inf
+    if step < decoding.min_tokens:
+        allowed[:, steps.eos] = -torch.inf
+    if step == decoding.max_tokens - 1:
+        ends = allowed[:, steps.eos].clone()
+        allowed.fill_(-torch.inf)
+        allowed[:, steps.eos] = torch.nan_to_num(ends, neginf=-1e4)
+        return allowed
+    return _without_repeats(allowed, history, decoding.no_repeat, steps.eos)
+
+
+def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> Tensor:
+    """Forbid the word that would repeat a run of ``size`` tokens of the same row."""
+    before = size - 1
+    if not size or history.shape[1] < size:
+        return allowed
+    ends = history[:, -before:] if before else history[:, :0]  # [rows, size − 1]
+    runs = history.unfold(1, size, 1)  # [rows, runs, size]
+    same = (runs[:, :, :before] == ends[:, None, :]).all(dim=2)  # [rows, runs]
+    following = runs[:, :, -1].masked_fill(~same, eos)
+    banned = torch.zeros_like(allowed, dtype=torch.bool).scatter_(1, following, True)
+    banned[:, eos] = False
+    return allowed.masked_fill(banned, -torch.inf)
+
+
+def _best(
+    allowed: Tensor, sums: Tensor, lengths: Tensor, ended: Tensor, eos: int, decoding: Decoding, step: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The best continuations of every beam: parents, words, and whether there was one; each [contexts, beam]."""
+    contexts, beam = sums.shape
+    vocabulary = allowed.shape[1]
+    gains = allowed.view(contexts, beam, vocabulary)
+    stay = torch.full_like(gains, -torch.inf)
+    stay[:, :, eos] = 0.0
+    gains = torch.where(ended[:, :, None], stay, gains)  # a finished hypothesis has one way on: to stay
+    totals = sums[:, :, None] + gains
+    norms = (lengths + (~ended)).clamp(min=1) ** decoding.length_power
+    values = totals / norms[:, :, None]
+    groups = decoding.groups if decoding.method == "diverse" else 1
+    if step == 0:
+        # All rows of a group are equal before the first word: only the first may go on.
+        first_only = torch.arange(beam, device=values.device) % (beam // groups) != 0
+        values = values.masked_fill(first_only[None, :, None], -torch.inf)
+    width = beam // groups
+    parents, words, possible = [], [], []
+    penalty = torch.zeros(contexts, vocabulary, device=values.device)
+    for group in range(groups):
+        part = values[:, group * width : (group + 1) * width] - penalty[:, None, :]  # [contexts, width, vocabulary]
+        value, chosen = part.reshape(contexts, -1).topk(width, dim=1)
+        possible.append(value.isfinite())  # a beam wider than the choices holds dead hypotheses
+        parents.append(chosen // vocabulary + group * width)
+        words.append(chosen % vocabulary)
+        if groups > 1:
+            penalty.scatter_add_(1, words[-1], torch.full_like(words[-1], decoding.diversity, dtype=penalty.dtype))
+            penalty[:, eos] = 0.0
+    return torch.cat(parents, dim=1), torch.cat(words, dim=1), torch.cat(possible, dim=1)
+
+
+def _draw(
+    allowed: Tensor, contexts: int, beam: int, decoding: Decoding, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """One word a row, drawn among the likeliest."""
+    scores = allowed / decoding.temperature
+    if decoding.top_k:
+        least = scores.topk(min(decoding.top_k, scores.shape[1]), dim=1).values[:, -1:]
+        scores = scores.masked_fill(scores < least, -torch.inf)
+    ordered, places = scores.softmax(dim=1).sort(dim=1, descending=True)
+    beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the likeliest word is never beyond
+    kept = torch.zeros_like(ordered).scatter_(1, places, ordered.masked_fill(beyond, 0.0))
+    words = torch.multinomial(kept, 1, generator=generator).view(contexts, beam)
+    return torch.arange(beam, device=allowed.device).expand(contexts, beam), words
+
+
+def _sorted(found: Hypotheses, decoding: Decoding) -> Hypotheses:
+    values = found.log_probs / found.lengths.clamp(min=1) ** decoding.length_power
+    order = values.argsort(dim=1, descending=True, stable=True)
+    ids = found.ids.gather(1, order[:, :, None].expand_as(found.ids))
+    return Hypotheses(ids, found.log_probs.gather(1, order), found.lengths.gather(1, order))
+
+
+class Writer(Protocol):
+    """A model that proposes next sentences."""
+
+    def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
+        """For every context (sentences, the nearest last) several candidates, best first."""
+
+
+def rerank(candidates: Sequence[Candidate], context: str, scorer: Scorer) -> list[Candidate]:
+    """Order complete candidates by how well they follow the context; bi and MMI need the whole sentence (§3.1)."""
+    documents = [Document(str(number), (context, candidate.text)) for number, candidate in enumerate(candidates)]
+    values = [score.value for score in scorer.score(documents)]
+    ranked = sorted(zip(values, range(len(candidates)), strict=True), key=lambda pair: (-(pair[0] or 0.0), pair[1]))
+    return [candidates[number] for _, number in ranked]
+
+
+def continue_document(
+    writer: Writer,
+    document: Document,
+    *,
+    sentences: int = 1,
+    decoding: Decoding = Decoding(),  # noqa: B008  frozen
+    scorer: Callable[[Combine], Scorer] | None = None,
+    combine: Combine = "uni",
+) -> Iterator[str]:
+    """Write sentences one by one, each joining the context of the next.
+
+    Args:
+        writer: What proposes sentences.
+        document: The text so far.
+        sentences: How many to write.
+        decoding: How.
+        scorer: Makes the scorer that reranks; needed for ``bi`` and ``mmi``.
+        combine: ``uni`` takes the search's first choice; ``bi`` and ``mmi`` rerank its N-best list.
+
+    Yields:
+        Each new sentence as soon as it is written.
+    """
+    context = list(document.sentences)
+    for number in range(sentences):
+        seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
+        candidates = writer.propose([context], replace(decoding, seed=seed))[0]
+        fresh = [one for one in candidates if one.text and one.text not in context] or candidates
+        if combine != "uni" and scorer is not None and context:
+            fresh = rerank(fresh, context[-1], scorer(combine))
+        context.append(fresh[0].text)
+        yield fresh[0].text
