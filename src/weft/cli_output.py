@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.text import Text
@@ -17,13 +17,15 @@ from rich.text import Text
 from weft.corpora.readers import ReadOptions, read_documents
 from weft.document import Document, Score
 from weft.errors import ConfigError
-from weft.generation import Decoding, continue_document
 from weft.models import MODELS, CoherenceModel, load_model, model_class
 from weft.ordering import Ordering, Search, order_document
 from weft.progress import Progress
 from weft.report.terminal import explain_lines, order_lines, printable, score_line
 from weft.tasks import Subject
 from weft.tasks.result import Result
+
+if TYPE_CHECKING:
+    from weft.generation import Decoding  # imports torch, which most commands do without
 
 DOCUMENTS_AT_ONCE = 64
 
@@ -196,6 +198,8 @@ def write_continuations(
     form: str,
 ) -> None:
     """Continue every document; a terminal sees each sentence as it is written."""
+    from weft.generation import continue_document
+
     model = load_model(name)
     if not hasattr(model, "predictors") or not hasattr(model, "combined"):
         raise ConfigError(

@@ -71,6 +71,19 @@ print([m for m in ('torch', 'sklearn', 'tomotopy', 'pyarrow', 'transformers') if
     assert done.stdout.strip() == "[]"
 
 
+def test_commands_that_need_no_network_import_no_torch() -> None:
+    essay = Path(__file__).parents[2] / "examples" / "essay.txt"
+    for arguments in (
+        ["score", str(essay)],
+        ["order", str(essay)],
+        ["table", "--results", str(essay.parents[1] / "results")],
+    ):
+        code = f"import sys; from weft.cli import app; app({arguments!r}, standalone_mode=False); \
+print('torch' in sys.modules, file=sys.stderr)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stderr.splitlines()[-1] == "False", arguments
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name: str) -> None:
     if name.endswith((".lda", ".embedding")):
