@@ -10,7 +10,7 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -60,6 +60,11 @@ Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]
 Language = Annotated[str, typer.Option(help="Language of the sentence splitter, such as en, de, hi.")]
 Column = Annotated[str, typer.Option(help="The column (CSV, TSV, Parquet) that holds the text.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")]
+OBJECTIVE_HELP = (
+    "coherence (transitions, as in the paper), precedence (which of two comes first, for all pairs), both; "
+    "auto takes both where the model has learned precedence."
+)
+Objective = Annotated[str, typer.Option(help=OBJECTIVE_HELP)]
 DataRoot = Annotated[str | None, typer.Option(help="Folder of the research data; else $WEFT_DATA, else ./data.")]
 
 
@@ -115,6 +120,7 @@ def order(
     search: Annotated[
         str, typer.Option(help="auto, exact (up to 16 sentences), beam, greedy (grows at both ends).")
     ] = "auto",
+    objective: Objective = "auto",
     beam: Annotated[int, typer.Option(min=1, max=1000, help="Beam width.")] = 10,
     seed: Seed = 1,
     format: Format = OutputFormat.table,
@@ -132,7 +138,7 @@ def order(
     from weft.models import load_model
 
     reading = read_options(input, encoding, language, column)
-    chosen = OrderOptions(first_given=first, search=search, beam=beam, seed=seed)
+    chosen = OrderOptions(first_given=first, search=search, objective=objective, beam=beam, seed=seed)
     write_orders(load_model(model, parse_settings(setting)), files, reading, chosen, form=format.value)
 
 
@@ -225,6 +231,7 @@ def evaluate(
     seed: Seed = 1,
     permutations: Annotated[int, typer.Option(min=1, help="Permutations per document where the data bring none.")] = 20,
     beam: Annotated[int, typer.Option(min=1, max=1000, help="Beam width of wikipedia-order.")] = 10,
+    objective: Objective = "auto",
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first so many documents, for a quick look.")
     ] = None,
@@ -244,8 +251,10 @@ def evaluate(
     from weft.tasks import EvaluateOptions, evaluate
 
     reading = read_options(input, encoding, language, column)
-    chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit)
-    subjects = subjects_of(model, parse_settings(setting), variant, combine)
+    chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit, cast(Any, objective))
+    # Another objective is another experiment: its result must not take the place of the default one's.
+    named = "-".join(name for name in (objective.replace("auto", ""), variant) if name)
+    subjects = subjects_of(model, parse_settings(setting), named, combine)
     for name in task:
         for subject in subjects:
             with progress_bar() as progress:

@@ -18,7 +18,7 @@ from weft.corpora.readers import ReadOptions, read_documents
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models import MODELS, CoherenceModel, load_model, model_class
-from weft.ordering import Ordering, Search, order_document
+from weft.ordering import Objective, Ordering, Search, order_document
 from weft.progress import Progress
 from weft.report.terminal import explain_lines, order_lines, printable, score_line
 from weft.tasks import Subject
@@ -143,6 +143,7 @@ class OrderOptions:
 
     first_given: bool
     search: str
+    objective: str
     beam: int
     seed: int
 
@@ -160,6 +161,7 @@ def write_orders(
             document,
             first=0 if options.first_given and len(document) else None,
             search=cast(Search, options.search),
+            objective=cast(Objective, options.objective),
             beam=options.beam,
             seed=options.seed,
         )
@@ -175,7 +177,7 @@ def _write_order(document: Document, ordering: Ordering, form: str, table: Any) 
     else:
         _write_lines(order_lines(document, ordering))
         message(
-            f"{document.id}: {len(document)} sentences, {ordering.search} search, "
+            f"{document.id}: {len(document)} sentences, {ordering.search} search by {ordering.objective}, "
             f"score {_shown(ordering.input_value)} as given, {_shown(ordering.value)} in this order"
         )
 

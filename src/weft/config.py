@@ -56,6 +56,7 @@ class RunSection:
         seed: Of everything random.
         out: The model folder to write.
         folder: Where checkpoints and logs go; ``OUT.run`` if empty.
+        base: A trained model folder whose parts are taken over instead of trained.
         device: ``auto``, ``cpu`` or ``cuda``.
         deterministic: Refuse operations whose result depends on timing.
     """
@@ -63,6 +64,7 @@ class RunSection:
     seed: int = 1
     out: str = ""
     folder: str = ""
+    base: str = ""
     device: str = "auto"
     deterministic: bool = False
 
@@ -227,11 +229,17 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
 
 
 def _training(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the training loop, checked without importing it (it needs torch)."""
-    _check_names("key in [training]", values, tuple(TRAINING_DEFAULTS))
-    for key, value in values.items():
-        check_type(f"training.{key}", value, TRAINING_DEFAULTS[key])
-    return dict(values)
+    """The settings of the training loop, checked without importing it (it needs torch).
+
+    A table below them, such as [training.precedence], holds those in which one part differs.
+    """
+    common = {key: value for key, value in values.items() if not isinstance(value, dict)}
+    tables = {key: value for key, value in values.items() if isinstance(value, dict)}
+    for name, table in {"training": common, **{f"training.{part}": own for part, own in tables.items()}}.items():
+        _check_names(f"key in [{name}]", table, tuple(TRAINING_DEFAULTS))
+        for key, value in table.items():
+            check_type(f"{name}.{key}", value, TRAINING_DEFAULTS[key])
+    return {**common, **tables}
 
 
 def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -> None:
@@ -269,5 +277,7 @@ def render_config(config: RunConfig) -> str:
 
 def _render_section(name: str, values: Mapping[str, Any]) -> str:
     # JSON's strings, numbers, booleans and lists are TOML's too.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
-    return "\n".join([f"[{name}]", *lines]) + "\n"
+    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in plain.items()]
+    below = [_render_section(f"{name}.{key}", value) for key, value in values.items() if isinstance(value, Mapping)]
+    return "\n".join(["\n".join([f"[{name}]", *lines]) + "\n", *below])

@@ -18,7 +18,6 @@ import torch
 from torch import nn
 
 from weft.checkpoints import RunLog, load_checkpoint, save_checkpoint
-from weft.corpora.batches import PairBatch
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
@@ -47,7 +46,9 @@ class Stream(Protocol):
 class Trainable(Protocol):
     """What a neural model tells the run: its parts, and for each a network, batches and a loss."""
 
-    parts: tuple[str, ...]
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Their names, in the order of training: a part may stand on those before it."""
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> nn.Module:
         """An untrained network."""
@@ -60,6 +61,9 @@ class Trainable(Protocol):
 
     def assemble(self, networks: Mapping[str, nn.Module], tokenizer: Tokenizer) -> object:
         """Take trained networks in."""
+
+    def to(self, device: str | torch.device) -> object:
+        """Move what was taken in to a device."""
 
 
 Model = TypeVar("Model", bound=Trainable)
@@ -168,7 +172,14 @@ def _resume(trainer: Trainer, folder: Path | None, recipe: str, runtime: Runtime
     return RunLog(folder, trainer.step) if runtime.is_main else None
 
 
-def _share(batch: PairBatch, runtime: Runtime) -> PairBatch:
+class Batch(Protocol):
+    """A batch that processes can share."""
+
+    def rows(self, start: int, step: int) -> Any:
+        """Every ``step``-th row from ``start``."""
+
+
+def _share(batch: Batch, runtime: Runtime) -> Any:
     """This process's rows of a global batch."""
     return batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch
 
@@ -222,10 +233,9 @@ def fit_documents(
         text = Path(place) / "documents.jsonl"
         write_negatives(text, (PermutedDocument(document, ()) for document in documents))
         store = prepare([text], Path(place) / "store", vocabulary_size=vocabulary, workers=1)
-        networks = {}
         for part in model.parts:
-            networks[part] = train_part(model, part, Corpus(store), chosen, runtime, listen=_told(part, progress))
-        model.assemble(networks, store.tokenizer())
+            network = train_part(model, part, Corpus(store), chosen, runtime, listen=_told(part, progress))
+            model.assemble({part: network}, store.tokenizer())
     return model
 
 

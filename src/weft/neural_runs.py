@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from torch import nn
 
 from weft.config import RunConfig
 from weft.corpora.locate import find_data
 from weft.corpora.prepare import prepare
 from weft.corpora.store import TokenStore
+from weft.corpora.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.fitting import Corpus, finished_part, train_part
+from weft.models import load_model
 from weft.progress import Progress
 from weft.runtime import start_runtime
 from weft.training import Report, TrainingSettings
@@ -29,28 +33,58 @@ def train_parts(
 ) -> Any:
     """Train the parts of a model that are asked for; write the model once all are trained.
 
-    A part that has reached its end is not trained again: its checkpoint holds the result.
+    A part that has reached its end is not trained again: its checkpoint holds the result. Parts of the model folder
+    ``run.base`` are taken over as they are.
     """
-    for part in parts:
+    tables = [key for key, value in config.training.items() if isinstance(value, Mapping)]
+    for part in [*parts, *tables]:
         if part not in model.parts:
             raise ConfigError("no such part", seen=part, allowed=", ".join(model.parts), next_step="choose one of them")
     folder = Path(config.run.folder or f"{config.run.out}.run")
-    settings = TrainingSettings(**{**config.training, "seed": config.run.seed})
+    settings = {part: part_settings(config, part) for part in model.parts}
     corpus = _corpus(config, files, folder, data_root, progress)
-    networks = {}
+    tokenizer = corpus.train.tokenizer()
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
-        for part in parts or model.parts:
-            networks[part] = train_part(
-                model, part, corpus, settings, runtime, folder=folder / part, listen=_shown(part, progress)
-            )
-        for part in model.parts:
-            network = None if part in networks else finished_part(model, part, corpus, settings, folder / part)
+        known = _base_networks(config, tokenizer)
+        wanted = [part for part in model.parts if part in parts or (not parts and part not in known)]
+        for part in model.parts:  # in order: a part may stand on those before it
+            if part in wanted:
+                listen = _shown(part, progress)
+                network: nn.Module | None = train_part(
+                    model, part, corpus, settings[part], runtime, folder=folder / part, listen=listen
+                )
+            else:
+                network = known.get(part) or finished_part(model, part, corpus, settings[part], folder / part)
             if network is not None:
-                networks[part] = network
-        if len(networks) == len(model.parts) and runtime.is_main:
-            model.assemble(networks, corpus.train.tokenizer())
+                model.assemble({part: network}, tokenizer)
+                model.to(runtime.device)
+        if set(model.parts) <= set(model.networks()) and runtime.is_main:
             model.save(config.run.out, training=_record(config, corpus, command))
     return model
+
+
+def part_settings(config: RunConfig, part: str) -> TrainingSettings:
+    """How a part is trained: what [training] says, and [training.PART] where it says otherwise."""
+    common = {key: value for key, value in config.training.items() if not isinstance(value, Mapping)}
+    own = config.training.get(part, {})
+    return TrainingSettings(**{**common, **own, "seed": config.run.seed})
+
+
+def _base_networks(config: RunConfig, tokenizer: Tokenizer) -> dict[str, nn.Module]:
+    """The networks of the model folder the run builds on."""
+    if not config.run.base:
+        return {}
+    base: Any = load_model(config.run.base)
+    networks: dict[str, nn.Module] = base.networks()
+    theirs = next(iter(base.predictors.values())).tokenizer.fingerprint
+    if theirs != tokenizer.fingerprint:
+        raise ConfigError(
+            "the model to build on has another tokenizer than the store",
+            seen=theirs,
+            allowed=tokenizer.fingerprint,
+            next_step=f"prepare the store with --tokenizer {config.run.base}/tokenizer.json",
+        )
+    return networks
 
 
 def _corpus(

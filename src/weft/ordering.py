@@ -2,11 +2,17 @@
 
 All searches work on a table of pairwise scores where the model has one; a model with memory is asked to score
 prefixes. Inputs are shuffled first and ties fall by the seed, so that the order a text came in can never help.
+
+What is searched for is the highest sum of transitions (coherence, as in the paper) and, where the model has learned
+it, of the log-odds of all pairs, near or far, to stand in this order (precedence). Both are sums over sentences
+placed one after the other, so that one search does for both: a sentence placed next gains its transition, and its
+precedence over all that are still to come.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,13 +22,15 @@ import numpy.typing as npt
 from weft.corpora.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models import Arranger, DocumentScorer, PairwiseModel
+from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel
 from weft.scoring import Table, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it
 EXACT_MOST = 16  # a second or two; asked for by name only
 SEARCHES = ("auto", "exact", "beam", "greedy")
+Objective = Literal["auto", "coherence", "precedence", "both"]
+OBJECTIVES = ("auto", "coherence", "precedence", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +42,14 @@ class Ordering:
         value: The score of that order.
         input_value: The score of the order the sentences came in.
         search: What found it: ``exact``, ``beam-10``, ``greedy``, or ``rule`` for a model that sorts.
+        objective: What was searched for: ``coherence``, ``precedence`` or ``both``.
     """
 
     order: tuple[int, ...]
     value: float | None
     input_value: float | None
     search: str
+    objective: str = "coherence"
 
 
 def order_document(
@@ -48,6 +58,7 @@ def order_document(
     *,
     first: int | None = None,
     search: Search = "auto",
+    objective: Objective = "auto",
     beam: int = 10,
     seed: int = 1,
 ) -> Ordering:
@@ -59,6 +70,8 @@ def order_document(
         first: The index of the sentence that must come first, if that is known.
         search: ``auto`` takes exact up to 12 sentences, then beam, or with no first sentence the better of beam and
             greedy.
+        objective: ``coherence`` (transitions, as in the paper), ``precedence`` (which of two comes first, for every
+            pair) or ``both``; ``auto`` takes both where the model has learned precedence.
         beam: Beam width.
         seed: Breaks ties.
 
@@ -70,9 +83,12 @@ def order_document(
     """
     _check(len(document), first, search, beam)
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
+        table, precedence, chosen = search_tables(model, document, objective)
         return order_table(
-            model.pair_table(document), name=document.id, first=first, search=search, beam=beam, seed=seed
+            table, precedence, objective=chosen, name=document.id, first=first, search=search, beam=beam, seed=seed
         )
+    if objective in {"precedence", "both"}:
+        raise _no_precedence(objective)
     shuffled = _shuffle(len(document), first, seed, document.id)
     searched, given = document.reorder(shuffled), None if first is None else 0
     if isinstance(model, Arranger):
@@ -85,9 +101,27 @@ def order_document(
 
 
 def order_table(
-    table: Table, *, name: str = "", first: int | None = None, search: Search = "auto", beam: int = 10, seed: int = 1
+    table: Table,
+    precedence: Table | None = None,
+    *,
+    objective: str = "coherence",
+    name: str = "",
+    first: int | None = None,
+    search: Search = "auto",
+    beam: int = 10,
+    seed: int = 1,
 ) -> Ordering:
-    """Find the best order in a table of pairwise scores: [sentences, sentences]; ``name`` seeds the ties.
+    """Find the best order in tables of pairwise scores, each [sentences, sentences]; ``name`` seeds the ties.
+
+    Args:
+        table: What each sentence gains by standing right after another.
+        precedence: What each gains by standing anywhere before another.
+        objective: What the tables stand for; ``precedence`` leaves transitions out of the search.
+        name: Of the text.
+        first: The sentence that must come first.
+        search: How.
+        beam: How wide.
+        seed: Breaks ties.
 
     Example:
         >>> order_table(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float)).order
@@ -95,10 +129,40 @@ def order_table(
     """
     _check(len(table), first, search, beam)
     shuffled = _shuffle(len(table), first, seed, name)
-    searched = table[np.ix_(shuffled, shuffled)]
-    found, how = _search(searched, None if first is None else 0, search, beam)
+    cells = np.ix_(shuffled, shuffled)
+    searched = np.zeros_like(table) if objective == "precedence" else table[cells]
+    before = None if precedence is None else precedence[cells]
+    found, how = _search(searched, before, None if first is None else 0, search, beam)
     order = tuple(shuffled[i] for i in found)
-    return Ordering(order, path_value(table, order), path_value(table, range(len(table))), how)
+    return Ordering(order, path_value(table, order), path_value(table, range(len(table))), how, objective)
+
+
+def search_tables(
+    model: PairwiseModel, document: Document, objective: Objective = "auto"
+) -> tuple[Table, Table | None, str]:
+    """What `order_table` searches with: transitions, precedence if any, and what the search is then for."""
+    if objective not in OBJECTIVES:
+        raise ConfigError(
+            "unknown objective", seen=objective, allowed=", ".join(OBJECTIVES), next_step="choose one of them"
+        )
+    table = model.pair_table(document)
+    if objective == "coherence":
+        return table, None, objective
+    found = model.precedence_table(document) if isinstance(model, PrecedenceModel) else None
+    if found is not None:
+        return table, found, "both" if objective == "auto" else objective
+    if objective == "auto":
+        return table, None, "coherence"
+    raise _no_precedence(objective)
+
+
+def _no_precedence(objective: str) -> ConfigError:
+    return ConfigError(
+        "this model has not learned which of two sentences comes first",
+        seen=objective,
+        allowed="auto, coherence",
+        next_step="use another model, such as weft-small, or leave --objective away",
+    )
 
 
 def _shuffle(size: int, first: int | None, seed: int, name: str) -> list[int]:
@@ -107,22 +171,37 @@ def _shuffle(size: int, first: int | None, seed: int, name: str) -> list[int]:
     return list(order) if first is None else [first, *(i for i in order if i != first)]
 
 
-def _search(table: Table, first: int | None, search: Search, beam: int) -> tuple[tuple[int, ...], str]:
+def _search(
+    table: Table, precedence: Table | None, first: int | None, search: Search, beam: int
+) -> tuple[tuple[int, ...], str]:
     if len(table) < 2:
         return tuple(range(len(table))), "none"
     if search == "greedy":
-        return greedy_order(table, first=first), "greedy"
+        return greedy_order(table, precedence, first=first), "greedy"
     if search == "exact" or (search == "auto" and len(table) <= EXACT_LIMIT):
-        return exact_order(table, first=first), "exact"
-    found = beam_order(table, first=first, beam=beam), f"beam-{beam}"
+        return exact_order(table, precedence, first=first), "exact"
+    found = beam_order(table, precedence, first=first, beam=beam), f"beam-{beam}"
     if search == "beam" or first is not None:
         return found
     # With no first sentence a left-to-right beam can start in the middle; growth at both ends cannot.
-    other = greedy_order(table), "greedy"
-    return max(found, other, key=lambda pair: path_value(table, pair[0]) or 0.0)
+    other = greedy_order(table, precedence), "greedy"
+    return max(found, other, key=lambda pair: order_gain(table, precedence, pair[0]))
 
 
-def exact_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:
+def order_gain(table: Table, precedence: Table | None, order: Sequence[int]) -> float:
+    """What an order gains in all: the sum of its transitions and of the precedence of its pairs.
+
+    Example:
+        >>> order_gain(np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([[0.0, -1.0], [1.0, 0.0]]), [1, 0])
+        4.0
+    """
+    steps = (path_value(table, order) or 0.0) * (len(order) - 1)
+    if precedence is None:
+        return steps
+    return steps + float(np.triu(precedence[np.ix_(order, order)], k=1).sum())
+
+
+def exact_order(table: Table, precedence: Table | None = None, *, first: int | None = None) -> tuple[int, ...]:
     """The order with the highest sum, by dynamic programming over subsets (Held and Karp 1962).
 
     Example:
@@ -142,6 +221,8 @@ def exact_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:
         through = reached[:, None] + table  # [last, next]
         previous = through.argmax(axis=0)  # [next]
         gains = through[previous, everyone]  # [next]
+        if precedence is not None:  # the placed stand before the next, whatever their own order: it needs no memory
+            gains = gains + precedence[(subset >> everyone) & 1 == 1].sum(axis=0)
         # Every (grown subset, next) cell is reached from exactly one subset, so it is written once.
         new = everyone[(subset >> everyone) & 1 == 0]
         best[subset | (1 << new), new] = gains[new]
@@ -161,7 +242,9 @@ def _walk_back(best: Table, came_from: npt.NDArray[np.int16], size: int) -> tupl
     return tuple(reversed(order))
 
 
-def beam_order(table: Table, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
+def beam_order(
+    table: Table, precedence: Table | None = None, *, first: int | None = None, beam: int = 10
+) -> tuple[int, ...]:
     """Left to right, keeping the best ``beam`` partial texts (the paper's section 4.2.2, beam 10).
 
     Example:
@@ -170,15 +253,19 @@ def beam_order(table: Table, *, first: int | None = None, beam: int = 10) -> tup
     """
     size = len(table)
     paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
-    totals = np.zeros(len(paths))  # [beam]
+    before = np.zeros((size, size)) if precedence is None else precedence
+    # A path is charged now for what the sentences it has placed will stand before, so that paths of one length compare.
+    totals = before[paths[:, 0]].sum(axis=1)  # [beam]
+    ahead = before.sum(axis=1) - before[:, paths[:, 0]].T  # [beam, sentences]: precedence over what is not placed
     for _ in range(size - 1):
-        scores = totals[:, None] + table[paths[:, -1]]  # [beam, sentences]
+        scores = totals[:, None] + table[paths[:, -1]] + ahead  # [beam, sentences]
         scores[np.arange(len(paths))[:, None], paths] = -np.inf  # a sentence is used once
         flat = scores.ravel()
         kept = _highest(flat, beam)
         rows, columns = np.divmod(kept, size)
         paths = np.concatenate([paths[rows], columns[:, None]], axis=1)
         totals = flat[kept]
+        ahead = ahead[rows] - before[:, columns].T
     return tuple(int(i) for i in paths[0])
 
 
@@ -189,21 +276,25 @@ def _highest(values: Table, count: int) -> npt.NDArray[np.int64]:
     return candidates[np.argsort(-values[candidates], kind="stable")[:count]]
 
 
-def greedy_order(table: Table, *, first: int | None = None) -> tuple[int, ...]:
+def greedy_order(table: Table, precedence: Table | None = None, *, first: int | None = None) -> tuple[int, ...]:
     """Start with the best pair and grow at whichever end gains most (Lapata 2003); with ``first``, only to the right.
 
     Example:
         >>> greedy_order(np.array([[0, 0, 5], [4, 0, 0], [0, 0, 0]], dtype=float))
         (1, 0, 2)
     """
+    if first is not None:
+        return beam_order(table, precedence, first=first, beam=1)
     size = len(table)
+    before_all = np.zeros((size, size)) if precedence is None else precedence
     used = np.zeros(size, dtype=bool)
-    placed: deque[int] = deque([first] if first is not None else _best_pair(table))
+    placed: deque[int] = deque(_best_pair(table if precedence is None else table + precedence))
     used[list(placed)] = True
     while len(placed) < size:
-        after = np.where(used, -np.inf, table[placed[-1]])  # [sentences]
-        before = np.where(used, -np.inf, table[:, placed[0]])  # [sentences]
-        if first is None and before.max() > after.max():
+        around = list(placed)
+        after = np.where(used, -np.inf, table[placed[-1]] + before_all[around].sum(axis=0))  # [sentences]
+        before = np.where(used, -np.inf, table[:, placed[0]] + before_all[:, around].sum(axis=1))  # [sentences]
+        if before.max() > after.max():
             placed.appendleft(int(before.argmax()))
             used[placed[0]] = True
         else:

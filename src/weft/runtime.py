@@ -47,6 +47,12 @@ class Runtime:
             torch.distributed.all_reduce(value)
         return value
 
+    def mean_over_processes(self, value: float) -> float:
+        """The mean of a plain number over all processes."""
+        if self.world == 1:
+            return value
+        return float(self.sum_over_processes(torch.tensor(value, dtype=torch.float64, device=self.device))) / self.world
+
     def sum_gradients(self, network: nn.Module) -> None:
         """Add the gradients of all processes up; as one flat tensor, since many small ones cost a round trip each."""
         if self.world == 1:

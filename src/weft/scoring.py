@@ -161,12 +161,14 @@ class Scorer:
         backward: Sequence[float] = [0.0] * len(pairs)
         if self.backward is not None:
             backward = self.backward.log_prob([Window((right,), left) for left, right in pairs])
-        counts = np.array(self.forward.token_counts([*lefts, *rights]), dtype=np.float64)
+        both = [*lefts, *rights]
+        counts = np.array(self.forward.token_counts(both), dtype=np.float64)
+        prior = self._prior(both)  # at once: most sentences are the left of one pair and the right of another
         return PairLogProbs(
             np.asarray(forward, dtype=np.float64),
             np.asarray(backward, dtype=np.float64),
-            self._prior(lefts),
-            self._prior(rights),
+            prior[: len(pairs)],
+            prior[len(pairs) :],
             counts[: len(pairs)],
             counts[len(pairs) :],
         )

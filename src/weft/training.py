@@ -189,10 +189,10 @@ class Trainer:
         self.optimizer.step()
         self.epoch, last, _ = taken[-1]
         self.next_batch, self.step = last + 1, self.step + 1
+        total, count, norm, *parts = torch.cat([sums[:2], gradient.double()[None], sums[2:]]).tolist()  # waits once
         self._advance_clock()
-        total, count, *parts = sums.tolist()
         return Report(
-            "step", self.step, self.epoch, total / count, int(count), self.seconds, self.share, rate, float(gradient),
+            "step", self.step, self.epoch, total / count, int(count), self.seconds, self.share, rate, norm,
             self._best_known, {name: value / count for name, value in zip(self._part_names, parts, strict=True)},
         )  # fmt: skip
 
@@ -210,23 +210,19 @@ class Trainer:
         self.runtime.sum_gradients(self.network)
         # The summed gradient over the count of ALL processes: dividing by each rank's own count would weigh tokens
         # of short shares more (gradients were off by 60 to 70% that way).
-        scale = 1.0 / sums[1]
-        for parameter in self.network.parameters():
-            if parameter.grad is not None:
-                parameter.grad.mul_(scale)
+        scale = (1.0 / sums[1]).float()
+        torch._foreach_mul_([p.grad for p in self.network.parameters() if p.grad is not None], scale)
         return sums
 
     def _row(self, part: LossPart) -> Tensor:
         further = [value.detach().float() for value in (part.parts or {}).values()]
-        count = torch.tensor(float(part.count), device=part.total.device)
+        count = part.total.detach().new_full((), part.count, dtype=torch.float32)  # filled on the device: no copy to it
         return torch.stack([part.total.detach().float(), count, *further]).double()
 
     def _advance_clock(self) -> None:
-        now = time.monotonic()
-        elapsed = torch.tensor([now - self._clock], dtype=torch.float64, device=self.runtime.device)
-        self._clock = now
+        elapsed, self._clock = time.monotonic() - self._clock, time.monotonic()
         # All processes must agree on the time, or one would stop while the others wait for it.
-        self.seconds += float(self.runtime.sum_over_processes(elapsed)) / self.runtime.world
+        self.seconds += self.runtime.mean_over_processes(elapsed)
 
     def _validation_is_due(self) -> bool:
         every = self.settings.validate_every

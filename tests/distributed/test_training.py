@@ -176,6 +176,7 @@ def test_every_optimizer_learns_and_resumes(store: TokenStore, tmp_path: Path, o
 def test_batches_cover_every_pair_once_an_epoch(store: TokenStore) -> None:
     for part in ("forward", "backward", "prior"):
         stream = model().training_batches(part, store, 0, SETTINGS)
+        assert isinstance(stream, PairStream)
         plan = stream.epoch(0)
         seen = sorted(int(pair) for batch in plan for pair in batch)
         assert seen == list(range(len(stream.targets)))

@@ -94,6 +94,14 @@ class PairwiseModel(Protocol):
 
 
 @runtime_checkable
+class PrecedenceModel(Protocol):
+    """A model that may also know which of two sentences comes first, however far apart they stand."""
+
+    def precedence_table(self, document: Document) -> npt.NDArray[np.float64] | None:
+        """``table[i, j]``: what it counts that sentence i stands before j, antisymmetric; None if never learned."""
+
+
+@runtime_checkable
 class Arranger(Protocol):
     """A model that puts sentences in order by a rule of its own instead of a search over scores."""
 

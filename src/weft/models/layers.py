@@ -8,7 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+LstmState = tuple[Tensor, Tensor]  # (h, c), each [layers, rows, hidden]
 CHUNK_ROWS = 4096  # rows of logits held at once: 4096 × 16,384 float32 are 256 MiB
+
+CPU_CHUNK_ROWS = 256  # 256 × 8,192 float32 are 8 MiB: larger ones leave the cache between operations
 
 
 def make_lstm(inputs: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
@@ -97,11 +100,55 @@ class Attention(nn.Module):
         Returns:
             [rows, target time, hidden].
         """
-        scores = self.query(states) @ source.transpose(1, 2)  # [rows, target time, source time]
-        beyond = torch.arange(source.shape[1], device=source.device) >= source_lengths[:, None]  # [rows, source time]
-        weights = scores.float().masked_fill(beyond[:, None, :], -torch.inf).softmax(dim=-1).to(source.dtype)
-        merged: Tensor = self.merge(torch.cat([weights @ source, states], dim=-1))
+        found = attend(self.query(states), source, source_lengths)
+        merged: Tensor = self.merge(torch.cat([found, states], dim=-1))
         return merged
+
+
+def attend(queries: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
+    """The source states weighed by how well they answer each query: [rows, target time, hidden]."""
+    scores = queries @ source.transpose(1, 2)  # [rows, target time, source time]
+    beyond = torch.arange(source.shape[1], device=source.device) >= source_lengths[:, None]  # [rows, source time]
+    weights = scores.float().masked_fill(beyond[:, None, :], -torch.inf).softmax(dim=-1).to(source.dtype)
+    return weights @ source
+
+
+class FeedingDecoder(nn.Module):
+    """A decoder whose upper layers read what attention from the first layer found (Wu et al. 2016).
+
+    The first layer does not wait for attention, so all steps of a layer still run at once; feeding what was found into
+    the first layer (Luong et al. 2015) would have to go word by word.
+    """
+
+    def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.first = make_lstm(inputs, hidden, 1, 0.0)
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.upper = make_lstm(2 * hidden, hidden, layers - 1, dropout)
+
+    def forward(
+        self, embedded: Tensor, state: LstmState | None, source: Tensor | None, source_lengths: Tensor | None
+    ) -> tuple[Tensor, LstmState]:
+        """Run all steps.
+
+        Args:
+            embedded: [rows, time, inputs].
+            state: (h, c), each [layers, rows, hidden]; zeros where None.
+            source: [rows, source time, hidden], or None where the source is empty.
+            source_lengths: [rows].
+
+        Returns:
+            States of the last layer [rows, time, hidden], and the state reached.
+        """
+        low = high = None
+        if state is not None:
+            low, high = ((state[0][:1], state[1][:1]), (state[0][1:].contiguous(), state[1][1:].contiguous()))
+        states, (low_h, low_c) = self.first(embedded, low)  # [rows, time, hidden]
+        found = torch.zeros_like(states)
+        if source is not None and source_lengths is not None:
+            found = attend(self.query(states), source, source_lengths)
+        states, (high_h, high_c) = self.upper(torch.cat([states, found], dim=-1), high)
+        return states, (torch.cat([low_h, high_h]), torch.cat([low_c, high_c]))
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -153,8 +200,10 @@ def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor) -> Te
 def token_log_probs(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
     """Log-probability of every row's target, chunk by chunk: [tokens, D] and [vocabulary, D] → [tokens]."""
     parts = []
-    for start in range(0, len(hidden), CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        logits = (hidden[rows] @ weight.to(hidden.dtype).T).float()  # [chunk, vocabulary]
+    matrix = weight.to(hidden.dtype).T  # [D, vocabulary]
+    step = CHUNK_ROWS if hidden.is_cuda else CPU_CHUNK_ROWS
+    for start in range(0, len(hidden), step):
+        rows = slice(start, start + step)
+        logits = (hidden[rows] @ matrix).float()  # [chunk, vocabulary]
         parts.append(logits.gather(1, targets[rows, None]).squeeze(1) - logits.logsumexp(dim=1))
     return torch.cat(parts) if parts else hidden.new_zeros(0)

@@ -17,6 +17,7 @@ from weft.corpora.readers import ReadOptions, detect_format, read_permuted
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.models import DocumentScorer
+from weft.ordering import Objective
 from weft.progress import Progress, silent
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences
@@ -94,6 +95,7 @@ class EvaluateOptions:
         permutations: Negatives per document where the data bring none.
         beam: Width of the search in reconstruction.
         limit: Only the first so many documents; recorded in the result.
+        objective: What reconstruction searches for; ``auto`` takes what the model has learned.
     """
 
     data: str | None = None
@@ -103,6 +105,7 @@ class EvaluateOptions:
     permutations: int = 20
     beam: int = 10
     limit: int | None = None
+    objective: Objective = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,8 @@ def _recorded(task: Task, options: EvaluateOptions, documents: list[PermutedDocu
         chosen["permutations"] = max((len(item.orders) for item in documents), default=0)
     if task.kind == "reconstruction":
         chosen["beam"] = options.beam
+        if options.objective != "auto":
+            chosen["objective"] = options.objective
     return chosen
 
 
@@ -288,5 +293,7 @@ def _run(
     if task.kind == "insertion":
         placed = insert_sentences(model, originals, progress=progress)
         return _Outcome(placed.measures, placed.n_pairs, placed.ties, placed.n_excluded)
-    restored = reconstruct(model, originals, beam=options.beam, seed=options.seed, progress=progress)
+    restored = reconstruct(
+        model, originals, beam=options.beam, objective=options.objective, seed=options.seed, progress=progress
+    )
     return _Outcome(restored.measures, 0, 0, restored.n_excluded)

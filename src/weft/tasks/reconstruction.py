@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from weft.document import Document
 from weft.models import Arranger, DocumentScorer, PairwiseModel
-from weft.ordering import order_document, order_table
+from weft.ordering import Objective, order_document, order_table, search_tables
 from weft.progress import Progress, silent
 from weft.tasks.metrics import kendall_tau, perfect_match, position_accuracy
 from weft.tasks.result import Measure
@@ -34,6 +35,7 @@ def reconstruct(
     documents: Sequence[Document],
     *,
     beam: int = 10,
+    objective: Objective = "auto",
     seed: int = 1,
     progress: Progress = silent,
 ) -> Reconstruction:
@@ -48,24 +50,25 @@ def reconstruct(
     """
     rows: list[dict[str, float | None]] = []
     for number, document in enumerate(documents):
-        rows.append(_measure(*_restore(model, document, beam, seed)))
+        rows.append(_measure(*_restore(model, document, beam, objective, seed)))
         progress("restoring order", number + 1, len(documents))
     names = rows[0] if rows else {}
     measures = {name: _collect([row[name] for row in rows]) for name in names}
     return Reconstruction(measures, sum(row["tau"] is None for row in rows))
 
 
-def _restore(model: DocumentScorer, document: Document, beam: int, seed: int) -> tuple[Sequence[int], Sequence[int]]:
+def _restore(
+    model: DocumentScorer, document: Document, beam: int, objective: Objective, seed: int
+) -> tuple[Sequence[int], Sequence[int]]:
     """The order found with the first sentence given, and with nothing given."""
     if not len(document):
         return (), ()
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
-        table = model.pair_table(document)  # once: both searches are look-ups in it
-        given = order_table(table, name=document.id, first=0, search="beam", beam=beam, seed=seed)
-        free = order_table(table, name=document.id, search="greedy", seed=seed)
-    else:
-        given = order_document(model, document, first=0, search="beam", beam=beam, seed=seed)
-        free = order_document(model, document, search="greedy", beam=beam, seed=seed)
+        table, precedence, chosen = search_tables(model, document, objective)  # once: both searches are look-ups
+        tables = partial(order_table, table, precedence, objective=chosen, name=document.id, seed=seed)
+        return tables(first=0, search="beam", beam=beam).order, tables(search="greedy").order
+    given = order_document(model, document, first=0, search="beam", objective=objective, beam=beam, seed=seed)
+    free = order_document(model, document, search="greedy", objective=objective, beam=beam, seed=seed)
     return given.order, free.order
 
 

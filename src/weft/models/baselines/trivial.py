@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,12 +12,11 @@ import numpy.typing as npt
 
 from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.corruption import hash_key, hash_order
+from weft.corpora.years import first_year
 from weft.document import Document, Score
 from weft.models import ModelCard
 from weft.models.baselines.settings import check_seed, rebuild
 from weft.progress import Progress, silent
-
-YEAR = re.compile(r"(?<![\d,.])(1[0-9]{3}|20[0-9]{2})(?!\d|[.,]\d)")
 
 
 class RandomModel:
@@ -73,17 +71,6 @@ class RandomModel:
 
 def _uniform(*parts: object) -> float:
     return int.from_bytes(hash_key(*parts)[:6], "big") / 2**48
-
-
-def first_year(sentence: str) -> int | None:
-    """The first year (1000 to 2099) a sentence mentions.
-
-    Example:
-        >>> first_year("Born in 1812, he died in 1870."), first_year("It weighs 1,500 kg.")
-        (1812, None)
-    """
-    found = YEAR.search(sentence)
-    return int(found.group(1)) if found else None
 
 
 class YearSort:

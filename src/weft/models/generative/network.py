@@ -6,15 +6,23 @@ model and the language model are this one class: backward swaps source and targe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.layers import Attention, Embedding, Encoder, chunked_cross_entropy, make_lstm, token_log_probs
-
-State = tuple[Tensor, Tensor]  # (h, c), each [layers, rows, hidden]
+from weft.models.layers import (
+    Attention,
+    Embedding,
+    Encoder,
+    FeedingDecoder,
+    LstmState,
+    chunked_cross_entropy,
+    make_lstm,
+    token_log_probs,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class Architecture:
         hidden: Size of LSTM states.
         layers: LSTM layers of the decoder, and of the encoder.
         attention: Whether the decoder looks back at the source.
+        feed: Whether the decoder's upper layers also read what its first layer saw there; needs two layers.
         encoder: False for a language model, whose source is empty.
         dropout: On token vectors, between layers and before the output.
         word_dropout: Share of the decoder's input tokens hidden in training, which makes it lean on its source.
@@ -40,6 +49,7 @@ class Architecture:
     encoder: bool = True
     dropout: float = 0.1
     word_dropout: float = 0.0
+    feed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +72,34 @@ class Memory:
 
     states: Tensor | None = None
     lengths: Tensor | None = None
-    start: State | None = None
+    start: LstmState | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows, in any order and repeated as asked: encoder states are computed once a sentence."""
         if self.states is None or self.lengths is None or self.start is None:
             return self
         h, c = self.start
-        return Memory(self.states[rows], self.lengths[rows], (h[:, rows].contiguous(), c[:, rows].contiguous()))
+        lengths = self.lengths[rows]
+        # Attention costs by the longest source, so what is padding for all chosen rows is cut away.
+        states = self.states[rows, : int(lengths.max()) if len(lengths) else 0]
+        return Memory(states, lengths, (h[:, rows].contiguous(), c[:, rows].contiguous()))
+
+    @staticmethod
+    def join(parts: Sequence[Memory], order: Tensor) -> Memory:
+        """Put memories encoded apart together: row ``order[k]`` of the whole is row k of the parts in a line."""
+        states = [part.states for part in parts if part.states is not None]
+        longest = max(state.shape[1] for state in states)
+        padded = [functional.pad(state, (0, 0, 0, longest - state.shape[1])) for state in states]
+        back = order.argsort()
+        whole = Memory(
+            torch.cat(padded),
+            torch.cat([part.lengths for part in parts if part.lengths is not None]),
+            (
+                torch.cat([part.start[0] for part in parts if part.start is not None], dim=1),
+                torch.cat([part.start[1] for part in parts if part.start is not None], dim=1),
+            ),
+        )
+        return whole.select(back)
 
 
 class Seq2SeqNetwork(nn.Module):
@@ -88,7 +118,9 @@ class Seq2SeqNetwork(nn.Module):
         self.architecture, self.bos, self.eos, self.pad = sizes, bos, eos, pad
         self.embedding = Embedding(sizes.vocabulary, sizes.dimensions)
         self.encoder = Encoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout) if sizes.encoder else None
-        self.decoder = make_lstm(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout)
+        feeds = sizes.feed and sizes.attention and sizes.encoder and sizes.layers > 1
+        make_decoder = FeedingDecoder if feeds else make_lstm
+        self.decoder = make_decoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout)
         self.attention = Attention(sizes.hidden) if sizes.encoder and sizes.attention else None
         # No tanh before the output layer: it slowed learning from the source (docs/log.md).
         self.output = nn.Linear(sizes.hidden, sizes.dimensions, bias=False)
@@ -101,7 +133,7 @@ class Seq2SeqNetwork(nn.Module):
         states, start = self.encoder(embedded, source.lengths)
         return Memory(states, source.lengths, start)
 
-    def decode(self, inputs: Tensor, memory: Memory, state: State | None = None) -> tuple[Tensor, State]:
+    def decode(self, inputs: Tensor, memory: Memory, state: LstmState | None = None) -> tuple[Tensor, LstmState]:
         """Run the decoder over given input tokens, all steps at once.
 
         Args:
@@ -113,7 +145,11 @@ class Seq2SeqNetwork(nn.Module):
             What the output matrix is multiplied with, [rows, time, dimensions], and the state reached.
         """
         embedded = self._dropped(self.embedding(inputs))  # [rows, time, dimensions]
-        states, reached = self.decoder(embedded, state if state is not None else memory.start)
+        start = state if state is not None else memory.start
+        if isinstance(self.decoder, FeedingDecoder):
+            states, reached = self.decoder(embedded, start, memory.states, memory.lengths)
+        else:
+            states, reached = self.decoder(embedded, start)  # [rows, time, hidden]
         if self.attention is not None and memory.states is not None and memory.lengths is not None:
             states = self.attention(states, memory.states, memory.lengths)  # [rows, time, hidden]
         return self.output(self._dropped(states)), reached

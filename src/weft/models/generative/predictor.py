@@ -13,11 +13,14 @@ from weft.corpora.batches import pad_rows
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Window
 from weft.generation import Candidate, Decoding, search
-from weft.models.generative.network import Memory, Seq2SeqNetwork, State, Tokens
+from weft.models.generative.network import Memory, Seq2SeqNetwork, Tokens
+from weft.models.layers import LstmState
 
 WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
 DEAD = -1e30  # below it: a hypothesis that never had a way on
 DECODE_TOKENS = 16384  # padded tokens decoded at a time
+CPU_DECODE_TOKENS = 8192  # the same on a CPU
+SMALL_GROUP = 16  # sentences that go together whatever their lengths: fewer would waste the matrix products
 
 
 class Predictor:
@@ -58,7 +61,7 @@ class Predictor:
         memory = self._encode(contexts)
         rows = torch.tensor([row_of[window.context[-1] if window.context else ""] for window in windows])
         values = torch.empty(len(windows))
-        for chosen in _by_length(targets):
+        for chosen in _by_length(targets, self.device):
             part = self._pad([targets[number] for number in chosen])
             remembered = memory.select(rows[chosen].to(self.device))
             values[chosen] = self.network.log_prob(remembered, part).float().cpu()
@@ -89,9 +92,18 @@ class Predictor:
         """Encode distinct sentences; an empty one is an empty source and must stand alone."""
         if list(contexts) == [""]:
             return Memory()
-        encoded = self.tokenizer.encode_batch(list(contexts))
+        encoded = [ids or [self.tokenizer.eos_id] for ids in self.tokenizer.encode_batch(list(contexts))]
+        groups = list(_by_length(encoded, self.device))
+        parts = [self.network.encode(self._pad([encoded[number] for number in chosen])) for chosen in groups]
+        if len(parts) == 1 or self.network.encoder is None:
+            return parts[0] if parts[0].states is None else parts[0].select(groups[0].argsort().to(self.device))
+        return Memory.join(parts, torch.cat(groups).to(self.device))
+
+    def tokens(self, sentences: Sequence[str]) -> Tokens:
+        """Sentences as an encoder reads them: padded ids on the network's device."""
+        encoded = self.tokenizer.encode_batch(list(sentences))
         # An empty sentence still needs one token to encode: the end of a sentence that has nothing before it.
-        return self.network.encode(self._pad([ids or [self.tokenizer.eos_id] for ids in encoded]))
+        return self._pad([ids or [self.tokenizer.eos_id] for ids in encoded])
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> Tokens:
         offsets = np.cumsum([0, *(len(row) for row in rows)])
@@ -105,7 +117,7 @@ class _StepState:
     """Where the rows of a search stand: their source, and the decoder's state once a word was fed."""
 
     memory: Memory
-    state: State | None
+    state: LstmState | None
 
 
 class PredictorSteps:
@@ -142,14 +154,23 @@ class PredictorSteps:
         return _StepState(state.memory, (h[:, rows].contiguous(), c[:, rows].contiguous()))
 
 
-def _by_length(targets: Sequence[Sequence[int]]) -> Iterator[Tensor]:
-    """Cut numbers of targets, shortest first, into groups of bounded padded size."""
-    lengths = np.array([len(target) + 1 for target in targets])
+def _by_length(rows: Sequence[Sequence[int]], device: torch.device) -> Iterator[Tensor]:
+    """Cut numbers of sentences, shortest first, into groups of bounded padded size.
+
+    A GPU wants few large groups; a CPU gains more from groups alike in length, which hold next to no padding.
+    """
+    most, stretch = (DECODE_TOKENS, float("inf")) if device.type == "cuda" else (CPU_DECODE_TOKENS, 1.15)
+    lengths = np.array([len(row) + 1 for row in rows])
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
         stop = start + 1
-        while stop < len(order) and lengths[order[stop]] * (stop + 1 - start) <= DECODE_TOKENS:
+        while stop < len(order) and _fits(lengths[order[start]], lengths[order[stop]], stop + 1 - start, most, stretch):
             stop += 1
         yield torch.from_numpy(order[start:stop])
         start = stop
+
+
+def _fits(shortest: int, longest: int, rows: int, most: int, stretch: float) -> bool:
+    """Whether a group may reach this far: within its size, and alike in length unless it is still small."""
+    return longest * rows <= most and (rows <= SMALL_GROUP or longest <= shortest * stretch)

@@ -13,6 +13,7 @@ import torch
 
 from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.corpora.batches import Direction, PairBatch, PairStream
+from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer, tokenizer_from_text
 from weft.document import Document, Score
@@ -20,6 +21,7 @@ from weft.errors import ConfigError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.generative.predictor import Predictor
 from weft.models.quantize import Packed, pack, unpack
 from weft.progress import Progress, silent
@@ -28,8 +30,13 @@ from weft.training import LossPart, TrainingSettings
 
 EMBEDDED = Path(__file__).parents[2] / "pretrained" / "weft-small"
 PARTS: tuple[Direction, ...] = ("forward", "backward", "prior")
+ENCODERS = ("forward", "backward")  # the parts whose encoders precedence stands on
+PRECEDENCE = "precedence"
 TOKENIZER = "tokenizer.json"
-SETTINGS = ("combine", "dimensions", "hidden", "layers", "attention", "dropout", "word_dropout", "precision")
+SETTINGS = (
+    "combine", "dimensions", "hidden", "layers", "attention", "feed", "dropout", "word_dropout", "precedence",
+    "precedence_weight", "precision",
+)  # fmt: skip
 
 
 class Seq2Seq:
@@ -41,8 +48,11 @@ class Seq2Seq:
         hidden: Size of LSTM states.
         layers: LSTM layers.
         attention: Whether the decoder looks back at its source.
+        feed: Whether the decoder's upper layers read what attention found.
         dropout: In training.
         word_dropout: Share of the decoder's input words hidden in training.
+        precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
+        precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
         precision: Of saved weights: ``int8`` or ``float32``.
 
     Example:
@@ -67,32 +77,52 @@ class Seq2Seq:
         hidden: int = 512,
         layers: int = 2,
         attention: bool = True,
+        feed: bool = False,
         dropout: float = 0.1,
         word_dropout: float = 0.0,
+        precedence: bool = False,
+        precedence_weight: float = 1.0,
         precision: str = "int8",
     ) -> None:
         if combine not in {"uni", "bi", "mmi"}:
             raise ConfigError("unknown combination", seen=combine, allowed="uni, bi, mmi", next_step="change `combine`")
         self.combine: Combine = combine  # type: ignore[assignment]
         self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
-        self.dropout, self.word_dropout, self.precision = dropout, word_dropout, precision
+        self.feed, self.dropout, self.word_dropout, self.precision = feed, dropout, word_dropout, precision
+        self.precedence, self.precedence_weight = precedence, precedence_weight
         self.predictors: dict[str, Predictor] = {}
+        self.judge: Precedence | None = None
         self._tables = TableMemory()
 
     # Training: what the run needs to know of the model --------------------------------------------------------------
 
-    parts: tuple[str, ...] = PARTS
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is trained, in this order: precedence stands on the encoders of the first two."""
+        return (*PARTS, PRECEDENCE) if self.precedence else PARTS
 
-    def new_network(self, part: str, tokenizer: Tokenizer) -> Seq2SeqNetwork:
+    def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """An untrained network for one of the parts; the prior is a network without an encoder."""
+        if part == PRECEDENCE:
+            return PrecedenceNetwork(4 * self.hidden)  # two states of two encoders
         sizes = Architecture(
             tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, self.attention,
-            encoder=part != "prior", dropout=self.dropout, word_dropout=self.word_dropout,
+            encoder=part != "prior", dropout=self.dropout, word_dropout=self.word_dropout, feed=self.feed,
         )  # fmt: skip
         return Seq2SeqNetwork(sizes, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id)
 
-    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> PairStream:
-        """The sentence pairs of one direction."""
+    def training_batches(
+        self, part: str, store: TokenStore, pad: int, settings: TrainingSettings
+    ) -> PairStream | ParagraphStream:
+        """The sentence pairs of one direction, or whole paragraphs for precedence."""
+        if part == PRECEDENCE:
+            return ParagraphStream(
+                store,
+                batch_tokens=settings.batch_tokens,
+                max_tokens=settings.max_tokens,
+                seed=settings.seed,
+                pad=pad,
+            )
         direction = next(name for name in PARTS if name == part)
         return PairStream(
             store,
@@ -103,19 +133,37 @@ class Seq2Seq:
             pad=pad,
         )
 
-    def batch_loss(self, network: torch.nn.Module, batch: PairBatch, device: torch.device) -> LossPart:
+    def batch_loss(self, network: torch.nn.Module, batch: PairBatch | ParagraphBatch, device: torch.device) -> LossPart:
         """The summed loss of a batch."""
+        if isinstance(batch, ParagraphBatch):
+            assert isinstance(network, PrecedenceNetwork)
+            encoders = [predictor.network for predictor in self._encoders()]
+            return LossPart(network.loss(batch_bag(encoders, batch, device)), batch.pairs)
         assert isinstance(network, Seq2SeqNetwork)
         source = Tokens(_moved(batch.source, device), _moved(batch.source_lengths, device))
         target = Tokens(_moved(batch.target, device), _moved(batch.target_lengths, device))
         return LossPart(network.loss(source, target), batch.tokens)
 
+    def _encoders(self) -> list[Predictor]:
+        missing = [part for part in ENCODERS if part not in self.predictors]
+        if missing:
+            raise ConfigError(
+                "precedence is learned on the encoders of other parts",
+                seen=f"no trained {' and '.join(missing)}",
+                allowed=f"trained {' and '.join(ENCODERS)} parts",
+                next_step="train all parts (no --part), or those first",
+            )
+        return [self.predictors[part] for part in ENCODERS]
+
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
         """Take trained networks in, rounded as they will be saved, so that saving changes no score."""
         for part, network in networks.items():
-            assert isinstance(network, Seq2SeqNetwork)
             network.load_state_dict(unpack(pack(network.state_dict(), self.precision)))
-            self.predictors[part] = Predictor(network, tokenizer)
+            if isinstance(network, PrecedenceNetwork):
+                self.judge = Precedence(network, self._encoders())
+            else:
+                assert isinstance(network, Seq2SeqNetwork)
+                self.predictors[part] = Predictor(network, tokenizer)
         return self
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -133,7 +181,7 @@ class Seq2Seq:
         """The same networks, combined another way; what was computed for one is known to the other."""
         settings = {name: getattr(self, name) for name in SETTINGS}
         other = Seq2Seq(**{**settings, "combine": combine})
-        other.predictors, other._tables = self.predictors, self._tables
+        other.predictors, other.judge, other._tables = self.predictors, self.judge, self._tables
         return other
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -144,11 +192,20 @@ class Seq2Seq:
         """All ordered pairs in one batch: [sentences, sentences]."""
         return self.scorer.pair_table(document)
 
+    def precedence_table(self, document: Document) -> Table | None:
+        """What it counts that each sentence comes before each other one, or None where that was not learned."""
+        return None if self.judge is None else self.precedence_weight * self.judge.table(document)
+
     def to(self, device: str | torch.device) -> Self:
         """Move the networks to a device."""
-        for predictor in self.predictors.values():
-            predictor.network.to(device)
+        for network in self.networks().values():
+            network.to(device)
         return self
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """The trained networks by the names of their parts."""
+        found: dict[str, torch.nn.Module] = {part: predictor.network for part, predictor in self.predictors.items()}
+        return found if self.judge is None else {**found, PRECEDENCE: self.judge.network}
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Train all parts on documents, with a BPE vocabulary learned from them; for corpora that fit a short run."""
@@ -161,10 +218,10 @@ class Seq2Seq:
         if not self.predictors:
             raise untrained("seq2seq")
         tensors: Packed = {}
-        for part, predictor in self.predictors.items():
-            packed = pack(predictor.network.state_dict(), self.precision)
+        for part, network in self.networks().items():
+            packed = pack(network.state_dict(), self.precision)
             tensors |= {f"{part}/{name}": value for name, value in packed.items()}
-        config = {name: getattr(self, name) for name in SETTINGS} | {"parts": list(self.predictors)}
+        config = {name: getattr(self, name) for name in SETTINGS} | {"parts": list(self.networks())}
         texts = {TOKENIZER: next(iter(self.predictors.values())).tokenizer.to_text()}
         save_artifact(Artifact(self.name, config, tensors, texts, training or {}), folder)
 
@@ -181,7 +238,7 @@ class Seq2Seq:
         settings = {name: artifact.config[name] for name in SETTINGS if name in artifact.config}
         model = cls._untrained(settings)
         tokenizer = tokenizer_from_text(artifact.texts[TOKENIZER], source=str(Path(folder) / TOKENIZER))
-        parts = [part for part in PARTS if part in artifact.config.get("parts", [])]
+        parts = [part for part in (*PARTS, PRECEDENCE) if part in artifact.config.get("parts", [])]
         networks: dict[str, torch.nn.Module] = {
             part: _load_network(model, part, tokenizer, artifact, folder) for part in parts
         }
@@ -213,7 +270,7 @@ class WeftSmall(Seq2Seq):
     def __init__(self, combine: str = "mmi") -> None:
         embedded = Seq2Seq.load(EMBEDDED)
         super().__init__(**{**{name: getattr(embedded, name) for name in SETTINGS}, "combine": combine})
-        self.predictors = embedded.predictors
+        self.predictors, self.judge = embedded.predictors, embedded.judge
 
     @classmethod
     def _untrained(cls, settings: Mapping[str, Any]) -> Self:
@@ -228,7 +285,7 @@ class WeftSmall(Seq2Seq):
 
 def _load_network(
     model: Seq2Seq, part: str, tokenizer: Tokenizer, artifact: Artifact, folder: str | Path
-) -> Seq2SeqNetwork:
+) -> torch.nn.Module:
     network = model.new_network(part, tokenizer)
     prefix = f"{part}/"
     packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,146 @@
+"""Which of two sentences comes first: a set network over the sentences of a text.
+
+Likelihood chains sentences of one topic but says little about which block comes first. This network sees all sentences
+of a bag at once, without their order, and gives for every pair the log-odds that one precedes the other.
+References: Chen et al. 2016 (pairwise order of sentences); Lee et al. 2019 (set transformer). Not in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from weft.corpora.paragraphs import ParagraphBatch
+from weft.corpora.years import first_year
+from weft.document import Document
+from weft.models.generative.network import Seq2SeqNetwork, Tokens
+from weft.models.generative.predictor import Predictor
+from weft.scoring import Table
+
+CUES = 4  # dated or not, year among the bag's years, year itself, length
+
+
+@dataclass(frozen=True, slots=True)
+class Bag:
+    """Sentences of some texts as the network sees them.
+
+    Attributes:
+        vectors: [texts, longest, features] what an encoder makes of each sentence.
+        cues: [texts, longest, CUES].
+        real: [texts, longest] False after the end of a text.
+    """
+
+    vectors: Tensor
+    cues: Tensor
+    real: Tensor
+
+
+class PrecedenceNetwork(nn.Module):
+    """A set transformer and an antisymmetric score of every pair.
+
+    Args:
+        features: Size of a sentence's vector.
+        width: Of the transformer.
+        layers: Of the transformer.
+        dropout: In training; the vectors are frozen and texts are few, so it is high.
+    """
+
+    def __init__(self, features: int, width: int = 192, layers: int = 2, dropout: float = 0.3) -> None:
+        super().__init__()
+        self.norm_in = nn.LayerNorm(features)
+        self.inputs = nn.Linear(features, width)
+        self.cues = nn.Linear(CUES, width)
+        self.dropout = nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout, batch_first=True, norm_first=True)
+        self.among = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.norm = nn.LayerNorm(width)
+        self.earlier = nn.Linear(width, 64, bias=False)
+        self.later = nn.Linear(width, 64, bias=False)
+        self.early = nn.Linear(width, 1, bias=False)
+
+    def forward(self, bag: Bag) -> Tensor:
+        """Log-odds that sentence i comes before sentence j: [texts, longest, longest], antisymmetric."""
+        mixed = self.inputs(self.dropout(self.norm_in(bag.vectors))) + self.cues(bag.cues)  # [texts, longest, width]
+        states = self.norm(self.among(mixed, src_key_padding_mask=~bag.real))  # [texts, longest, width]
+        joint = self.earlier(states) @ self.later(states).transpose(1, 2) / 8  # [texts, longest, longest]; 8 = √64
+        joint = joint + self.early(states)  # how early a sentence stands by itself
+        odds: Tensor = joint - joint.transpose(1, 2)
+        return odds
+
+    def loss(self, bag: Bag) -> Tensor:
+        """Negative log-likelihood of the true order of all pairs, summed; sentences come in reading order."""
+        odds = self(bag).float()
+        longest = bag.real.shape[1]
+        before = torch.ones(longest, longest, dtype=torch.bool, device=odds.device).triu(diagonal=1)  # i < j
+        counted = before & bag.real[:, :, None] & bag.real[:, None, :]  # [texts, longest, longest]
+        return (functional.softplus(-odds) * counted).sum()
+
+
+def make_bag(vectors: Tensor, years: Tensor, lengths: Tensor, places: Tensor) -> Bag:
+    """Lay sentences out by text.
+
+    Args:
+        vectors: [sentences, features].
+        years: [sentences], 0 for none.
+        lengths: [sentences] in tokens.
+        places: [texts, longest] numbers of sentences, −1 after the end.
+    """
+    real = places >= 0
+    chosen = places.clamp(min=0)  # [texts, longest]
+    cues = _cues(years[chosen].float() * real, lengths[chosen].float(), real)
+    return Bag(vectors[chosen] * real[:, :, None], cues, real)
+
+
+def _cues(years: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
+    """Cues that a vector holds badly: numbers. [texts, longest, CUES]."""
+    dated = (years > 0).float()  # [texts, longest]
+    count = dated.sum(dim=1, keepdim=True).clamp(min=1)
+    mean = (years * dated).sum(dim=1, keepdim=True) / count
+    spread = (((years - mean) * dated) ** 2).sum(dim=1, keepdim=True).div(count).sqrt() + 1
+    relative = (years - mean) / spread * dated  # among the years of its text
+    absolute = (years - 1950) / 50 * dated
+    return torch.stack([dated, relative, absolute, lengths.clamp(min=1).log() - 3], dim=-1) * real[:, :, None]
+
+
+def sentence_vectors(networks: Sequence[Seq2SeqNetwork], sentences: Tokens) -> Tensor:
+    """What the encoders hand to their decoders, side by side: [sentences, 2 · hidden · networks]."""
+    with torch.no_grad():
+        starts = [network.encode(sentences).start for network in networks]
+    return torch.cat([part[0].float() for start in starts if start is not None for part in start], dim=1)
+
+
+def batch_bag(networks: Sequence[Seq2SeqNetwork], batch: ParagraphBatch, device: torch.device) -> Bag:
+    """A training batch as the network sees it."""
+    sentences, lengths, years, places = (
+        torch.from_numpy(part).to(device) for part in (batch.sentences, batch.lengths, batch.years, batch.places)
+    )
+    return make_bag(sentence_vectors(networks, Tokens(sentences, lengths)), years, lengths, places)
+
+
+class Precedence:
+    """A trained network and the encoders it stands on: sentences in, a table of log-odds out.
+
+    Args:
+        network: The trained network.
+        predictors: The sentence models whose encoders it was trained on, in the same order.
+    """
+
+    def __init__(self, network: PrecedenceNetwork, predictors: Sequence[Predictor]) -> None:
+        self.network, self.predictors = network.eval(), predictors
+
+    @torch.inference_mode()
+    def table(self, document: Document) -> Table:
+        """Log-odds that each sentence comes before each other one: [sentences, sentences], antisymmetric."""
+        if len(document) < 2:
+            return np.zeros((len(document), len(document)))
+        tokens = self.predictors[0].tokens(document.sentences)
+        years = torch.tensor([first_year(sentence) or 0 for sentence in document.sentences], device=tokens.ids.device)
+        places = torch.arange(len(document), device=tokens.ids.device)[None]  # [1, sentences]
+        vectors = sentence_vectors([predictor.network for predictor in self.predictors], tokens)
+        odds: Table = self.network(make_bag(vectors, years, tokens.lengths, places))[0].double().cpu().numpy()
+        return odds
