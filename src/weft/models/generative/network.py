@@ -36,6 +36,7 @@ class Architecture:
         layers: LSTM layers of the decoder, and of the encoder.
         attention: Whether the decoder looks back at the source.
         feed: Whether the decoder's upper layers also read what its first layer saw there; needs two layers.
+        frozen: Whether the vectors of input tokens are given and stay as they are; another matrix then predicts.
         encoder: False for a language model, whose source is empty.
         dropout: On token vectors, between layers and before the output.
         word_dropout: Share of the decoder's input tokens hidden in training, which makes it lean on its source.
@@ -50,6 +51,7 @@ class Architecture:
     dropout: float = 0.1
     word_dropout: float = 0.0
     feed: bool = False
+    frozen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,9 @@ class Seq2SeqNetwork(nn.Module):
         sizes = architecture
         self.architecture, self.bos, self.eos, self.pad = sizes, bos, eos, pad
         self.embedding = Embedding(sizes.vocabulary, sizes.dimensions)
+        self.given: nn.Parameter | None = None
+        if sizes.frozen:
+            self.given = nn.Parameter(torch.zeros(sizes.vocabulary, sizes.dimensions), requires_grad=False)
         self.encoder = Encoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout) if sizes.encoder else None
         feeds = sizes.feed and sizes.attention and sizes.encoder and sizes.layers > 1
         make_decoder = FeedingDecoder if feeds else make_lstm
@@ -129,7 +134,7 @@ class Seq2SeqNetwork(nn.Module):
         """Read the context sentences; a language model, or an empty source, remembers nothing."""
         if self.encoder is None or source.ids.shape[1] == 0:
             return Memory()
-        embedded = self._dropped(self.embedding(source.ids))  # [rows, source time, dimensions]
+        embedded = self._dropped(self._look_up(source.ids))  # [rows, source time, dimensions]
         states, start = self.encoder(embedded, source.lengths)
         return Memory(states, source.lengths, start)
 
@@ -144,7 +149,7 @@ class Seq2SeqNetwork(nn.Module):
         Returns:
             What the output matrix is multiplied with, [rows, time, dimensions], and the state reached.
         """
-        embedded = self._dropped(self.embedding(inputs))  # [rows, time, dimensions]
+        embedded = self._dropped(self._look_up(inputs))  # [rows, time, dimensions]
         start = state if state is not None else memory.start
         if isinstance(self.decoder, FeedingDecoder):
             states, reached = self.decoder(embedded, start, memory.states, memory.lengths)
@@ -153,6 +158,10 @@ class Seq2SeqNetwork(nn.Module):
         if self.attention is not None and memory.states is not None and memory.lengths is not None:
             states = self.attention(states, memory.states, memory.lengths)  # [rows, time, hidden]
         return self.output(self._dropped(states)), reached
+
+    def _look_up(self, ids: Tensor) -> Tensor:
+        vectors: Tensor = self.embedding(ids) if self.given is None else functional.embedding(ids, self.given)
+        return vectors  # [rows, time, dimensions]
 
     def _dropped(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.architecture.dropout, self.training)

@@ -20,6 +20,7 @@ from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
+from weft.models.generative.given_vectors import vectors_of_tokens
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.generative.predictor import Predictor
@@ -35,7 +36,7 @@ PRECEDENCE = "precedence"
 TOKENIZER = "tokenizer.json"
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "attention", "feed", "dropout", "word_dropout", "precedence",
-    "precedence_weight", "precision",
+    "precedence_weight", "vectors", "precision",
 )  # fmt: skip
 
 
@@ -53,6 +54,8 @@ class Seq2Seq:
         word_dropout: Share of the decoder's input words hidden in training.
         precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
         precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
+        vectors: Word vectors to keep as they are: a GloVe file or folder, or ``glove`` for those in the package; vectors
+            are learned where it is empty.
         precision: Of saved weights: ``int8`` or ``float32``.
 
     Example:
@@ -82,6 +85,7 @@ class Seq2Seq:
         word_dropout: float = 0.0,
         precedence: bool = False,
         precedence_weight: float = 1.0,
+        vectors: str = "",
         precision: str = "int8",
     ) -> None:
         if combine not in {"uni", "bi", "mmi"}:
@@ -89,7 +93,7 @@ class Seq2Seq:
         self.combine: Combine = combine  # type: ignore[assignment]
         self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
         self.feed, self.dropout, self.word_dropout, self.precision = feed, dropout, word_dropout, precision
-        self.precedence, self.precedence_weight = precedence, precedence_weight
+        self.precedence, self.precedence_weight, self.vectors = precedence, precedence_weight, vectors
         self.predictors: dict[str, Predictor] = {}
         self.judge: Precedence | None = None
         self._tables = TableMemory()
@@ -103,11 +107,19 @@ class Seq2Seq:
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """An untrained network for one of the parts; the prior is a network without an encoder."""
+        network = self._empty_network(part, tokenizer)
+        if isinstance(network, Seq2SeqNetwork) and network.given is not None:
+            network.given.data = vectors_of_tokens(self.vectors, tokenizer, self.dimensions)
+        return network
+
+    def _empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """A network of the right shape; given vectors are not read, since a saved network brings its own."""
         if part == PRECEDENCE:
             return PrecedenceNetwork(4 * self.hidden)  # two states of two encoders
         sizes = Architecture(
             tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, self.attention,
             encoder=part != "prior", dropout=self.dropout, word_dropout=self.word_dropout, feed=self.feed,
+            frozen=bool(self.vectors),
         )  # fmt: skip
         return Seq2SeqNetwork(sizes, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id)
 
@@ -286,7 +298,7 @@ class WeftSmall(Seq2Seq):
 def _load_network(
     model: Seq2Seq, part: str, tokenizer: Tokenizer, artifact: Artifact, folder: str | Path
 ) -> torch.nn.Module:
-    network = model.new_network(part, tokenizer)
+    network = model._empty_network(part, tokenizer)
     prefix = f"{part}/"
     packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}
     try:

@@ -1,0 +1,47 @@
+"""Pretrained word vectors for a network's vocabulary, kept as they are in training."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.corpora.locate import find_data
+from weft.corpora.tokenizers import Tokenizer
+from weft.errors import ConfigError
+from weft.models.baselines.word_vectors import EMBEDDED, WordVectors, read_glove
+
+EMBEDDED_NAME = "glove"
+
+
+def read_vectors(name: str) -> WordVectors:
+    """A table by its file or folder, or ``glove`` for the 30,000 words inside the package."""
+    if name == EMBEDDED_NAME:
+        from weft.artifacts import load_artifact
+
+        return WordVectors.from_artifact(load_artifact(EMBEDDED), EMBEDDED)
+    return read_glove(find_data(name))
+
+
+def vectors_of_tokens(name: str, tokenizer: Tokenizer, dimensions: int) -> Tensor:
+    """A vector for every token, of mean square 1: [vocabulary, dimensions].
+
+    A token that is no word of the table, such as a piece of a word, gets a small random vector (seeded by its number).
+
+    Raises:
+        ConfigError: The table's vectors have another size.
+    """
+    table = read_vectors(name)
+    if table.stored.shape[1] != dimensions:
+        raise ConfigError(
+            "the word vectors have another size than the network's",
+            seen=table.stored.shape[1],
+            allowed=str(dimensions),
+            next_step=f"set model.dimensions={table.stored.shape[1]}",
+        )
+    words = [tokenizer.decode([number]).strip() for number in range(tokenizer.vocabulary_size)]
+    rows = np.array([table.index.get(word, table.index.get(word.lower(), -1)) for word in words])
+    found = table.rows(np.maximum(rows, 0))  # [vocabulary, dimensions]
+    found /= np.sqrt(np.mean(found[rows >= 0] ** 2)) if (rows >= 0).any() else 1.0
+    noise = np.random.default_rng(0).normal(scale=0.1, size=found.shape).astype(np.float32)
+    return torch.from_numpy(np.where(rows[:, None] >= 0, found, noise))

@@ -1,0 +1,128 @@
+"""What a score means to a person: where it stands among scores of written texts, and of the same texts shuffled."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from weft.errors import ModelError
+
+REFERENCE = "reference.json"  # in a model folder
+STEPS = 100  # quantiles are kept in steps of one per cent
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    """The share of reference texts, in per cent, that score lower: of texts as written, and of shuffled ones."""
+
+    written: float
+    shuffled: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Reference scores of texts of like length: a mean over few transitions varies more than one over many.
+
+    Attributes:
+        fewest: Sentences of the shortest texts in the group.
+        n: How many texts were scored.
+        written: 101 quantiles of their scores, lowest first.
+        shuffled: The same for one shuffle of each.
+    """
+
+    fewest: int
+    n: int
+    written: tuple[float, ...]
+    shuffled: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Scores of a model on texts that people wrote.
+
+    Attributes:
+        texts: What the texts are, for a person.
+        setting: The setting of the model they were scored with, such as ``mmi``.
+        groups: By length, shortest first.
+        seed: Of the shuffles.
+        command: What made it.
+    """
+
+    texts: str
+    setting: str
+    groups: tuple[Group, ...]
+    seed: int = 1
+    command: str = ""
+
+    def percentiles(self, value: float, sentences: int) -> Percentiles:
+        """Where a score of a text of so many sentences stands.
+
+        Example:
+            >>> quantiles = tuple(float(n) for n in range(101))
+            >>> reference = Reference("texts", "mmi", (Group(2, 500, quantiles, tuple(q / 2 for q in quantiles)),))
+            >>> reference.percentiles(40.0, 7)
+            Percentiles(written=40.0, shuffled=80.0)
+        """
+        fitting = [group for group in self.groups if group.fewest <= sentences] or list(self.groups[:1])
+        group = fitting[-1]
+        return Percentiles(_percentile(group.written, value), _percentile(group.shuffled, value))
+
+    def to_text(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+def _percentile(quantiles: Sequence[float], value: float) -> float:
+    """The place of a value among quantiles, between 0 and 100; the middle where several are equal to it."""
+    low, high = bisect_left(quantiles, value), bisect_right(quantiles, value)
+    if low < high:
+        return (low + high - 1) / 2
+    if low in {0, len(quantiles)}:
+        return 0.0 if low == 0 else float(STEPS)
+    before, after = quantiles[low - 1], quantiles[low]
+    return low - 1 + (value - before) / (after - before)
+
+
+def make_group(fewest: int, written: Sequence[float], shuffled: Sequence[float]) -> Group:
+    """Quantiles of two lists of scores."""
+    return Group(fewest, len(written), _quantiles(written), _quantiles(shuffled))
+
+
+def _quantiles(values: Sequence[float]) -> tuple[float, ...]:
+    ranked = sorted(values)
+    last = len(ranked) - 1
+    return tuple(round(ranked[round(step * last / STEPS)], 4) for step in range(STEPS + 1))
+
+
+def read_reference(text: str, *, source: str) -> Reference:
+    """Parse what `Reference.to_text` wrote.
+
+    Raises:
+        ModelError: It is something else.
+    """
+    try:
+        content = json.loads(text)
+        groups = tuple(
+            Group(int(g["fewest"]), int(g["n"]), *(tuple(map(float, g[key])) for key in ("written", "shuffled")))
+            for g in content["groups"]
+        )
+        found = Reference(
+            str(content["texts"]), str(content["setting"]), groups, int(content["seed"]), str(content["command"])
+        )
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _unreadable(source, str(error)) from error
+    sizes = {len(quantiles) for group in groups for quantiles in (group.written, group.shuffled)}
+    if sizes != {STEPS + 1}:
+        raise _unreadable(source, f"{sorted(sizes)} quantiles")
+    return found
+
+
+def _unreadable(source: str, why: str) -> ModelError:
+    return ModelError(
+        f"the reference scores in {source} cannot be read",
+        seen=why[:200],
+        allowed="what `weft calibrate` wrote",
+        next_step="run `weft calibrate` again, or copy the model again",
+    )

@@ -1,0 +1,88 @@
+"""Reference scores for a model: texts as written against the same texts shuffled (`weft calibrate`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from weft.artifacts import load_artifact, save_artifact
+from weft.corpora.corruption import permutations
+from weft.document import Document
+from weft.errors import CorpusError
+from weft.models import DocumentScorer, load_model
+from weft.progress import Progress, silent
+from weft.reference import REFERENCE, Group, Reference, make_group
+
+CLASSES = (3, 5, 10)  # fewest sentences of each length class
+TEXTS_EACH = 1000
+FEWEST_TEXTS = 20  # below this, percentiles would be invented
+AT_ONCE = 50
+
+
+def calibrate(
+    folder: str | Path,
+    documents: Iterable[Document],
+    *,
+    texts: str,
+    seed: int = 1,
+    command: str = "",
+    progress: Progress = silent,
+) -> Reference:
+    """Score paragraphs of documents and one shuffle of each, and write the quantiles into the model's folder.
+
+    Args:
+        folder: A trained model.
+        documents: Texts the model has not learned from; every paragraph is a text.
+        texts: What they are, such as ``Wikipedia paragraphs``.
+        seed: Of the shuffles.
+        command: The command to record.
+        progress: Told how far it is.
+
+    Raises:
+        CorpusError: There are too few texts of some length.
+    """
+    artifact = load_artifact(folder)
+    model = load_model(folder)
+    by_class = _by_class(documents)
+    groups = tuple(_group(model, fewest, found, seed, progress) for fewest, found in by_class.items())
+    setting = str(artifact.config.get("combine", ""))
+    reference = Reference(texts, setting, groups, seed, command)
+    save_artifact(replace(artifact, texts={**artifact.texts, REFERENCE: reference.to_text()}), folder)
+    return reference
+
+
+def _by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:
+    found: dict[int, list[Document]] = {fewest: [] for fewest in CLASSES}
+    for paragraph in (paragraph for document in documents for paragraph in document.paragraphs()):
+        fitting = [fewest for fewest in CLASSES if fewest <= len(paragraph)]
+        if fitting and len(found[fitting[-1]]) < TEXTS_EACH:
+            found[fitting[-1]].append(paragraph)
+        if all(len(texts) == TEXTS_EACH for texts in found.values()):
+            break
+    for fewest, texts in found.items():
+        if len(texts) < FEWEST_TEXTS:
+            raise CorpusError(
+                f"too few texts of {fewest} sentences or more",
+                seen=len(texts),
+                allowed=f"{FEWEST_TEXTS} of every length class (from {', '.join(map(str, CLASSES))} sentences on)",
+                next_step="give more texts",
+            )
+    return found
+
+
+def _group(
+    model: DocumentScorer, fewest: int, documents: Sequence[Document], seed: int, progress: Progress
+) -> Group:
+    shuffled = [document.reorder(permutations(document, count=1, seed=seed)[0]) for document in documents]
+    label = f"texts of {fewest} sentences or more"
+    written = _values(model, documents, label, progress)
+    return make_group(fewest, written, _values(model, shuffled, f"{label}, shuffled", progress))
+
+
+def _values(model: DocumentScorer, documents: Sequence[Document], label: str, progress: Progress) -> list[float]:
+    values: list[float] = []
+    for start in range(0, len(documents), AT_ONCE):
+        values += [score.value or 0.0 for score in model.score(documents[start : start + AT_ONCE])]
+        progress(label, len(values), len(documents))
+    return values
