@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from weft.models import load_model
 from weft.progress import Progress
 from weft.runtime import start_runtime
 from weft.training import Report, TrainingSettings
+
+RECENT_STEPS = 50  # what a shown loss and speed are the mean of
 
 
 def train_parts(
@@ -117,10 +120,19 @@ def _record(config: RunConfig, corpus: Corpus, command: str) -> dict[str, Any]:
 
 
 def _shown(part: str, progress: Progress) -> Callable[[Report], None]:
+    """Tells how far a part is, its loss and its speed, both smoothed over the last steps."""
+    recent: deque[Report] = deque(maxlen=RECENT_STEPS)
+    best = ""
+
     def listen(report: Report) -> None:
-        if report.kind == "step":
-            progress(part, int(1000 * report.share), 1000)
-        else:
-            progress(f"{part}: validated at step {report.step}: {report.loss:.3f}", 1000, 1000)
+        nonlocal best
+        if report.kind == "validation":
+            best = f", valid {report.loss:.3f}"
+            return
+        recent.append(report)
+        loss = sum(one.loss * one.tokens for one in recent) / sum(one.tokens for one in recent)
+        seconds = recent[-1].seconds - recent[0].seconds
+        speed = sum(one.tokens for one in list(recent)[1:]) / seconds if seconds > 0 else 0.0
+        progress(part, int(1000 * report.share), 1000, f"loss {loss:.3f}{best}, {speed:,.0f} tokens/s")
 
     return listen

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.runner import weft
-from weft.cli import DEFAULT_MODEL
+from weft.cli.options import DEFAULT_MODEL
 from weft.models import DEFAULT_MODEL as REGISTERED
 from weft.models import MODELS
 from weft.version import VERSION

@@ -18,13 +18,13 @@ SOURCE = Path(weft.__file__).parent
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime"),
+    ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime", "reference"),
     ("corpora", "models", "scoring", "generation", "training", "checkpoints", "fitting"),
     ("config",),
     ("ordering", "runs", "neural_runs"),
     ("tasks",),
     ("report",),
-    ("cli", "cli_output"),
+    ("cli",),
 )
 HEAVY = ("torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich")
 

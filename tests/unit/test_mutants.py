@@ -14,7 +14,7 @@ import pytest
 from tests.scorers import synthetic
 
 from weft.artifacts import Artifact, load_artifact, save_artifact, write_atomically
-from weft.cli_output import subject_of, write_result, write_scores
+from weft.cli.output import subject_of, write_result, write_scores
 from weft.corpora.readers import ReadOptions
 from weft.errors import ConfigError, ModelError, WeftError
 from weft.models import create_model

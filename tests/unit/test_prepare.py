@@ -214,7 +214,7 @@ def test_killed_run_resumes_to_the_same_bytes(inputs: list[Path], tokenizer: Pat
         folder / "out",
         tokenizer=tokenizer,
         workers=1,
-        progress=lambda label, done, total=None: seen.append(done),
+        progress=lambda label, done, total=None, note="": seen.append(done),
     )
     whole = prepare(inputs, folder / "whole", tokenizer=tokenizer, workers=1)
     assert _bytes(store.folder) == _bytes(whole.folder)
@@ -242,7 +242,7 @@ def test_resuming_with_other_options_asks_for_restart(inputs: list[Path], tokeni
 def test_interrupt_leaves_something_to_resume(inputs: list[Path], tokenizer: Path, workers: int) -> None:
     folder = inputs[0].parent
 
-    def interrupt(label: str, done: int, total: int | None = None) -> None:
+    def interrupt(label: str, done: int, total: int | None = None, note: str = "") -> None:
         if done >= 70:
             raise KeyboardInterrupt
 
@@ -268,7 +268,7 @@ def test_interrupt_leaves_something_to_resume(inputs: list[Path], tokenizer: Pat
 def test_dead_worker_is_an_error_and_keeps_the_work(inputs: list[Path], tokenizer: Path) -> None:
     folder = inputs[0].parent
 
-    def shoot(label: str, done: int, total: int | None = None) -> None:
+    def shoot(label: str, done: int, total: int | None = None, note: str = "") -> None:
         for child in multiprocessing.active_children():
             if child.pid is not None:
                 os.kill(child.pid, signal.SIGKILL)
@@ -459,7 +459,7 @@ def test_two_runs_at_once_for_one_store(inputs: list[Path], tokenizer: Path) -> 
     out = inputs[0].parent / "out"
     refused: list[CorpusError] = []
 
-    def again(label: str, done: int, total: int | None = None) -> None:
+    def again(label: str, done: int, total: int | None = None, note: str = "") -> None:
         with pytest.raises(CorpusError, match="another process is preparing .*out") as caught:
             prepare(inputs, out, tokenizer=tokenizer, workers=1, restart=True)
         refused.append(caught.value)

@@ -21,7 +21,7 @@ from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError, did_you_mean
 from weft.progress import Progress, silent
 
-DEFAULT_MODEL = "foltz-sif"
+DEFAULT_MODEL = "weft-small"
 
 MODELS: Mapping[str, str] = {
     "foltz-glove": "weft.models.baselines.word_vectors:FoltzGlove",

@@ -8,21 +8,35 @@ from rich.text import Text
 
 from weft.document import Document, Score
 from weft.ordering import Ordering
+from weft.reference import Percentiles, Reference
 
 BAR_WIDTH = 24
 WIDTH = 100
 NO_SCORE = "no transition"
 
 
-def score_line(document: Document, score: Score) -> Text:
-    """One line for one document: score, number of sentences, name."""
+def score_lines(document: Document, score: Score, meaning: str = "") -> list[Text]:
+    """One line for one document: score, number of sentences, name, and what the score means where that is known."""
     value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
-    return Text.assemble((value, "bold"), f"  {len(document):4d} sentences  ", (printable(document.id), "cyan"))
+    line = Text.assemble((value, "bold"), f"  {len(document):4d} sentences  ", (printable(document.id), "cyan"))
+    return [line.append(f"  {meaning}", "dim") if meaning else line]
 
 
-def explain_lines(document: Document, score: Score) -> list[Text]:
+def percentile_text(reference: Reference, place: Percentiles) -> str:
+    """Percentiles in words.
+
+    Example:
+        >>> percentile_text(Reference("essays", "mmi", ()), Percentiles(61.2, 99.9))
+        'higher than 61% of essays, and than 99% of them shuffled'
+    """
+    # Never rounded up: "above 100%" would say more than a sample of texts can.
+    written, shuffled = min(99, int(place.written)), min(99, int(place.shuffled))
+    return f"higher than {written}% of {reference.texts}, and than {shuffled}% of them shuffled"
+
+
+def explain_lines(document: Document, score: Score, meaning: str = "") -> list[Text]:
     """Every sentence with the transition to the next one as a coloured bar; the weakest places are marked."""
-    lines = [_headline(document, score), Text()]
+    lines = [_headline(document, score), *([Text(meaning, "dim")] if meaning else []), Text()]
     weak = weakest(score.transitions)
     for number, sentence in enumerate(document.sentences):
         lines.append(Text.assemble((f"{number + 1:4d}  ", "dim"), shorten(sentence)))

@@ -56,7 +56,8 @@ def _by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:
     found: dict[int, list[Document]] = {fewest: [] for fewest in CLASSES}
     for paragraph in (paragraph for document in documents for paragraph in document.paragraphs()):
         fitting = [fewest for fewest in CLASSES if fewest <= len(paragraph)]
-        if fitting and len(found[fitting[-1]]) < TEXTS_EACH:
+        shuffles = len(set(paragraph.sentences)) > 1  # a text of equal sentences reads the same in any order
+        if fitting and shuffles and len(found[fitting[-1]]) < TEXTS_EACH:
             found[fitting[-1]].append(paragraph)
         if all(len(texts) == TEXTS_EACH for texts in found.values()):
             break
@@ -71,9 +72,7 @@ def _by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:
     return found
 
 
-def _group(
-    model: DocumentScorer, fewest: int, documents: Sequence[Document], seed: int, progress: Progress
-) -> Group:
+def _group(model: DocumentScorer, fewest: int, documents: Sequence[Document], seed: int, progress: Progress) -> Group:
     shuffled = [document.reorder(permutations(document, count=1, seed=seed)[0]) for document in documents]
     label = f"texts of {fewest} sentences or more"
     written = _values(model, documents, label, progress)

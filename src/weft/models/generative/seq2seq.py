@@ -26,6 +26,7 @@ from weft.models.generative.precedence import Precedence, PrecedenceNetwork, bat
 from weft.models.generative.predictor import Predictor
 from weft.models.quantize import Packed, pack, unpack
 from weft.progress import Progress, silent
+from weft.reference import REFERENCE, Reference, read_reference
 from weft.scoring import Combine, Scorer, Table, TableMemory
 from weft.training import LossPart, TrainingSettings
 
@@ -54,8 +55,8 @@ class Seq2Seq:
         word_dropout: Share of the decoder's input words hidden in training.
         precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
         precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
-        vectors: Word vectors to keep as they are: a GloVe file or folder, or ``glove`` for those in the package; vectors
-            are learned where it is empty.
+        vectors: Word vectors to keep as they are: a GloVe file or folder, or ``glove`` for those in the package; where
+            it is empty, vectors are learned.
         precision: Of saved weights: ``int8`` or ``float32``.
 
     Example:
@@ -96,6 +97,7 @@ class Seq2Seq:
         self.precedence, self.precedence_weight, self.vectors = precedence, precedence_weight, vectors
         self.predictors: dict[str, Predictor] = {}
         self.judge: Precedence | None = None
+        self.reference: Reference | None = None
         self._tables = TableMemory()
 
     # Training: what the run needs to know of the model --------------------------------------------------------------
@@ -194,6 +196,7 @@ class Seq2Seq:
         settings = {name: getattr(self, name) for name in SETTINGS}
         other = Seq2Seq(**{**settings, "combine": combine})
         other.predictors, other.judge, other._tables = self.predictors, self.judge, self._tables
+        other.reference = _fitting(self.reference, other.combine)
         return other
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -235,6 +238,8 @@ class Seq2Seq:
             tensors |= {f"{part}/{name}": value for name, value in packed.items()}
         config = {name: getattr(self, name) for name in SETTINGS} | {"parts": list(self.networks())}
         texts = {TOKENIZER: next(iter(self.predictors.values())).tokenizer.to_text()}
+        if self.reference is not None:
+            texts[REFERENCE] = self.reference.to_text()
         save_artifact(Artifact(self.name, config, tensors, texts, training or {}), folder)
 
     @classmethod
@@ -254,7 +259,16 @@ class Seq2Seq:
         networks: dict[str, torch.nn.Module] = {
             part: _load_network(model, part, tokenizer, artifact, folder) for part in parts
         }
-        return model.assemble(networks, tokenizer)
+        model.assemble(networks, tokenizer)
+        if REFERENCE in artifact.texts:
+            read = read_reference(artifact.texts[REFERENCE], source=str(Path(folder) / REFERENCE))
+            model.reference = _fitting(read, model.combine)
+        return model
+
+
+def _fitting(reference: Reference | None, combine: str) -> Reference | None:
+    """Reference scores say nothing about scores combined another way."""
+    return reference if reference is not None and reference.setting == combine else None
 
 
 class WeftSmall(Seq2Seq):
@@ -283,6 +297,7 @@ class WeftSmall(Seq2Seq):
         embedded = Seq2Seq.load(EMBEDDED)
         super().__init__(**{**{name: getattr(embedded, name) for name in SETTINGS}, "combine": combine})
         self.predictors, self.judge = embedded.predictors, embedded.judge
+        self.reference = _fitting(embedded.reference, self.combine)
 
     @classmethod
     def _untrained(cls, settings: Mapping[str, Any]) -> Self:

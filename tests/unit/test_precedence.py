@@ -1,0 +1,215 @@
+"""Which of two sentences comes first: the network, its batches, and what ordering makes of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import combinations, permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weft.config import build_config
+from weft.corpora.paragraphs import FEWEST, ParagraphStream
+from weft.corpora.prepare import prepare
+from weft.corpora.store import TokenStore
+from weft.corpora.years import first_year, years_of_sentences
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError
+from weft.fitting import fit_documents
+from weft.models.generative.precedence import PrecedenceNetwork, make_bag
+from weft.models.generative.seq2seq import Seq2Seq
+from weft.ordering import beam_order, exact_order, greedy_order, order_document, order_gain
+from weft.runs import train
+from weft.tasks.metrics import kendall_tau
+from weft.training import TrainingSettings
+
+STEPS = ("dawn", "morning", "noon", "evening", "night", "midnight")
+
+
+def diary(number: int) -> list[str]:
+    """Sentences whose order can be read off their words, whatever stands beside them."""
+    return [f"At {step} the {('cat', 'dog', 'fox')[number % 3]} number {number} moved on." for step in STEPS]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    place = tmp_path_factory.mktemp("precedence")
+    lines = [{"sentences": diary(n)} for n in range(40)] + [{"sentences": ["Too short.", "In 1812 it fell."]}]
+    (place / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return prepare([place / "t.jsonl"], place / "store", tokenizer_kind="words", vocabulary_size=80, workers=1)
+
+
+def random_bag(seed: int = 0) -> tuple[PrecedenceNetwork, torch.Tensor, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(seed)
+    network = PrecedenceNetwork(6, width=8, layers=1, dropout=0.0).eval()
+    return network, torch.randn(5, 6), torch.tensor([1812, 0, 1870, 1999, 0]), torch.tensor([7, 9, 3, 4, 5])
+
+
+def test_the_table_is_antisymmetric_and_follows_its_sentences() -> None:
+    network, vectors, years, lengths = random_bag()
+    table = network(make_bag(vectors, years, lengths, torch.arange(5)[None]))[0]
+    assert torch.allclose(table, -table.T, atol=1e-6)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    moved = network(make_bag(vectors, years, lengths, order[None]))[0]
+    assert torch.allclose(moved, table[order][:, order], atol=1e-5)
+
+
+def test_padding_and_neighbours_change_nothing() -> None:
+    network, vectors, years, lengths = random_bag(1)
+    alone = network(make_bag(vectors, years, lengths, torch.tensor([[0, 1, 2]])))[0]
+    beside = network(make_bag(vectors, years, lengths, torch.tensor([[0, 1, 2, -1, -1], [4, 3, 2, 1, 0]])))[0]
+    assert torch.allclose(alone, beside[:3, :3], atol=1e-5)
+
+
+def test_the_loss_is_that_of_every_pair() -> None:
+    network, vectors, years, lengths = random_bag(2)
+    places = torch.tensor([[0, 1, 2, -1], [1, 4, 3, 0]])
+    bag = make_bag(vectors, years, lengths, places)
+    tables = network(bag).tolist()
+    slow = sum(
+        math.log1p(math.exp(-tables[text][i][j]))
+        for text, size in enumerate((3, 4))
+        for i, j in combinations(range(size), 2)
+    )
+    assert network.loss(bag).item() == pytest.approx(slow, rel=1e-5)
+
+
+def test_paragraph_batches_cover_every_long_paragraph_once(store: TokenStore) -> None:
+    stream = ParagraphStream(store, batch_tokens=200, max_tokens=6, seed=1, pad=0)
+    plan = stream.epoch(0)
+    assert sorted(int(n) for batch in plan for n in batch) == list(range(40))
+    assert [b.tolist() for b in plan] == [b.tolist() for b in stream.epoch(0)] != [b.tolist() for b in stream.epoch(1)]
+    batch = stream.batch(plan[0])
+    assert batch.pairs == len(batch) * 15
+    assert batch.sentences.shape[1] <= 6
+    assert batch.lengths.max() <= 6
+    halves = batch.rows(0, 2), batch.rows(1, 2)
+    assert sum(len(half) for half in halves) == len(batch)
+    numbers = stream.starts[plan[0][0]] + np.arange(6)
+    for place, number in zip(batch.places[0], numbers, strict=True):
+        assert batch.sentences[place, :3].tolist() == store.sentence(int(number))[:3].tolist()
+
+
+def test_a_store_of_short_paragraphs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(json.dumps({"sentences": ["One.", "Two.", "Three."]}))
+    short = prepare([tmp_path / "t.jsonl"], tmp_path / "s", tokenizer_kind="words", vocabulary_size=20, workers=1)
+    with pytest.raises(CorpusError, match=f"{FEWEST} to"):
+        ParagraphStream(short, batch_tokens=100, max_tokens=10, seed=1, pad=0)
+
+
+def test_years_of_a_store_are_those_of_its_text(tmp_path: Path) -> None:
+    texts = ["Born in 1812, he died in 1870.", "It weighs 1,500 kg.", "Nothing happened.", "From 2001 on."]
+    # More than once: a word vocabulary does not keep what it has seen once.
+    (tmp_path / "t.jsonl").write_text("\n".join([json.dumps({"sentences": texts})] * 3))
+    for kind in ("words", "bpe"):
+        made = prepare([tmp_path / "t.jsonl"], tmp_path / kind, tokenizer_kind=kind, vocabulary_size=400, workers=1)
+        assert years_of_sentences(made, np.arange(4)).tolist() == [first_year(text) or 0 for text in texts]
+
+
+def gains(table: np.ndarray, precedence: np.ndarray, first: int | None) -> list[float]:
+    orders = [p for p in permutations(range(len(table))) if first is None or p[0] == first]
+    return [order_gain(table, precedence, order) for order in orders]
+
+
+@pytest.mark.parametrize("first", [None, 1])
+def test_exact_search_and_a_wide_beam_find_the_best_of_both(first: int | None) -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(10):
+        table, half = generator.normal(size=(5, 5)), generator.normal(size=(5, 5))
+        precedence = half - half.T
+        best = max(gains(table, precedence, first))
+        for found in (
+            exact_order(table, precedence, first=first),
+            beam_order(table, precedence, first=first, beam=1000),
+        ):
+            assert order_gain(table, precedence, found) == pytest.approx(best)
+
+
+def test_searches_follow_a_clear_precedence() -> None:
+    place = np.array([3, 0, 4, 1, 2])
+    precedence = np.sign(place[None, :] - place[:, None]).astype(float)  # earlier places precede
+    for found in (
+        exact_order(np.zeros((5, 5)), precedence),
+        beam_order(np.zeros((5, 5)), precedence),
+        greedy_order(np.zeros((5, 5)), precedence, first=1),
+    ):
+        assert found == tuple(np.argsort(place))
+
+
+@pytest.fixture(scope="module")
+def trained() -> Seq2Seq:
+    documents = [Document(str(n), tuple(diary(n))) for n in range(40)]
+    model = Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.0, precedence=True)
+    settings = TrainingSettings(steps=120, warmup=10, batch_tokens=600, validate_every=0, learning_rate=5e-3)
+    return fit_documents(model, documents, settings=settings, vocabulary=300)
+
+
+def test_it_learns_what_comes_first_and_ordering_uses_it(trained: Seq2Seq, tmp_path: Path) -> None:
+    text = Document("new", tuple(diary(41))).reorder([4, 1, 5, 0, 3, 2])
+    found = order_document(trained, text, objective="precedence")
+    assert (kendall_tau([diary(41).index(text.sentences[i]) for i in found.order]) or 0) > 0.8
+    assert found.objective == "precedence"
+    assert order_document(trained, text).objective == "both"
+    assert order_document(trained, text, objective="coherence").objective == "coherence"
+    trained.save(tmp_path / "m")
+    again = Seq2Seq.load(tmp_path / "m")
+    table, same = trained.precedence_table(text), again.precedence_table(text)
+    assert table is not None
+    assert same is not None
+    assert np.array_equal(table, same)
+
+
+def test_the_proposed_order_does_not_depend_on_the_given_one(trained: Seq2Seq) -> None:
+    orders = [(4, 1, 5, 0, 3, 2), (0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0)]
+    texts = [Document("t", tuple(diary(7))).reorder(order) for order in orders]
+    found = [text.reorder(order_document(trained, text).order).sentences for text in texts]
+    assert found[0] == found[1] == found[2]
+
+
+def test_precedence_is_refused_where_it_was_never_learned() -> None:
+    from weft.models import create_model
+
+    text = Document("t", ("A cat sat.", "It slept."))
+    for name in ("foltz-sif", "year-sort"):
+        with pytest.raises(ConfigError, match="has not learned"):
+            order_document(create_model(name), text, objective="precedence")
+    with pytest.raises(ConfigError, match="unknown objective"):
+        order_document(create_model("foltz-sif"), text, objective="best")  # type: ignore[arg-type]
+
+
+def config(store: TokenStore, tmp_path: Path, **run: str) -> dict[str, dict[str, object]]:
+    return {
+        "model": {"name": "seq2seq", "dimensions": 8, "hidden": 8, "layers": 1, "precedence": True},
+        "data": {"store": str(store.folder)},
+        "run": {"out": str(tmp_path / "out"), "device": "cpu", **run},
+        "training": {"steps": 3, "warmup": 1, "batch_tokens": 300, "precedence": {"steps": 2, "learning_rate": 1e-3}},
+    }
+
+
+def test_a_part_has_settings_of_its_own_and_stands_on_a_base(store: TokenStore, tmp_path: Path) -> None:
+    train(build_config(config(store, tmp_path)))
+    assert {path.name for path in (tmp_path / "out.run").iterdir()} >= {"forward", "precedence"}
+    first = Seq2Seq.load(tmp_path / "out")
+    # A run on a base takes its networks over and trains nothing anew.
+    based = config(store, tmp_path, base=str(tmp_path / "out"))
+    based["run"]["out"] = str(tmp_path / "second")
+    train(build_config(based), parts=["precedence"])
+    second = Seq2Seq.load(tmp_path / "second")
+    for part in ("forward", "backward", "prior"):
+        one, other = first.networks()[part].state_dict(), second.networks()[part].state_dict()
+        assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_precedence_needs_its_encoders(store: TokenStore, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="encoders of other parts"):
+        train(build_config(config(store, tmp_path)), parts=["precedence"])
+    unknown = config(store, tmp_path)
+    unknown["training"]["sideways"] = {"steps": 2}
+    with pytest.raises(ConfigError, match="no such part"):
+        train(build_config(unknown))
+    unknown["training"] = {"precedence": {"stepps": 2}}
+    with pytest.raises(ConfigError, match=r"training\.precedence"):
+        build_config(unknown)
