@@ -38,6 +38,7 @@ class Decoding:
         min_tokens: Shortest sentence.
         max_tokens: Longest sentence.
         no_repeat: No run of this many tokens comes twice in a sentence; 0 to allow it.
+        alike: A sentence may share this much of its words (Jaccard) with one already there, if there is a choice.
         seed: Of sampling.
     """
 
@@ -52,6 +53,7 @@ class Decoding:
     min_tokens: int = 4
     max_tokens: int = 60
     no_repeat: int = 3
+    alike: float = 0.4
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -273,8 +275,27 @@ def continue_document(
     for number in range(sentences):
         seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
         candidates = writer.propose([context], replace(decoding, seed=seed))[0]
-        fresh = [one for one in candidates if one.text and one.text not in context] or candidates
+        fresh = _fresh(candidates, context, decoding.alike)
         if combine != "uni" and scorer is not None and context:
             fresh = rerank(fresh, context[-1], scorer(combine))
         context.append(fresh[0].text)
         yield fresh[0].text
+
+
+def _fresh(candidates: Sequence[Candidate], context: Sequence[str], alike: float) -> list[Candidate]:
+    """The candidates that say something new; failing that, those that are not there yet; failing that, all."""
+    written = [candidate for candidate in candidates if candidate.text]
+    absent = [candidate for candidate in written if candidate.text not in context]
+    new = [one for one in absent if all(_overlap(one.text, other) <= alike for other in context)]
+    return new or absent or written or list(candidates)
+
+
+def _overlap(one: str, other: str) -> float:
+    """Words in common over words in all.
+
+    Example:
+        >>> _overlap("the cat sat", "The cat ran")
+        0.5
+    """
+    ours, theirs = set(one.lower().split()), set(other.lower().split())
+    return len(ours & theirs) / max(1, len(ours | theirs))

@@ -7,14 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+# Most tests are not about the model; this one needs no torch, whose import is slow.
+LIGHT = ["--model", "foltz-sif"]
+
 
 def weft(
-    *arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None, timeout: float = 120
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    stdin: bytes | None = None,
+    timeout: float = 120,
+    default_model: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``weft`` with arguments."""
+    """Run ``weft`` with arguments; with a light model unless one is named or the default is asked for."""
+    words = [*map(str, arguments)]
+    if words[:1] and words[0] in {"score", "order", "evaluate"} and not {"-m", "--model", "--help"} & {*words}:
+        words += [] if default_model else LIGHT
     environment = {key: value for key, value in os.environ.items() if key not in {"WEFT_DATA", "FORCE_COLOR"}}
     done = subprocess.run(
-        [sys.executable, "-m", "weft", *map(str, arguments)],
+        [sys.executable, "-m", "weft", *words],
         cwd=cwd,
         input=stdin if stdin is not None else b"",
         capture_output=True,

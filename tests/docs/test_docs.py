@@ -94,18 +94,37 @@ def test_the_results_page_is_what_the_results_say() -> None:
     assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == results_page(load_results(ROOT / "results"))
 
 
-def test_the_readme_table_is_what_the_results_say() -> None:
+README_ROWS = (
+    (
+        "Wikipedia pairs, Seq2Seq uni / bi / MMI",
+        [("pairs", f"seq2seq.{way}", "accuracy") for way in ("uni", "bi", "mmi")],
+    ),
+    ("Wikipedia pairs, `weft-small` MMI", [("pairs", "weft-small.mmi", "accuracy")]),
+    (
+        "Wikipedia pairs, Foltz-GloVe / Foltz-LDA",
+        [("pairs", "foltz-glove.glove-6b-100d", "accuracy"), ("pairs", "foltz-lda", "accuracy")],
+    ),
+    ("Order restored, τ, Seq2Seq MMI as in the paper", [("order", "seq2seq.mmi-coherence", "tau_with_given")]),
+    ("… with precedence, which it learns on top", [("order", "seq2seq.mmi", "tau_with_given")]),
+    ("… the same, the given first sentence not counted", [("order", "seq2seq.mmi", "tau")]),
+)
+
+
+@pytest.mark.parametrize(("label", "places"), README_ROWS, ids=lambda value: str(value)[:40])
+def test_the_readme_table_is_what_the_results_say(label: str, places: list[tuple[str, str, str]]) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for label, name in (("Foltz-GloVe, weft", "foltz-glove.glove-6b-100d"), ("Foltz-LDA, weft", "foltz-lda")):
-        row = next(line for line in text.splitlines() if line.startswith(f"| {label} "))
-        cells = [float(cell) for cell in row.split("|")[2:-1]]
-        results = [
-            Result.load(ROOT / "results" / task / f"{name}.json")
-            for task in ("accidents", "earthquakes", "wikipedia-pairs")
-        ]
-        assert cells == [pytest.approx(result.metrics["accuracy"], abs=0.0005) for result in results]
-    default = Result.load(ROOT / "results" / "wikipedia-pairs" / "foltz-sif.json")
-    assert f"{default.metrics['accuracy']:.0%} of the time" in text
+    row = next(line for line in text.splitlines() if line.startswith(f"| {label} "))
+    cells = [float(number) for number in row.split("|")[3].split("/")]
+    results = [Result.load(ROOT / "results" / f"wikipedia-{task}" / f"{name}.json") for task, name, _ in places]
+    values = [result.metrics[metric] for result, (_, _, metric) in zip(results, places, strict=True)]
+    assert cells == [pytest.approx(value, abs=0.0005) for value in values]
+
+
+def test_the_readme_says_how_often_the_default_is_right() -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for name, words in (("weft-small.mmi", "{:.0%} of the time"), ("seq2seq.mmi", "as large, {:.0%}.")):
+        result = Result.load(ROOT / "results" / "wikipedia-pairs" / f"{name}.json")
+        assert words.format(result.metrics["accuracy"]) in text
 
 
 def test_results_name_no_machine() -> None:

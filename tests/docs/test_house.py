@@ -64,7 +64,7 @@ print(s, [m for m in {HEAVY!r} if m in sys.modules])"
     assert seconds < 0.3
 
 
-def test_scoring_with_the_default_imports_nothing_heavy() -> None:
+def test_scoring_with_word_vectors_imports_nothing_heavy() -> None:
     code = "import sys, weft; weft.load_model('foltz-sif').score([weft.Document('d', ('a cat', 'a dog'))]); \
 print([m for m in ('torch', 'sklearn', 'tomotopy', 'pyarrow', 'transformers') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -74,8 +74,8 @@ print([m for m in ('torch', 'sklearn', 'tomotopy', 'pyarrow', 'transformers') if
 def test_commands_that_need_no_network_import_no_torch() -> None:
     essay = Path(__file__).parents[2] / "examples" / "essay.txt"
     for arguments in (
-        ["score", str(essay)],
-        ["order", str(essay)],
+        ["score", str(essay), "-m", "foltz-sif"],
+        ["order", str(essay), "-m", "foltz-glove"],
         ["table", "--results", str(essay.parents[1] / "results")],
     ):
         code = f"import sys; from weft.cli import app; app({arguments!r}, standalone_mode=False); \
