@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from weft.document import Document, Window  # noqa: E402
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.errors import ConfigError, CorpusError  # noqa: E402
+from weft.fitting import fit_documents  # noqa: E402
+from weft.models.generative.given_vectors import vectors_of_tokens  # noqa: E402
+from weft.models.generative.network import Architecture, Memory, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.layers import chunked_cross_entropy, token_log_probs  # noqa: E402
+from weft.training import TrainingSettings  # noqa: E402
 
 
 def network(**changes: object) -> Seq2SeqNetwork:
@@ -22,9 +29,9 @@ def tokens(*rows: list[int], width: int = 0) -> Tokens:
     return Tokens(ids, torch.tensor([len(row) for row in rows]))
 
 
-@pytest.mark.parametrize("attention", [True, False])
-def test_log_probabilities_do_not_depend_on_padding_or_neighbours(attention: bool) -> None:
-    net = network(attention=attention).eval()
+@pytest.mark.parametrize("changes", [{}, {"attention": False}, {"feed": True}, {"feed": True, "layers": 3}])
+def test_log_probabilities_do_not_depend_on_padding_or_neighbours(changes: dict[str, object]) -> None:
+    net = network(**changes).eval()
     source, target = tokens([5, 6, 7], [8, 9, 10, 11, 12, 13], [4]), tokens([3, 4], [5, 6, 7, 8, 9], [6])
     together = net.log_prob(net.encode(source), target)
     alone = net.log_prob(net.encode(tokens([5, 6, 7])), tokens([3, 4]))
@@ -33,15 +40,16 @@ def test_log_probabilities_do_not_depend_on_padding_or_neighbours(attention: boo
     assert padded.item() == pytest.approx(alone.item(), abs=1e-5)
 
 
-def test_log_probability_is_the_sum_of_the_steps() -> None:
+@pytest.mark.parametrize("changes", [{}, {"feed": True}, {"feed": True, "layers": 3}])
+def test_log_probability_is_the_sum_of_the_steps(changes: dict[str, object]) -> None:
     """Against one step at a time, with the state carried."""
-    net = network().eval()
+    net = network(**changes).eval()
     memory = net.encode(tokens([5, 6, 7]))
     state, total, word = None, 0.0, 1
     for following in [3, 4, 9, 2]:
         outputs, state = net.decode(torch.tensor([[word]]), memory, state)
         logits = outputs[0, 0] @ net.embedding.weight.T
-        total += float(logits.log_softmax(dim=0)[following])
+        total += logits.log_softmax(dim=0)[following].item()
         word = following
     assert net.log_prob(memory, tokens([3, 4, 9])).item() == pytest.approx(total, abs=1e-5)
 
@@ -71,8 +79,9 @@ def test_the_source_matters_and_a_language_model_has_none() -> None:
     assert prior.encode(tokens([5])).states is None
 
 
-def test_every_parameter_gets_a_gradient() -> None:
-    net = network()
+@pytest.mark.parametrize("changes", [{}, {"feed": True}])
+def test_every_parameter_gets_a_gradient(changes: dict[str, object]) -> None:
+    net = network(**changes)
     net.loss(tokens([5, 6, 7], [8, 9]), tokens([3, 4], [5])).backward()  # type: ignore[no-untyped-call]
     for name, parameter in net.named_parameters():
         assert parameter.grad is not None, name
@@ -114,3 +123,39 @@ def test_a_scorer_of_predictors_is_a_table(tmp_path: object) -> None:
         looked_up = way.pair_table(text)[np.arange(3), np.arange(1, 4)]
         assert score.transitions == pytest.approx(looked_up.tolist(), abs=1e-5)
     assert np.diagonal(table).tolist() == [0.0] * 4
+
+
+def test_a_fed_decoder_without_a_source_runs_on_nothing() -> None:
+    net = network(feed=True).eval()
+    assert net.log_prob(Memory(), tokens([3, 4])).isfinite().all()
+    assert not any(name.startswith("decoder.upper") for name, _ in network(feed=True, layers=1).named_parameters())
+
+
+def test_memories_encoded_apart_are_joined_in_order() -> None:
+    net = network().eval()
+    rows = [[5, 6, 7], [8], [9, 10, 11, 12], [4, 3]]
+    whole = net.encode(tokens(*rows))
+    parts = [net.encode(tokens(rows[1], rows[3])), net.encode(tokens(rows[0], rows[2]))]
+    joined = Memory.join(parts, torch.tensor([1, 3, 0, 2]))
+    target = tokens([3, 4], [5], [6, 7], [8, 9])
+    assert torch.allclose(net.log_prob(whole, target), net.log_prob(joined, target), atol=1e-5)
+
+
+def test_given_vectors_stay_as_they_are(tmp_path: Path) -> None:
+    documents = [
+        Document(str(n), tuple(f"the {w} cat sat on the mat" for w in ("old", "red", "new"))) for n in range(12)
+    ]
+    model = Seq2Seq(dimensions=100, hidden=8, layers=1, vectors="glove", precision="float32")
+    fit_documents(model, documents, settings=TrainingSettings(steps=5, warmup=1, batch_tokens=200), vocabulary=300)
+    net = model.predictors["forward"].network
+    assert net.given is not None
+    expected = vectors_of_tokens("glove", model.predictors["forward"].tokenizer, 100)
+    assert torch.equal(net.given, expected)
+    assert expected.square().mean().item() < 1.2
+    model.save(tmp_path / "m")
+    again = Seq2Seq.load(tmp_path / "m")  # needs no table of vectors: the folder brings them
+    assert again.score(documents[:2]) == model.score(documents[:2])
+    with pytest.raises(ConfigError, match="another size"):
+        fit_documents(Seq2Seq(dimensions=16, hidden=8, vectors="glove"), documents, vocabulary=300)
+    with pytest.raises(CorpusError):
+        fit_documents(Seq2Seq(dimensions=100, hidden=8, vectors="nowhere.txt"), documents, vocabulary=300)

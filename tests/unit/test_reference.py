@@ -1,0 +1,109 @@
+"""Percentiles: what a score means, and the folder it is kept in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.artifacts import load_artifact
+from weft.document import Document
+from weft.errors import CorpusError, ModelError
+from weft.models.generative.seq2seq import EMBEDDED, Seq2Seq, WeftSmall
+from weft.reference import REFERENCE, Group, Reference, make_group, read_reference
+from weft.tasks.calibration import CLASSES, calibrate
+
+LINE = tuple(float(n) for n in range(101))
+
+
+def reference(*groups: Group) -> Reference:
+    return Reference("texts", "mmi", groups or (Group(2, 10, LINE, LINE),))
+
+
+@pytest.mark.parametrize(
+    ("value", "place"), [(-5.0, 0.0), (0.0, 0.0), (50.0, 50.0), (50.25, 50.25), (100.0, 100.0), (1e9, 100.0)]
+)
+def test_a_value_stands_where_counting_puts_it(value: float, place: float) -> None:
+    assert reference().percentiles(value, 5).written == pytest.approx(place)
+
+
+def test_equal_scores_share_the_middle() -> None:
+    flat = (*([1.0] * 50), *([2.0] * 51))
+    assert reference(Group(2, 10, flat, flat)).percentiles(1.0, 5).written == pytest.approx(24.5)
+
+
+def test_percentiles_agree_with_counting_on_real_samples() -> None:
+    scores = [((n * 7919) % 1000) / 1000 for n in range(1000)]
+    group = make_group(2, scores, [score - 0.2 for score in scores])
+    for value in (0.111, 0.5, 0.93):
+        found = reference(group).percentiles(value, 9)
+        assert found.written == pytest.approx(100 * sum(s < value for s in scores) / 1000, abs=1.0)
+        assert found.shuffled == pytest.approx(100 * sum(s - 0.2 < value for s in scores) / 1000, abs=1.0)
+
+
+def test_a_text_is_compared_with_texts_of_its_length() -> None:
+    short, long = Group(3, 10, LINE, LINE), Group(10, 10, tuple(2 * q for q in LINE), LINE)
+    chosen = reference(short, long)
+    assert [chosen.percentiles(50.0, size).written for size in (2, 3, 9, 10, 500)] == [50, 50, 50, 25, 25]
+
+
+def test_it_survives_the_disk_and_refuses_what_it_did_not_write() -> None:
+    kept = reference()
+    assert read_reference(kept.to_text(), source="here") == kept
+    for bad in ("{", "[]", "{}", json.dumps({**json.loads(kept.to_text()), "groups": [{"fewest": 1}]}), "[" * 100_000):
+        with pytest.raises(ModelError, match="weft calibrate"):
+            read_reference(bad, source="here")
+    short = json.loads(kept.to_text())
+    short["groups"][0]["written"] = [1.0, 2.0]
+    with pytest.raises(ModelError, match="quantiles"):
+        read_reference(json.dumps(short), source="here")
+
+
+def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
+    model = WeftSmall()
+    assert model.reference is not None
+    assert [group.fewest for group in model.reference.groups] == list(CLASSES)
+    for group in model.reference.groups:
+        assert list(group.written) == sorted(group.written)
+        assert group.written[50] > group.shuffled[50]
+    assert model.combined("bi").reference is None
+    assert WeftSmall("uni").reference is None
+    assert "WEFT_DATA" not in model.reference.command
+    assert load_artifact(EMBEDDED).texts[REFERENCE]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("calibrate") / "model"
+    documents = [Document(str(n), tuple(f"the {w} cat number {n} sat" for w in "abcdef")) for n in range(20)]
+    Seq2Seq(dimensions=8, hidden=8, layers=1).fit(documents).save(place, training={"seed": 3})
+    return place
+
+
+def test_calibrating_writes_the_folder_and_keeps_the_rest(folder: Path) -> None:
+    texts = [
+        Document(f"{size}-{n}", tuple(f"the {w} dog number {n} ran" for w in "abcdefghijkl"[:size]))
+        for size in (3, 6, 11)
+        for n in range(25)
+    ]
+    same = Document("same", ("One.", "One.", "One."))  # reads the same in any order
+    before = Seq2Seq.load(folder).score(texts[:3])
+    found = calibrate(folder, [*texts, same], texts="dogs", seed=4, command="weft calibrate")
+    assert [(group.fewest, group.n) for group in found.groups] == [(3, 25), (5, 25), (10, 25)]
+    model = Seq2Seq.load(folder)
+    assert model.reference == found
+    assert model.score(texts[:3]) == before
+    assert load_artifact(folder).training["seed"] == 3
+    place = found.percentiles(before[0].value or 0.0, 3)
+    assert 0 <= place.written <= 100
+    # Saved again, it is still there.
+    model.save(folder.with_name("again"))
+    assert Seq2Seq.load(folder.with_name("again")).reference == found
+
+
+def test_too_few_texts_are_refused_and_nothing_is_written(folder: Path) -> None:
+    before = (folder / "model.json").read_bytes()
+    with pytest.raises(CorpusError, match="too few texts of 5"):
+        calibrate(folder, [Document(str(n), ("A.", "B.", f"C{n}.")) for n in range(30)], texts="t")
+    assert (folder / "model.json").read_bytes() == before
