@@ -95,7 +95,7 @@ def test_null_is_an_empty_field_in_every_csv(
     table = RenderedTable(1, "T", (Column("x, paper", False), Column("x, weft", True)), (("m", (Cell(), Cell())),))
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out + render(table, "csv"))))
     assert rows[1] == ["wikipedia-pairs", "random", "", "accuracy", "", "", ""]
-    assert rows[3] == ["one", "1", ""]
+    assert rows[3] == ["one", "1", "", "", ""]
     assert rows[5] == ["m", "", "", "", ""]
 
 
