@@ -57,6 +57,7 @@ class RunSection:
         out: The model folder to write.
         folder: Where checkpoints and logs go; ``OUT.run`` if empty.
         base: A trained model folder whose parts are taken over instead of trained.
+        start: A trained model folder whose weights are what training starts from.
         device: ``auto``, ``cpu`` or ``cuda``.
         deterministic: Refuse operations whose result depends on timing.
     """
@@ -65,6 +66,7 @@ class RunSection:
     out: str = ""
     folder: str = ""
     base: str = ""
+    start: str = ""
     device: str = "auto"
     deterministic: bool = False
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from weft.checkpoints import RunLog, load_checkpoint, save_checkpoint
 from weft.corpora.store import TokenStore
@@ -85,6 +85,7 @@ def train_part(
     runtime: Runtime,
     *,
     folder: Path | None = None,
+    start: Mapping[str, Tensor] | None = None,
     listen: Callable[[Report], None] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> nn.Module:
@@ -97,24 +98,24 @@ def train_part(
         settings: How.
         runtime: Where.
         folder: Where checkpoints and the log go; None keeps nothing.
+        start: Weights to start from; what they lack, or have in another shape, starts as in a new network.
         listen: Told every report.
         checkpoint_seconds: How much work may be lost by a power cut.
 
     Returns:
         The network with its best weights, in evaluation mode.
     """
-    tokenizer = corpus.train.tokenizer()
-    seed_step(settings.seed, 0, 0)  # the same initial weights in every process
-    network = model.new_network(part, tokenizer).to(runtime.device)
+    network = _initial_network(model, part, corpus, settings, start).to(runtime.device)
+    pad = corpus.train.tokenizer().pad_id
     trainer = Trainer(
         network,
         lambda batch: model.batch_loss(network, _share(batch, runtime), runtime.device),
-        model.training_batches(part, corpus.train, tokenizer.pad_id, settings),
+        model.training_batches(part, corpus.train, pad, settings),
         settings,
         runtime,
-        _validator(model, part, corpus, tokenizer.pad_id, settings, runtime, network),
+        _validator(model, part, corpus, pad, settings, runtime, network),
     )
-    recipe = _recipe(model, part, corpus, settings)
+    recipe = _recipe(model, part, corpus, settings, start)
     log = _resume(trainer, folder, recipe, runtime)
     saved_at = time.monotonic()
     with asked_to_stop() as stopping:
@@ -133,6 +134,19 @@ def train_part(
     return network.eval()
 
 
+def _initial_network(
+    model: Trainable, part: str, corpus: Corpus, settings: TrainingSettings, start: Mapping[str, Tensor] | None
+) -> nn.Module:
+    """The network before its first step, the same in every process."""
+    seed_step(settings.seed, 0, 0)
+    network = model.new_network(part, corpus.train.tokenizer())
+    if start is not None:
+        own = network.state_dict()
+        fitting = {name: value for name, value in start.items() if name in own and own[name].shape == value.shape}
+        network.load_state_dict({**own, **fitting})
+    return network
+
+
 @contextmanager
 def asked_to_stop() -> Iterator[Callable[[], bool]]:
     """Ctrl-C or a polite kill ends a run after the step at hand, with a checkpoint; only the main thread can listen."""
@@ -149,10 +163,15 @@ def asked_to_stop() -> Iterator[Callable[[], bool]]:
 
 
 def finished_part(
-    model: Trainable, part: str, corpus: Corpus, settings: TrainingSettings, folder: Path
+    model: Trainable,
+    part: str,
+    corpus: Corpus,
+    settings: TrainingSettings,
+    folder: Path,
+    start: Mapping[str, Tensor] | None = None,
 ) -> nn.Module | None:
     """The network of a part whose run is over, or None."""
-    found = load_checkpoint(folder, recipe=_recipe(model, part, corpus, settings))
+    found = load_checkpoint(folder, recipe=_recipe(model, part, corpus, settings, start))
     if found is None or not found[1]["finished"]:
         return None
     tensors = found[0]
@@ -206,12 +225,20 @@ def _validator(
     return validate
 
 
-def _recipe(model: Trainable, part: str, corpus: Corpus, settings: TrainingSettings) -> str:
+def _recipe(
+    model: Trainable,
+    part: str,
+    corpus: Corpus,
+    settings: TrainingSettings,
+    start: Mapping[str, Tensor] | None,
+) -> str:
     """A hash of all that decides how a run goes; a checkpoint of another recipe is not resumed."""
     plain = {name: value for name, value in vars(model).items() if isinstance(value, str | int | float | bool)}
     stores = [corpus.train.info.fingerprint, corpus.valid.info.fingerprint if corpus.valid else ""]
-    content = json.dumps([part, plain, asdict(settings), stores], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps([part, plain, asdict(settings), stores], sort_keys=True).encode())
+    for name, value in sorted((start or {}).items()):
+        digest.update(name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def fit_documents(

@@ -48,16 +48,20 @@ def train_parts(
     corpus = _corpus(config, files, folder, data_root, progress)
     tokenizer = corpus.train.tokenizer()
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
-        known = _base_networks(config, tokenizer)
+        known = _networks_of(config.run.base, tokenizer)
+        starts = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
         wanted = [part for part in model.parts if part in parts or (not parts and part not in known)]
         for part in model.parts:  # in order: a part may stand on those before it
             if part in wanted:
                 listen = _shown(part, progress)
                 network: nn.Module | None = train_part(
-                    model, part, corpus, settings[part], runtime, folder=folder / part, listen=listen
-                )
+                    model, part, corpus, settings[part], runtime, folder=folder / part, start=starts.get(part),
+                    listen=listen,
+                )  # fmt: skip
             else:
-                network = known.get(part) or finished_part(model, part, corpus, settings[part], folder / part)
+                network = known.get(part) or finished_part(
+                    model, part, corpus, settings[part], folder / part, starts.get(part)
+                )
             if network is not None:
                 model.assemble({part: network}, tokenizer)
                 model.to(runtime.device)
@@ -73,11 +77,18 @@ def part_settings(config: RunConfig, part: str) -> TrainingSettings:
     return TrainingSettings(**{**common, **own, "seed": config.run.seed})
 
 
-def _base_networks(config: RunConfig, tokenizer: Tokenizer) -> dict[str, nn.Module]:
-    """The networks of the model folder the run builds on."""
-    if not config.run.base:
+def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
+    """The networks of a model folder that the run builds on; none where no folder is named."""
+    if not folder:
         return {}
-    base: Any = load_model(config.run.base)
+    base: Any = load_model(folder)
+    if not hasattr(base, "networks"):
+        raise ConfigError(
+            "this model has no networks to build on",
+            seen=folder,
+            allowed="a folder with a neural model",
+            next_step="change run.base or run.start",
+        )
     networks: dict[str, nn.Module] = base.networks()
     theirs = next(iter(base.predictors.values())).tokenizer.fingerprint
     if theirs != tokenizer.fingerprint:
@@ -85,7 +96,7 @@ def _base_networks(config: RunConfig, tokenizer: Tokenizer) -> dict[str, nn.Modu
             "the model to build on has another tokenizer than the store",
             seen=theirs,
             allowed=tokenizer.fingerprint,
-            next_step=f"prepare the store with --tokenizer {config.run.base}/tokenizer.json",
+            next_step=f"prepare the store with --tokenizer {folder}/tokenizer.json",
         )
     return networks
 

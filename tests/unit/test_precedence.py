@@ -20,7 +20,7 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.fitting import fit_documents
 from weft.models.generative.precedence import PrecedenceNetwork, make_bag
-from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.generative.seq2seq import EMBEDDED, Seq2Seq
 from weft.ordering import beam_order, exact_order, greedy_order, order_document, order_gain
 from weft.runs import train
 from weft.tasks.metrics import kendall_tau
@@ -201,6 +201,24 @@ def test_a_part_has_settings_of_its_own_and_stands_on_a_base(store: TokenStore, 
     for part in ("forward", "backward", "prior"):
         one, other = first.networks()[part].state_dict(), second.networks()[part].state_dict()
         assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_training_starts_from_given_weights(store: TokenStore, tmp_path: Path) -> None:
+    train(build_config(config(store, tmp_path)))
+    first = Seq2Seq.load(tmp_path / "out")
+    further = config(store, tmp_path, start=str(tmp_path / "out"), out=str(tmp_path / "on"))
+    further["model"]["lexical"] = True  # what the given weights lack starts as new
+    further["training"] = {"steps": 1, "warmup": 0, "batch_tokens": 300, "learning_rate": 1e-9}
+    train(build_config(further))
+    second = Seq2Seq.load(tmp_path / "on")
+    for part in ("forward", "precedence"):
+        weights = second.networks()[part].state_dict()
+        for name, value in first.networks()[part].state_dict().items():
+            assert torch.allclose(weights[name], value, atol=1e-3), name
+    with pytest.raises(ConfigError, match="another tokenizer"):
+        train(build_config(config(store, tmp_path, start=str(EMBEDDED), out=str(tmp_path / "no"))))
+    with pytest.raises(ConfigError, match="no networks"):
+        train(build_config(config(store, tmp_path, base="foltz-sif", out=str(tmp_path / "no"))))
 
 
 def test_precedence_needs_its_encoders(store: TokenStore, tmp_path: Path) -> None:

@@ -20,7 +20,10 @@ from weft.training import TrainingSettings  # noqa: E402
 def network(**changes: object) -> Seq2SeqNetwork:
     torch.manual_seed(0)
     sizes = {"vocabulary": 30, "dimensions": 8, "hidden": 12, "layers": 2, "dropout": 0.0, **changes}
-    return Seq2SeqNetwork(Architecture(**sizes), bos=1, eos=2, pad=0)  # type: ignore[arg-type]
+    made = Seq2SeqNetwork(Architecture(**sizes), bos=1, eos=2, pad=0)  # type: ignore[arg-type]
+    if made.lexical is not None:
+        torch.nn.init.normal_(made.lexical.mix.weight)  # starts at zero, where nothing could be seen of it
+    return made
 
 
 def tokens(*rows: list[int], width: int = 0) -> Tokens:
@@ -29,7 +32,9 @@ def tokens(*rows: list[int], width: int = 0) -> Tokens:
     return Tokens(ids, torch.tensor([len(row) for row in rows]))
 
 
-@pytest.mark.parametrize("changes", [{}, {"attention": False}, {"feed": True}, {"feed": True, "layers": 3}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"attention": False}, {"feed": True}, {"feed": True, "layers": 3}, {"lexical": True}]
+)
 def test_log_probabilities_do_not_depend_on_padding_or_neighbours(changes: dict[str, object]) -> None:
     net = network(**changes).eval()
     source, target = tokens([5, 6, 7], [8, 9, 10, 11, 12, 13], [4]), tokens([3, 4], [5, 6, 7, 8, 9], [6])
@@ -40,7 +45,7 @@ def test_log_probabilities_do_not_depend_on_padding_or_neighbours(changes: dict[
     assert padded.item() == pytest.approx(alone.item(), abs=1e-5)
 
 
-@pytest.mark.parametrize("changes", [{}, {"feed": True}, {"feed": True, "layers": 3}])
+@pytest.mark.parametrize("changes", [{}, {"feed": True}, {"feed": True, "layers": 3}, {"feed": True, "lexical": True}])
 def test_log_probability_is_the_sum_of_the_steps(changes: dict[str, object]) -> None:
     """Against one step at a time, with the state carried."""
     net = network(**changes).eval()
@@ -79,7 +84,7 @@ def test_the_source_matters_and_a_language_model_has_none() -> None:
     assert prior.encode(tokens([5])).states is None
 
 
-@pytest.mark.parametrize("changes", [{}, {"feed": True}])
+@pytest.mark.parametrize("changes", [{}, {"feed": True}, {"lexical": True}])
 def test_every_parameter_gets_a_gradient(changes: dict[str, object]) -> None:
     net = network(**changes)
     net.loss(tokens([5, 6, 7], [8, 9]), tokens([3, 4], [5])).backward()  # type: ignore[no-untyped-call]
@@ -132,7 +137,7 @@ def test_a_fed_decoder_without_a_source_runs_on_nothing() -> None:
 
 
 def test_memories_encoded_apart_are_joined_in_order() -> None:
-    net = network().eval()
+    net = network(lexical=True).eval()
     rows = [[5, 6, 7], [8], [9, 10, 11, 12], [4, 3]]
     whole = net.encode(tokens(*rows))
     parts = [net.encode(tokens(rows[1], rows[3])), net.encode(tokens(rows[0], rows[2]))]
@@ -159,3 +164,26 @@ def test_given_vectors_stay_as_they_are(tmp_path: Path) -> None:
         fit_documents(Seq2Seq(dimensions=16, hidden=8, vectors="glove"), documents, vocabulary=300)
     with pytest.raises(CorpusError):
         fit_documents(Seq2Seq(dimensions=100, hidden=8, vectors="nowhere.txt"), documents, vocabulary=300)
+
+
+def test_lexical_attention_starts_as_nothing_and_learns_to_copy() -> None:
+    """Targets repeat a random word of their source: what a decoder without it learns slowly."""
+    torch.manual_seed(1)
+    plain = network(lexical=False, layers=1, hidden=16)
+    made = Seq2SeqNetwork(Architecture(30, 8, 16, 1, dropout=0.0, lexical=True), bos=1, eos=2, pad=0)
+    made.load_state_dict(plain.state_dict(), strict=False)
+    source, target = tokens([5, 6, 7], [8]), tokens([3, 4], [5, 6, 7])
+    assert torch.allclose(plain.loss(source, target), made.loss(source, target), atol=1e-4)
+    losses = {"plain": 0.0, "lexical": 0.0}
+    for name, net in (("plain", plain), ("lexical", made)):
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(80):
+            words = torch.randint(3, 30, (32, 4), generator=generator)
+            lengths = torch.full((32,), 4)
+            loss = net.loss(Tokens(words, lengths), Tokens(words[:, 1:3], torch.full((32,), 2))) / 96
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            losses[name] += loss.item() / 80
+    assert losses["lexical"] < 0.9 * losses["plain"], losses

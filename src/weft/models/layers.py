@@ -60,7 +60,7 @@ class Encoder(nn.Module):
         self.bridge = nn.Linear(hidden, 2 * hidden)
         self.layers = layers
 
-    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
         """Encode sentences.
 
         Args:
@@ -68,8 +68,8 @@ class Encoder(nn.Module):
             lengths: [rows], on the device, each at least 1.
 
         Returns:
-            States [rows, time, hidden], in reversed order, meaningless after the end; and a start (h, c) for a decoder,
-            [layers, rows, hidden].
+            States [rows, time, hidden], in reversed order, meaningless after the end; the vectors in that order [rows,
+            time, inputs]; and a start (h, c) for a decoder, [layers, rows, hidden].
         """
         time = torch.arange(embedded.shape[1], device=embedded.device)
         backwards = (lengths[:, None] - 1 - time).clamp(min=0)  # [rows, time]
@@ -78,7 +78,7 @@ class Encoder(nn.Module):
         last = states[torch.arange(len(states), device=states.device), lengths - 1]  # [rows, hidden]
         h, c = self.bridge(last).chunk(2, dim=-1)  # [rows, hidden] each
         start = tuple(part.expand(self.layers, *part.shape).contiguous() for part in (h, c))
-        return states, (start[0], start[1])
+        return states, reversed_, (start[0], start[1])
 
 
 class Attention(nn.Module):
@@ -105,12 +105,44 @@ class Attention(nn.Module):
         return merged
 
 
-def attend(queries: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
-    """The source states weighed by how well they answer each query: [rows, target time, hidden]."""
+def attend(queries: Tensor, source: Tensor, source_lengths: Tensor, values: Tensor | None = None) -> Tensor:
+    """The source states, or values that belong to them, weighed by how well the states answer each query."""
     scores = queries @ source.transpose(1, 2)  # [rows, target time, source time]
     beyond = torch.arange(source.shape[1], device=source.device) >= source_lengths[:, None]  # [rows, source time]
     weights = scores.float().masked_fill(beyond[:, None, :], -torch.inf).softmax(dim=-1).to(source.dtype)
-    return weights @ source
+    return weights @ (source if values is None else values)  # [rows, target time, hidden or values' size]
+
+
+class LexicalAttention(nn.Module):
+    """Attention over the source's words themselves, which leads straight to the output (Nguyen & Chiang 2018).
+
+    A name that comes again is a rare word that the decoder's state can hardly hold; its vector, looked up in the source
+    and added to what the tied output matrix is multiplied with, makes it likely at once. Values are the vectors of a
+    word and its two neighbours, mixed, since what follows a word that was found is what is to be written next.
+    """
+
+    def __init__(self, hidden: int, dimensions: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.mix = nn.Linear(3 * dimensions, dimensions, bias=False)
+        nn.init.zeros_(self.mix.weight)  # at first it adds nothing: a network trained without it goes on as it was
+
+    def forward(self, states: Tensor, source: Tensor, words: Tensor, source_lengths: Tensor) -> Tensor:
+        """What the source's words add to the output.
+
+        Args:
+            states: [rows, target time, hidden].
+            source: [rows, source time, hidden].
+            words: [rows, source time, dimensions], the vectors that were read, in the order of ``source``.
+            source_lengths: [rows].
+
+        Returns:
+            [rows, target time, dimensions].
+        """
+        real = torch.arange(words.shape[1], device=words.device) < source_lengths[:, None]  # [rows, source time]
+        padded = functional.pad(words * real[:, :, None], (0, 0, 1, 1))  # [rows, source time + 2, dimensions]
+        around = torch.cat([padded[:, :-2], padded[:, 1:-1], padded[:, 2:]], dim=-1)
+        return attend(self.query(states), source, source_lengths, values=self.mix(around))
 
 
 class FeedingDecoder(nn.Module):

@@ -18,6 +18,7 @@ from weft.models.layers import (
     Embedding,
     Encoder,
     FeedingDecoder,
+    LexicalAttention,
     LstmState,
     chunked_cross_entropy,
     make_lstm,
@@ -36,6 +37,7 @@ class Architecture:
         layers: LSTM layers of the decoder, and of the encoder.
         attention: Whether the decoder looks back at the source.
         feed: Whether the decoder's upper layers also read what its first layer saw there; needs two layers.
+        lexical: Whether attention also leads from the source's words straight to the output.
         frozen: Whether the vectors of input tokens are given and stay as they are; another matrix then predicts.
         encoder: False for a language model, whose source is empty.
         dropout: On token vectors, between layers and before the output.
@@ -52,6 +54,7 @@ class Architecture:
     word_dropout: float = 0.0
     feed: bool = False
     frozen: bool = False
+    lexical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,13 @@ class Memory:
         states: [rows, source time, hidden], or None where there is no source.
         lengths: [rows].
         start: The state the decoder starts from, or None for zeros.
+        words: [rows, source time, dimensions], the vectors read, for a decoder that looks at them; else None.
     """
 
     states: Tensor | None = None
     lengths: Tensor | None = None
     start: LstmState | None = None
+    words: Tensor | None = None
 
     def select(self, rows: Tensor) -> Memory:
         """The memory of some rows, in any order and repeated as asked: encoder states are computed once a sentence."""
@@ -83,25 +88,32 @@ class Memory:
         h, c = self.start
         lengths = self.lengths[rows]
         # Attention costs by the longest source, so what is padding for all chosen rows is cut away.
-        states = self.states[rows, : int(lengths.max()) if len(lengths) else 0]
-        return Memory(states, lengths, (h[:, rows].contiguous(), c[:, rows].contiguous()))
+        longest = int(lengths.max()) if len(lengths) else 0
+        words = None if self.words is None else self.words[rows, :longest]
+        start = (h[:, rows].contiguous(), c[:, rows].contiguous())
+        return Memory(self.states[rows, :longest], lengths, start, words)
 
     @staticmethod
     def join(parts: Sequence[Memory], order: Tensor) -> Memory:
         """Put memories encoded apart together: row ``order[k]`` of the whole is row k of the parts in a line."""
-        states = [part.states for part in parts if part.states is not None]
-        longest = max(state.shape[1] for state in states)
-        padded = [functional.pad(state, (0, 0, 0, longest - state.shape[1])) for state in states]
-        back = order.argsort()
+        longest = max(part.states.shape[1] for part in parts if part.states is not None)
+        words = [_widened(part.words, longest) for part in parts if part.words is not None]
         whole = Memory(
-            torch.cat(padded),
+            torch.cat([_widened(part.states, longest) for part in parts if part.states is not None]),
             torch.cat([part.lengths for part in parts if part.lengths is not None]),
             (
                 torch.cat([part.start[0] for part in parts if part.start is not None], dim=1),
                 torch.cat([part.start[1] for part in parts if part.start is not None], dim=1),
             ),
+            torch.cat(words) if words else None,
         )
+        back = order.argsort()
         return whole.select(back)
+
+
+def _widened(values: Tensor, longest: int) -> Tensor:
+    """Padded in time: [rows, longest, features]."""
+    return functional.pad(values, (0, 0, 0, longest - values.shape[1]))
 
 
 class Seq2SeqNetwork(nn.Module):
@@ -127,6 +139,8 @@ class Seq2SeqNetwork(nn.Module):
         make_decoder = FeedingDecoder if feeds else make_lstm
         self.decoder = make_decoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout)
         self.attention = Attention(sizes.hidden) if sizes.encoder and sizes.attention else None
+        looks = sizes.lexical and sizes.attention and sizes.encoder
+        self.lexical = LexicalAttention(sizes.hidden, sizes.dimensions) if looks else None
         # No tanh before the output layer: it slowed learning from the source (docs/log.md).
         self.output = nn.Linear(sizes.hidden, sizes.dimensions, bias=False)
 
@@ -135,8 +149,8 @@ class Seq2SeqNetwork(nn.Module):
         if self.encoder is None or source.ids.shape[1] == 0:
             return Memory()
         embedded = self._dropped(self._look_up(source.ids))  # [rows, source time, dimensions]
-        states, start = self.encoder(embedded, source.lengths)
-        return Memory(states, source.lengths, start)
+        states, words, start = self.encoder(embedded, source.lengths)
+        return Memory(states, source.lengths, start, words if self.lexical is not None else None)
 
     def decode(self, inputs: Tensor, memory: Memory, state: LstmState | None = None) -> tuple[Tensor, LstmState]:
         """Run the decoder over given input tokens, all steps at once.
@@ -155,9 +169,13 @@ class Seq2SeqNetwork(nn.Module):
             states, reached = self.decoder(embedded, start, memory.states, memory.lengths)
         else:
             states, reached = self.decoder(embedded, start)  # [rows, time, hidden]
+        added: Tensor | None = None
         if self.attention is not None and memory.states is not None and memory.lengths is not None:
+            if self.lexical is not None and memory.words is not None:
+                added = self.lexical(states, memory.states, memory.words, memory.lengths)  # [rows, time, dimensions]
             states = self.attention(states, memory.states, memory.lengths)  # [rows, time, hidden]
-        return self.output(self._dropped(states)), reached
+        outputs = self.output(self._dropped(states))
+        return outputs if added is None else outputs + added, reached
 
     def _look_up(self, ids: Tensor) -> Tensor:
         vectors: Tensor = self.embedding(ids) if self.given is None else functional.embedding(ids, self.given)

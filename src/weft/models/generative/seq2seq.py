@@ -36,8 +36,8 @@ ENCODERS = ("forward", "backward")  # the parts whose encoders precedence stands
 PRECEDENCE = "precedence"
 TOKENIZER = "tokenizer.json"
 SETTINGS = (
-    "combine", "dimensions", "hidden", "layers", "attention", "feed", "dropout", "word_dropout", "precedence",
-    "precedence_weight", "vectors", "precision",
+    "combine", "dimensions", "hidden", "layers", "attention", "feed", "lexical", "dropout", "word_dropout",
+    "precedence", "precedence_weight", "vectors", "precision",
 )  # fmt: skip
 
 
@@ -51,6 +51,7 @@ class Seq2Seq:
         layers: LSTM layers.
         attention: Whether the decoder looks back at its source.
         feed: Whether the decoder's upper layers read what attention found.
+        lexical: Whether attention also leads from the source's words straight to the output.
         dropout: In training.
         word_dropout: Share of the decoder's input words hidden in training.
         precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
@@ -82,6 +83,7 @@ class Seq2Seq:
         layers: int = 2,
         attention: bool = True,
         feed: bool = False,
+        lexical: bool = False,
         dropout: float = 0.1,
         word_dropout: float = 0.0,
         precedence: bool = False,
@@ -93,7 +95,8 @@ class Seq2Seq:
             raise ConfigError("unknown combination", seen=combine, allowed="uni, bi, mmi", next_step="change `combine`")
         self.combine: Combine = combine  # type: ignore[assignment]
         self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
-        self.feed, self.dropout, self.word_dropout, self.precision = feed, dropout, word_dropout, precision
+        self.feed, self.lexical, self.precision = feed, lexical, precision
+        self.dropout, self.word_dropout = dropout, word_dropout
         self.precedence, self.precedence_weight, self.vectors = precedence, precedence_weight, vectors
         self.predictors: dict[str, Predictor] = {}
         self.judge: Precedence | None = None
@@ -121,7 +124,7 @@ class Seq2Seq:
         sizes = Architecture(
             tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, self.attention,
             encoder=part != "prior", dropout=self.dropout, word_dropout=self.word_dropout, feed=self.feed,
-            frozen=bool(self.vectors),
+            frozen=bool(self.vectors), lexical=self.lexical,
         )  # fmt: skip
         return Seq2SeqNetwork(sizes, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id)
 
