@@ -68,7 +68,7 @@ class RunLog:
 
     def __init__(self, folder: Path, step: int) -> None:
         self.path = folder / LOG
-        kept = [line for line in self._lines() if json.loads(line)["step"] <= step]
+        kept = [line for line in self._lines() if (_step_of(line) or 0) <= step]
         with write_atomically(self.path) as handle:
             handle.write("".join(line + "\n" for line in kept).encode())
 
@@ -76,9 +76,20 @@ class RunLog:
         if not self.path.is_file():
             return []
         # A killed run may have left half a line at the end.
-        return [line for line in self.path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return [line for line in lines if _step_of(line) is not None]
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a record."""
         with self.path.open("a", encoding="utf-8") as handle:
             handle.write(json.dumps(dict(record)) + "\n")
+
+
+def _step_of(line: str) -> int | None:
+    """The step of a line of the log; None for what is no such line."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    step = record.get("step") if isinstance(record, dict) else None
+    return step if isinstance(step, int) else None

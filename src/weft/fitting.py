@@ -59,6 +59,9 @@ class Trainable(Protocol):
     def batch_loss(self, network: nn.Module, batch: Any, device: torch.device) -> LossPart:
         """The summed loss of a batch."""
 
+    def foundation(self, part: str) -> Mapping[str, Tensor]:
+        """The weights of other parts that a part stands on."""
+
     def assemble(self, networks: Mapping[str, nn.Module], tokenizer: Tokenizer) -> object:
         """Take trained networks in."""
 
@@ -236,7 +239,7 @@ def _recipe(
     plain = {name: value for name, value in vars(model).items() if isinstance(value, str | int | float | bool)}
     stores = [corpus.train.info.fingerprint, corpus.valid.info.fingerprint if corpus.valid else ""]
     digest = hashlib.sha256(json.dumps([part, plain, asdict(settings), stores], sort_keys=True).encode())
-    for name, value in sorted((start or {}).items()):
+    for name, value in sorted([*(start or {}).items(), *model.foundation(part).items()]):
         digest.update(name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes())
     return digest.hexdigest()
 

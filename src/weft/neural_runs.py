@@ -43,12 +43,14 @@ def train_parts(
     for part in [*parts, *tables]:
         if part not in model.parts:
             raise ConfigError("no such part", seen=part, allowed=", ".join(model.parts), next_step="choose one of them")
+    _check_run(model, config)
     folder = Path(config.run.folder or f"{config.run.out}.run")
     settings = {part: part_settings(config, part) for part in model.parts}
     corpus = _corpus(config, files, folder, data_root, progress)
     tokenizer = corpus.train.tokenizer()
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
         known = _networks_of(config.run.base, tokenizer)
+        _check_shapes(model, known, tokenizer, config.run.base)
         starts = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
         wanted = [part for part in model.parts if part in parts or (not parts and part not in known)]
         for part in model.parts:  # in order: a part may stand on those before it
@@ -68,6 +70,40 @@ def train_parts(
         if set(model.parts) <= set(model.networks()) and runtime.is_main:
             model.save(config.run.out, training=_record(config, corpus, command))
     return model
+
+
+def _check_run(model: Any, config: RunConfig) -> None:
+    """Refuse what could not be done, before hours are spent on it."""
+    if model.networks():
+        raise ConfigError(
+            f"{config.model.name} is trained already",
+            seen=config.model.name,
+            allowed="a model with something to learn",
+            next_step="train a seq2seq",
+        )
+    if config.data.limit:
+        raise ConfigError(
+            "data.limit is for models that learn from documents, not from a store",
+            seen=config.data.limit,
+            allowed="0",
+            next_step="prepare a store of fewer documents",
+        )
+
+
+def _check_shapes(model: Any, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:
+    for part, network in networks.items():
+        if part not in model.parts:
+            continue
+        ours, theirs = model.new_network(part, tokenizer).state_dict(), network.state_dict()
+        odd = [name for name in {**ours, **theirs} if name not in ours or name not in theirs]
+        odd += [name for name in ours if name in theirs and ours[name].shape != theirs[name].shape]
+        if odd:
+            raise ConfigError(
+                f"the {part} network of {folder} has another shape than the one configured",
+                seen=odd[0],
+                allowed="the settings that model was trained with",
+                next_step="copy its [model] settings, or leave run.base away",
+            )
 
 
 def part_settings(config: RunConfig, part: str) -> TrainingSettings:
@@ -96,7 +132,7 @@ def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
             "the model to build on has another tokenizer than the store",
             seen=theirs,
             allowed=tokenizer.fingerprint,
-            next_step=f"prepare the store with --tokenizer {folder}/tokenizer.json",
+            next_step="prepare the store with --tokenizer and the tokenizer.json of that model's folder",
         )
     return networks
 

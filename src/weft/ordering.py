@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from weft.corpora.corruption import hash_order
 from weft.document import Document
-from weft.errors import ConfigError
+from weft.errors import ConfigError, ModelError
 from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel
 from weft.scoring import Table, order_values, path_value
 
@@ -82,6 +82,7 @@ def order_document(
         (1, 0)
     """
     _check(len(document), first, search, beam)
+    check_objective(objective)
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
         table, precedence, chosen = search_tables(model, document, objective)
         return order_table(
@@ -128,6 +129,14 @@ def order_table(
         (1, 0, 2)
     """
     _check(len(table), first, search, beam)
+    for scores in (table, precedence):
+        if scores is not None and not np.isfinite(scores).all():
+            raise ModelError(
+                "the model's scores are not all numbers",
+                seen=f"{int((~np.isfinite(scores)).sum())} of {scores.size}",
+                allowed="finite scores",
+                next_step="train the model again, or use another",
+            )
     shuffled = _shuffle(len(table), first, seed, name)
     cells = np.ix_(shuffled, shuffled)
     searched = np.zeros_like(table) if objective == "precedence" else table[cells]
@@ -137,14 +146,23 @@ def order_table(
     return Ordering(order, path_value(table, order), path_value(table, range(len(table))), how, objective)
 
 
-def search_tables(
-    model: PairwiseModel, document: Document, objective: Objective = "auto"
-) -> tuple[Table, Table | None, str]:
-    """What `order_table` searches with: transitions, precedence if any, and what the search is then for."""
+def check_objective(objective: str) -> None:
+    """Refuse an unknown objective.
+
+    Raises:
+        ConfigError: It is none of `OBJECTIVES`.
+    """
     if objective not in OBJECTIVES:
         raise ConfigError(
             "unknown objective", seen=objective, allowed=", ".join(OBJECTIVES), next_step="choose one of them"
         )
+
+
+def search_tables(
+    model: PairwiseModel, document: Document, objective: Objective = "auto"
+) -> tuple[Table, Table | None, str]:
+    """What `order_table` searches with: transitions, precedence if any, and what the search is then for."""
+    check_objective(objective)
     table = model.pair_table(document)
     if objective == "coherence":
         return table, None, objective

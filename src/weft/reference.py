@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -111,11 +112,14 @@ def read_reference(text: str, *, source: str) -> Reference:
         found = Reference(
             str(content["texts"]), str(content["setting"]), groups, int(content["seed"]), str(content["command"])
         )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise _unreadable(source, str(error)) from error
     sizes = {len(quantiles) for group in groups for quantiles in (group.written, group.shuffled)}
     if sizes != {STEPS + 1}:
         raise _unreadable(source, f"{sorted(sizes)} quantiles")
+    for quantiles in (quantiles for group in groups for quantiles in (group.written, group.shuffled)):
+        if not all(map(math.isfinite, quantiles)) or list(quantiles) != sorted(quantiles):
+            raise _unreadable(source, "quantiles that do not ascend")
     return found
 
 

@@ -15,9 +15,14 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor, nn
 
-from weft.errors import ConfigError
+from weft.errors import ConfigError, ModelError
 from weft.prefetch import prefetched
 from weft.runtime import Runtime, seed_step
+
+LEAST: Mapping[str, float] = {
+    "learning_rate": 0, "warmup": 0, "steps": 0, "minutes": 0, "batch_tokens": 1, "accumulate": 1, "clip": 0,
+    "weight_decay": 0, "max_tokens": 1, "validate_every": 0, "patience": 0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,19 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         _one_of("optimizer", self.optimizer, ("adamw", "adagrad", "sgd"))
         _one_of("decay", self.decay, ("cosine", "linear", "none"))
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= least):
+                raise ConfigError(
+                    f"training.{name} is out of range", seen=value, allowed=f"{least} or more", next_step="change it"
+                )
+        if self.learning_rate <= 0 or self.clip <= 0:
+            raise ConfigError(
+                "training.learning_rate and training.clip must be above 0",
+                seen=f"{self.learning_rate}, {self.clip}",
+                allowed="above 0",
+                next_step="change them",
+            )
         if self.steps <= 0 and self.minutes <= 0:
             raise ConfigError(
                 "the run has no end",
@@ -159,9 +177,12 @@ class Trainer:
         self._clock = time.monotonic()
         try:
             while not self.finished:
-                yield self._one_step(batches)
-                if self._validation_is_due():
-                    yield self._validation()
+                step = self._one_step(batches)
+                # Before anything is yielded: a snapshot taken at a yield must hold the step and what it was worth.
+                validation = self._validation() if self._validation_is_due() else None
+                yield step
+                if validation is not None:
+                    yield validation
         finally:
             batches.close()
 
@@ -191,6 +212,13 @@ class Trainer:
         self.next_batch, self.step = last + 1, self.step + 1
         total, count, norm, *parts = torch.cat([sums[:2], gradient.double()[None], sums[2:]]).tolist()  # waits once
         self._advance_clock()
+        if not math.isfinite(total):
+            raise ModelError(
+                f"training diverged at step {self.step}: the loss is not a number",
+                seen=total,
+                allowed="a finite loss",
+                next_step="lower training.learning_rate; the last checkpoint is from before",
+            )
         return Report(
             "step", self.step, self.epoch, total / count, int(count), self.seconds, self.share, rate, norm,
             self._best_known, {name: value / count for name, value in zip(self._part_names, parts, strict=True)},

@@ -21,7 +21,7 @@ from weft.errors import ConfigError, ModelError
 from weft.fitting import Corpus, finished_part, train_part
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import start_runtime
-from weft.training import Report, TrainingSettings, learning_rate
+from weft.training import Report, Trainer, TrainingSettings, learning_rate
 
 HERE = Path(__file__).parent
 WORDS = ("red", "blue", "green", "old", "new", "cat", "dog", "house", "tree", "river")
@@ -208,3 +208,42 @@ def test_a_batch_is_what_the_store_says(store: TokenStore) -> None:
         assert (batch.target[row, batch.target_lengths[row] :] == 0).all()
         source = store.sentence(int(stream.contexts[pair])).tolist()
         assert batch.source[row, : batch.source_lengths[row]].tolist() == source
+
+
+def test_a_snapshot_at_any_yield_holds_the_validation_of_its_step(store: TokenStore) -> None:
+    """Killed between a step and its validation, a run would go on without the validation, and with other weights."""
+    chosen = model()
+    with start_runtime("cpu", deterministic=True) as runtime:
+        network = chosen.new_network("forward", store.tokenizer())
+        stream = chosen.training_batches("forward", store, 0, SETTINGS)
+        values = iter([3.0, 2.0, 1.0])
+        trainer = Trainer(
+            network,
+            lambda batch: chosen.batch_loss(network, batch, runtime.device),
+            stream,
+            SETTINGS,
+            runtime,
+            lambda: next(values),
+        )
+        seen = [(report.kind, report.step, trainer.snapshot()[1]["best"]) for report in trainer.run()]
+    assert [entry for entry in seen if entry[1] % 10 == 0] == [
+        (kind, step, best) for step, best in ((10, 3.0), (20, 2.0), (30, 1.0)) for kind in ("step", "validation")
+    ]
+
+
+def test_a_diverging_run_stops_and_says_so(store: TokenStore) -> None:
+    settings = replace(SETTINGS, optimizer="sgd", learning_rate=1e30, clip=1e30, decay="none", warmup=0)
+    with pytest.raises(ModelError, match="diverged"):
+        trained(store, settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("minutes", float("nan")), ("learning_rate", -1.0), ("learning_rate", float("nan")), ("accumulate", 0),
+        ("batch_tokens", 0), ("clip", -1.0), ("warmup", -3), ("patience", -1), ("max_tokens", 0), ("clip", 0.0),
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=name):
+        replace(SETTINGS, **{name: value})  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.errors import CorpusError
+from weft.errors import ConfigError, CorpusError
 from weft.report.curves import draw_curves, find_logs, read_curve, smooth
 
 ROOT = Path(__file__).parents[2]
@@ -62,3 +62,15 @@ def test_the_pictures_in_the_docs_are_those_of_the_logs(tmp_path: Path) -> None:
         text = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text()
         for part, log in find_logs(ROOT / "results" / "training" / name).items():
             assert f"{part} (valid {read_curve(part, log).valid_losses[-1]:.3f})" in text
+
+
+def test_what_cannot_be_drawn_is_refused_and_a_short_run_is_drawn(run: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ConfigError, match="picture format"):
+        draw_curves(run, run / "a.xyz")
+    (run / "empty.jsonl").write_text("")
+    with pytest.raises(CorpusError, match="holds no loss"):
+        draw_curves(run / "empty.jsonl", run / "a.svg")
+    (run / "short.jsonl").write_text(record("validation", 3, 2.0) + "\n")
+    assert draw_curves(run / "short.jsonl", run / "short.svg").stat().st_size > 1000
+    assert draw_curves(run, run / "a.pdf").read_bytes().startswith(b"%PDF")

@@ -17,11 +17,11 @@ from weft.corpora.prepare import prepare
 from weft.corpora.store import TokenStore
 from weft.corpora.years import first_year, years_of_sentences
 from weft.document import Document
-from weft.errors import ConfigError, CorpusError
+from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import fit_documents
 from weft.models.generative.precedence import PrecedenceNetwork, make_bag
 from weft.models.generative.seq2seq import EMBEDDED, Seq2Seq
-from weft.ordering import beam_order, exact_order, greedy_order, order_document, order_gain
+from weft.ordering import beam_order, exact_order, greedy_order, order_document, order_gain, order_table
 from weft.runs import train
 from weft.tasks.metrics import kendall_tau
 from weft.training import TrainingSettings
@@ -231,3 +231,73 @@ def test_precedence_needs_its_encoders(store: TokenStore, tmp_path: Path) -> Non
     unknown["training"] = {"precedence": {"stepps": 2}}
     with pytest.raises(ConfigError, match=r"training\.precedence"):
         build_config(unknown)
+
+
+def test_shares_of_a_batch_add_up_and_an_empty_one_adds_nothing(store: TokenStore) -> None:
+    torch.manual_seed(0)
+    model = Seq2Seq(dimensions=8, hidden=8, layers=1, dropout=0.0, precedence=True)
+    for part in ("forward", "backward"):
+        model.assemble({part: model.new_network(part, store.tokenizer())}, store.tokenizer())
+    network, device = model.new_network("precedence", store.tokenizer()).eval(), torch.device("cpu")
+    stream = ParagraphStream(store, batch_tokens=200, max_tokens=50, seed=1, pad=0)
+    batch = stream.batch(stream.epoch(0)[0])
+    whole = model.batch_loss(network, batch, device)
+    world = len(batch) + 1  # one process more than there are paragraphs
+    shares = [model.batch_loss(network, batch.rows(rank, world), device) for rank in range(world)]
+    assert sum(share.count for share in shares) == whole.count
+    assert shares[-1].count == 0
+    assert sum(share.total.item() for share in shares) == pytest.approx(whole.total.item(), rel=1e-4)
+    shares[-1].total.backward()  # type: ignore[no-untyped-call]
+    assert all(p.grad is not None and not p.grad.any() for p in network.parameters())
+
+
+def test_precedence_is_learned_again_on_other_encoders(store: TokenStore, tmp_path: Path) -> None:
+    folders = []
+    for seed in (1, 2):
+        content = config(store, tmp_path, out=str(tmp_path / f"base{seed}"))
+        content["run"]["seed"] = seed
+        train(build_config(content))
+        folders.append(tmp_path / f"base{seed}")
+    shared = {"folder": str(tmp_path / "shared.run")}
+    train(
+        build_config(config(store, tmp_path, base=str(folders[0]), out=str(tmp_path / "a"), **shared)),
+        parts=["precedence"],
+    )
+    with pytest.raises(ModelError, match="other settings or data"):
+        train(
+            build_config(config(store, tmp_path, base=str(folders[1]), out=str(tmp_path / "b"), **shared)),
+            parts=["precedence"],
+        )
+
+
+def test_what_cannot_be_trained_is_refused(store: TokenStore, tmp_path: Path) -> None:
+    train(build_config(config(store, tmp_path)))
+    other = config(store, tmp_path, base=str(tmp_path / "out"), out=str(tmp_path / "no"))
+    other["model"]["hidden"] = 16
+    with pytest.raises(ConfigError, match="another shape"):
+        train(build_config(other))
+    limited = config(store, tmp_path, out=str(tmp_path / "no"))
+    limited["data"]["limit"] = 5
+    with pytest.raises(ConfigError, match=r"data\.limit"):
+        train(build_config(limited))
+    small = {"model": {"name": "weft-small"}, "data": limited["data"], "run": {"out": str(tmp_path / "no")}}
+    with pytest.raises(ConfigError, match="trained already"):
+        train(build_config(small))
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("hidden", 0), ("layers", 0), ("dropout", 2.0), ("word_dropout", float("nan")), ("precision", "int4")],
+)
+def test_settings_of_the_model_out_of_range_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=name):
+        Seq2Seq(**{name: value})  # type: ignore[arg-type]
+
+
+def test_scores_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ConfigError, match="precedence_weight"):
+        Seq2Seq(precedence_weight=float("nan"))
+    table = np.zeros((3, 3))
+    with pytest.raises(ModelError, match="not all numbers"):
+        order_table(table, np.full((3, 3), np.nan))

@@ -9,7 +9,7 @@ import pytest
 
 from weft.artifacts import load_artifact
 from weft.document import Document
-from weft.errors import CorpusError, ModelError
+from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models.generative.seq2seq import EMBEDDED, Seq2Seq, WeftSmall
 from weft.reference import REFERENCE, Group, Reference, make_group, read_reference
 from weft.tasks.calibration import CLASSES, calibrate
@@ -58,6 +58,10 @@ def test_it_survives_the_disk_and_refuses_what_it_did_not_write() -> None:
     short["groups"][0]["written"] = [1.0, 2.0]
     with pytest.raises(ModelError, match="quantiles"):
         read_reference(json.dumps(short), source="here")
+    for odd in ([*LINE[:-1], float("nan")], list(reversed(LINE))):
+        short["groups"][0]["written"] = odd
+        with pytest.raises(ModelError, match="do not ascend"):
+            read_reference(json.dumps(short), source="here")
 
 
 def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
@@ -107,3 +111,11 @@ def test_too_few_texts_are_refused_and_nothing_is_written(folder: Path) -> None:
     with pytest.raises(CorpusError, match="too few texts of 5"):
         calibrate(folder, [Document(str(n), ("A.", "B.", f"C{n}.")) for n in range(30)], texts="t")
     assert (folder / "model.json").read_bytes() == before
+
+
+def test_a_model_without_a_place_for_it_is_refused(tmp_path: Path) -> None:
+    from weft.models import create_model
+
+    create_model("random").save(tmp_path / "m")
+    with pytest.raises(ConfigError, match="no place"):
+        calibrate(tmp_path / "m", [], texts="t")

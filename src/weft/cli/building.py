@@ -94,7 +94,8 @@ def train(
         typer.Option("--out", "-o", help="The model folder to write; run.out of the file otherwise."),
     ] = None,
     part: Annotated[
-        list[str], typer.Option(help="Of a neural model, only this part (forward, backward, prior); repeat for more.")
+        list[str],
+        typer.Option(help="Of a neural model, only this part (forward, backward, prior, precedence); repeat for more."),
     ] = [],  # noqa: B006
     minutes: Annotated[float | None, typer.Option(help="Minutes of training a part.")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,

@@ -94,10 +94,12 @@ def evaluate(
     """
     from weft.cli.output import message, progress_bar, read_options, subjects_of, write_result
     from weft.config import parse_settings
+    from weft.ordering import check_objective
     from weft.tasks import EvaluateOptions, evaluate
 
     reading = read_options(input, encoding, language, column)
     chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit, cast(Any, objective))
+    check_objective(objective)
     # Another objective is another experiment: its result must not take the place of the default one's.
     named = "-".join(name for name in (objective.replace("auto", ""), variant) if name)
     subjects = subjects_of(model, parse_settings(setting), named, combine)

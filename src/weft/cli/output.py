@@ -212,6 +212,7 @@ def write_continuations(
 ) -> None:
     """Continue every document; a terminal sees each sentence as it is written."""
     from weft.generation import continue_document
+    from weft.models.baselines.lsa import untrained
 
     model = load_model(name)
     if not hasattr(model, "predictors") or not hasattr(model, "combined"):
@@ -221,6 +222,8 @@ def write_continuations(
             allowed="a generative model, such as weft-small",
             next_step="change --model",
         )
+    if "forward" not in model.predictors:
+        raise untrained(name)
     way = model.combined(combine).combine  # refuses an unknown way before anything is written
     table = csv.writer(sys.stdout, lineterminator="\n")
     if form == "csv":

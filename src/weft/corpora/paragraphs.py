@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,8 +41,12 @@ class ParagraphBatch:
         return int((counts * (counts - 1) // 2).sum())
 
     def rows(self, start: int, step: int) -> ParagraphBatch:
-        """Every ``step``-th paragraph from ``start``: one process's share of a global batch."""
-        return replace(self, places=self.places[start::step])
+        """Every ``step``-th paragraph from ``start``, and its sentences: one process's share of a global batch."""
+        places = self.places[start::step]
+        used = places[places >= 0]  # [sentences of the share]
+        renumbered = np.full_like(places, -1)
+        renumbered[places >= 0] = np.arange(len(used))
+        return ParagraphBatch(self.sentences[used], self.lengths[used], self.years[used], renumbered)
 
 
 class ParagraphStream:
@@ -50,7 +54,7 @@ class ParagraphStream:
 
     Args:
         store: The prepared corpus.
-        batch_tokens: Padded tokens a batch holds.
+        batch_tokens: Tokens a batch holds, padding not counted.
         max_tokens: Longer sentences are cut.
         seed: Decides the order.
         pad: Id that fills sentences up.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from weft.artifacts import write_atomically
-from weft.errors import CorpusError
+from weft.errors import ConfigError, CorpusError
 
 LOG = "log.jsonl"
 WIDTH, HEIGHT = 8.0, 4.0  # inches
+FORMATS: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 SMOOTHED = 40  # a shown point is the mean over this share of the log (1/40): a step's loss depends on its batch
 
 
@@ -73,6 +75,13 @@ def read_curve(name: str, path: Path) -> Curve:
             allowed=f"{LOG} as `weft train` writes it",
             next_step="check the path",
         ) from error
+    if not trained and not valid:
+        raise CorpusError(
+            f"{path} holds no loss",
+            seen=f"{len(records)} records",
+            allowed="a log with steps or validations (a step in 50 is logged)",
+            next_step="train for longer, or validate (training.validate_every)",
+        )
     losses = smooth([loss for _, loss in trained])
     return Curve(name, tuple(s for s, _ in trained), losses, tuple(s for s, _ in valid), tuple(v for _, v in valid))
 
@@ -95,12 +104,17 @@ def draw_curves(place: str | Path, out: str | Path, *, title: str = "") -> Path:
     Raises:
         CorpusError: There is no log, or matplotlib is not installed.
     """
-    curves = [read_curve(name, path) for name, path in find_logs(place).items()]
     target = Path(out)
+    form = target.suffix.lstrip(".").lower()
+    if form not in FORMATS:
+        raise ConfigError(
+            "unknown picture format", seen=form, allowed=", ".join(FORMATS), next_step="rename the output"
+        )
+    curves = [read_curve(name, path) for name, path in find_logs(place).items()]
     figure = _figure(curves, title)
     with write_atomically(target) as handle:
-        # A fixed date and salt: the same log gives the same file.
-        figure.savefig(handle, format=target.suffix.lstrip(".") or "svg", metadata={"Date": None})
+        # No date and a fixed salt: the same log gives the same file.
+        figure.savefig(handle, format=form, metadata=FORMATS[form])
     return target
 
 
@@ -136,8 +150,10 @@ def _draw_panel(axes: Any, curves: Sequence[Curve], label: str) -> None:
             color=line.get_color(),
             label=f"{curve.name}{final}",
         )
-    shown = [curve.losses[len(curve.losses) // 20] for curve in curves if curve.losses]
-    axes.set_ylim(top=max([*shown, *(loss for curve in curves for loss in curve.valid_losses)]) * 1.02)
+    late = [loss for curve in curves for loss in curve.losses[len(curve.losses) // 20 :]]
+    shown = [loss for loss in (*late, *(v for curve in curves for v in curve.valid_losses)) if math.isfinite(loss)]
+    if shown:
+        axes.set_ylim(top=max(shown) * 1.02)
     axes.set_xlabel("steps")
     axes.set_ylabel(label)
     axes.legend(fontsize="small")

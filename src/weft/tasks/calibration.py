@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.artifacts import load_artifact, save_artifact
 from weft.corpora.corruption import permutations
 from weft.document import Document
-from weft.errors import CorpusError
+from weft.errors import ConfigError, CorpusError
 from weft.models import DocumentScorer, load_model
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Group, Reference, make_group
@@ -44,6 +44,13 @@ def calibrate(
     """
     artifact = load_artifact(folder)
     model = load_model(folder)
+    if not hasattr(model, "reference"):
+        raise ConfigError(
+            "this model has no place for reference scores",
+            seen=artifact.model,
+            allowed="a generative model",
+            next_step="calibrate a seq2seq",
+        )
     by_class = _by_class(documents)
     groups = tuple(_group(model, fewest, found, seed, progress) for fewest, found in by_class.items())
     setting = str(artifact.config.get("combine", ""))

@@ -78,7 +78,7 @@ class Predictor:
             [
                 Candidate(self._text(row), value, int(length))
                 for row, value, length in zip(*rows, strict=True)
-                if value > -1e30
+                if value > DEAD
             ]
             for rows in zip(ids, log_probs, lengths, strict=True)
         ]

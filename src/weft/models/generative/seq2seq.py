@@ -5,6 +5,7 @@ Reference: Li & Jurafsky (2017), section 3.1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +21,7 @@ from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
+from weft.models.baselines.settings import at_least, check_choice
 from weft.models.generative.given_vectors import vectors_of_tokens
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
@@ -93,6 +95,18 @@ class Seq2Seq:
     ) -> None:
         if combine not in {"uni", "bi", "mmi"}:
             raise ConfigError("unknown combination", seen=combine, allowed="uni, bi, mmi", next_step="change `combine`")
+        for name, size in (("dimensions", dimensions), ("hidden", hidden), ("layers", layers)):
+            at_least(self.name, name, size, 1)
+        _check_share("dropout", dropout)
+        _check_share("word_dropout", word_dropout)
+        check_choice(self.name, "precision", precision, ("int8", "float32"))
+        if not math.isfinite(precedence_weight):
+            raise ConfigError(
+                "precedence_weight is not a number",
+                seen=precedence_weight,
+                allowed="a finite one",
+                next_step="change it",
+            )
         self.combine: Combine = combine  # type: ignore[assignment]
         self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
         self.feed, self.lexical, self.precision = feed, lexical, precision
@@ -151,7 +165,9 @@ class Seq2Seq:
         )
 
     def batch_loss(self, network: torch.nn.Module, batch: PairBatch | ParagraphBatch, device: torch.device) -> LossPart:
-        """The summed loss of a batch."""
+        """The summed loss of a batch; a process whose share is empty adds nothing, with gradients of zero."""
+        if not len(batch):
+            return LossPart(torch.stack([p.sum() for p in network.parameters() if p.requires_grad]).sum() * 0.0, 0)
         if isinstance(batch, ParagraphBatch):
             assert isinstance(network, PrecedenceNetwork)
             encoders = [predictor.network for predictor in self._encoders()]
@@ -160,6 +176,15 @@ class Seq2Seq:
         source = Tokens(_moved(batch.source, device), _moved(batch.source_lengths, device))
         target = Tokens(_moved(batch.target, device), _moved(batch.target_lengths, device))
         return LossPart(network.loss(source, target), batch.tokens)
+
+    def foundation(self, part: str) -> dict[str, torch.Tensor]:
+        """The weights a part stands on: with other encoders, precedence must be learned again."""
+        below = [name for name in ENCODERS if part == PRECEDENCE and name in self.predictors]
+        return {
+            f"{name}.{key}": value
+            for name in below
+            for key, value in self.predictors[name].network.state_dict().items()
+        }
 
     def _encoders(self) -> list[Predictor]:
         missing = [part for part in ENCODERS if part not in self.predictors]
@@ -269,13 +294,18 @@ class Seq2Seq:
         return model
 
 
+def _check_share(name: str, share: float) -> None:
+    if not 0 <= share < 1:
+        raise ConfigError(f"{name} is out of range", seen=share, allowed="from 0 to below 1", next_step="change it")
+
+
 def _fitting(reference: Reference | None, combine: str) -> Reference | None:
     """Reference scores say nothing about scores combined another way."""
     return reference if reference is not None and reference.setting == combine else None
 
 
 class WeftSmall(Seq2Seq):
-    """The Seq2Seq model inside the package: 11 MiB, trained on 3.6 million Wikipedia sentences.
+    """The Seq2Seq model inside the package: 12 MiB, trained on 3.6 million Wikipedia sentences.
 
     Args:
         combine: ``uni``, ``bi`` or ``mmi``.
