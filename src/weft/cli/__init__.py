@@ -45,6 +45,9 @@ def options(
 
 def main() -> None:
     """Run the command line: one line and exit code 2 for what a user can mend, nothing for a closed pipe."""
+    # Idle threads sleep: by default they spin between the steps of an LSTM, and where another process wants the cores
+    # an ordering that takes a second takes ten. Must be set before torch is imported.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     _make_streams_safe()
     try:
         code = app(standalone_mode=False)

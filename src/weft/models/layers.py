@@ -237,5 +237,8 @@ def token_log_probs(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
     for start in range(0, len(hidden), step):
         rows = slice(start, start + step)
         logits = (hidden[rows] @ matrix).float()  # [chunk, vocabulary]
-        parts.append(logits.gather(1, targets[rows, None]).squeeze(1) - logits.logsumexp(dim=1))
+        picked = logits.gather(1, targets[rows, None]).squeeze(1)
+        highest = logits.amax(dim=1, keepdim=True)
+        # logsumexp written over the logits: torch's own makes three copies of them.
+        parts.append(picked - highest.squeeze(1) - logits.sub_(highest).exp_().sum(dim=1).log())
     return torch.cat(parts) if parts else hidden.new_zeros(0)
