@@ -53,6 +53,7 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, WeftError
 from weft.models import CoherenceModel, load_model
 from weft.models.layers import token_log_probs
+from weft.models.threads import ASKED, BLAS
 from weft.ordering import order_document
 from weft.version import VERSION
 
@@ -190,13 +191,17 @@ class Contender:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Let torch use so many threads for a while."""
-    before = torch.get_num_threads()
+    """Let torch, and weft's own arrays, use so many threads for a while; numpy's products keep to one, as before."""
+    before, environment = torch.get_num_threads(), dict(os.environ)
     torch.set_num_threads(count)
+    os.environ.update({ASKED: str(count), BLAS: "1"})
     try:
         yield
     finally:
         torch.set_num_threads(before)
+        for name in (ASKED, BLAS):
+            os.environ.pop(name, None)
+        os.environ.update(environment)
 
 
 def order_in_process(model: CoherenceModel, documents: Sequence[Document], seed: int) -> Measurement:

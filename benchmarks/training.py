@@ -28,7 +28,7 @@ from weft.corpora.store import TokenStore
 from weft.models.generative.network import Seq2SeqNetwork, Tokens
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import Runtime, start_runtime
-from weft.training import Trainer, TrainingSettings, make_optimizer
+from weft.training import Trainer, TrainingSettings, endless, make_optimizer
 from weft.version import VERSION
 
 RATIO_BAR = 0.85
@@ -76,7 +76,7 @@ def wait(runtime: Runtime) -> None:
 def ready_batches(stream: PairStream, steps: int, device: torch.device) -> list[tuple[Tokens, Tokens, int]]:
     """The first batches of the first epoch, on the device."""
     ready = []
-    for _, _, batch in islice(stream.batches(0), steps):
+    for _, _, batch in islice(endless(stream, 0), steps):
         ids = [torch.from_numpy(part).to(device) for part in (batch.source, batch.source_lengths)]
         targets = [torch.from_numpy(part).to(device) for part in (batch.target, batch.target_lengths)]
         ready.append((Tokens(*ids), Tokens(*targets), batch.tokens))

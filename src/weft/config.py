@@ -1,7 +1,7 @@
 """The settings of a run: frozen dataclasses, a strict TOML reader, and ``--set a.b=c``.
 
-A file has four sections: model, data, run and, for neural models, training. An unknown section, key or type is an
-error with the nearest name, never ignored.
+A file has four sections: model, data, run and, for neural models, training, which may hold a table for each part of the
+model. An unknown section, table, key or type is an error with the nearest name, never ignored.
 """
 
 from __future__ import annotations
@@ -73,7 +73,15 @@ class RunSection:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """Everything `weft train` needs to know."""
+    """Everything `weft train` needs to know.
+
+    Attributes:
+        model: What is trained.
+        data: What it learns from.
+        run: Where, and with which seed.
+        training: How, for models trained by steps: every setting of the loop, and a table of its own settings for each
+            part that differs.
+    """
 
     model: ModelSection
     data: DataSection = DataSection()
@@ -102,7 +110,7 @@ Section = TypeVar("Section", DataSection, RunSection)
 
 
 def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Read a TOML file and apply ``section.key=value`` overrides.
+    """Read a TOML file and apply ``section.key=value`` and ``training.PART.key=value`` overrides.
 
     Raises:
         ConfigError: The file is missing or not TOML, or a name or type does not fit.
@@ -119,12 +127,28 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 def _with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     for override in overrides:
-        section, key, value = parse_override(override)
-        content.setdefault(section, {})
-        if not isinstance(content[section], dict):
-            raise _not_a_section(section, content[section])
-        content[section][key] = value
+        path, key, value = parse_override(override)
+        _table(content, path)[key] = value
     return content
+
+
+def _table(content: dict[str, Any], path: str) -> dict[str, Any]:
+    """The table at a dotted path, made where there is none yet."""
+    section, *below = path.split(".")
+    table = content.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise _not_a_section(section, table)
+    for name in below:
+        inner = table.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(
+                f"{path} is no table: {name} has a value of its own",
+                seen=inner,
+                allowed="section.key=value, or training.PART.key=value",
+                next_step="leave out what stands after it",
+            )
+        table = inner
+    return table
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -146,22 +170,24 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_override(text: str) -> tuple[str, str, Any]:
-    """Split ``section.key=value``; the value is read as TOML, and as plain text where it is not TOML.
+    """Split ``table.key=value``; the value is read as TOML, and as plain text where it is not TOML.
 
     Example:
         >>> parse_override("run.seed=3"), parse_override("run.out=my folder")
         (('run', 'seed', 3), ('run', 'out', 'my folder'))
+        >>> parse_override("training.prior.steps=200")
+        ('training.prior', 'steps', 200)
     """
     name, equals, value = text.partition("=")
-    section, dot, key = name.strip().partition(".")
-    if not (equals and dot and section and key):
+    *tables, key = (part.strip() for part in name.split("."))
+    if not (equals and tables and all(tables) and key):
         raise ConfigError(
             "cannot read the override",
             seen=text,
-            allowed="section.key=value, such as run.seed=3",
+            allowed="section.key=value, such as run.seed=3, or training.PART.key=value",
             next_step="write it so, in quotes if the value has spaces",
         )
-    return section, key, parse_value(value)
+    return ".".join(tables), key, parse_value(value)
 
 
 def parse_value(text: str) -> Any:
@@ -205,12 +231,12 @@ def build_config(content: Mapping[str, Any]) -> RunConfig:
             allowed='[model] with name = "…"',
             next_step="run `weft models` for the names",
         )
-    create_model(name, model)  # refuses unknown settings and wrong types now, not after an hour of reading
+    created = create_model(name, model)  # refuses unknown settings and wrong types now, not after an hour of reading
     return RunConfig(
         ModelSection(name, {**model_settings(name), **model}),
         _section(DataSection, "data", content.get("data", {})),
         _section(RunSection, "run", content.get("run", {})),
-        _training(content.get("training", {})),
+        _training(content.get("training", {}), created),
     )
 
 
@@ -230,18 +256,34 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
     return kind(**chosen)
 
 
-def _training(values: Mapping[str, Any]) -> dict[str, Any]:
+def _training(values: Mapping[str, Any], model: object) -> dict[str, Any]:
     """The settings of the training loop, checked without importing it (it needs torch).
 
     A table below them, such as [training.precedence], holds those in which one part differs.
     """
-    common = {key: value for key, value in values.items() if not isinstance(value, dict)}
-    tables = {key: value for key, value in values.items() if isinstance(value, dict)}
+    common, tables = split_tables(values)
+    _check_names("table below [training]", tables, getattr(model, "parts", ()))
     for name, table in {"training": common, **{f"training.{part}": own for part, own in tables.items()}}.items():
         _check_names(f"key in [{name}]", table, tuple(TRAINING_DEFAULTS))
         for key, value in table.items():
             check_type(f"{name}.{key}", value, TRAINING_DEFAULTS[key])
-    return {**common, **tables}
+    return {**(TRAINING_DEFAULTS if _learns_by_steps(model) else {}), **common, **tables}
+
+
+def split_tables(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
+    """The plain values of a section, and the tables below it.
+
+    Example:
+        >>> split_tables({"steps": 200, "prior": {"steps": 100}})
+        ({'steps': 200}, {'prior': {'steps': 100}})
+    """
+    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    return {key: value for key, value in values.items() if key not in tables}, tables
+
+
+def _learns_by_steps(model: Any) -> bool:
+    """Whether the training loop is for this model: it has parts, and they are not trained yet."""
+    return hasattr(model, "parts") and not model.networks()
 
 
 def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -> None:
@@ -250,7 +292,7 @@ def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -
             raise ConfigError(
                 f"unknown {what}",
                 seen=key,
-                allowed=did_you_mean(key, allowed),
+                allowed=did_you_mean(key, allowed) or "none with this model",
                 next_step="correct or remove it",
             )
 
@@ -279,7 +321,7 @@ def render_config(config: RunConfig) -> str:
 
 def _render_section(name: str, values: Mapping[str, Any]) -> str:
     # JSON's strings, numbers, booleans and lists are TOML's too.
-    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    plain, tables = split_tables(values)
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in plain.items()]
-    below = [_render_section(f"{name}.{key}", value) for key, value in values.items() if isinstance(value, Mapping)]
+    below = [_render_section(f"{name}.{key}", value) for key, value in tables.items()]
     return "\n".join(["\n".join([f"[{name}]", *lines]) + "\n", *below])

@@ -52,6 +52,21 @@ class ModelError(WeftError):
     """A model folder that cannot be trusted or used."""
 
 
+def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = "choose one of them") -> None:
+    """Refuse a name that is not one of a few.
+
+    Raises:
+        ConfigError: It is none of them.
+
+    Example:
+        >>> check_known("device", "gpu", ("auto", "cpu", "cuda"))
+        Traceback (most recent call last):
+        weft.errors.ConfigError: unknown device: saw 'gpu'; allowed: auto, cpu, cuda; next: choose one of them
+    """
+    if name not in (names := tuple(known)):
+        raise ConfigError(f"unknown {what}", seen=name, allowed=", ".join(names), next_step=next_step)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Say which known name is closest to a mistyped one, then list them all.
 

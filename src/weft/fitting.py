@@ -23,24 +23,11 @@ from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
 from weft.progress import Progress, silent
 from weft.runtime import Runtime, seed_step, start_runtime
-from weft.training import LossPart, Report, Trainer, TrainingSettings
+from weft.training import Batches, LossPart, Report, Trainer, TrainingSettings, below
 
 VALIDATION_BATCHES = 40
 LOG_EVERY = 50
 CHECKPOINT_SECONDS = 60.0
-
-
-class Stream(Protocol):
-    """Batches from any place of the run on."""
-
-    def batches(self, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:
-        """(epoch, number of the batch in it, batch), for ever."""
-
-    def epoch(self, number: int) -> list[Any]:
-        """The plan of an epoch."""
-
-    def batch(self, pairs: Any) -> Any:
-        """One batch of the plan."""
 
 
 class Trainable(Protocol):
@@ -53,7 +40,7 @@ class Trainable(Protocol):
     def new_network(self, part: str, tokenizer: Tokenizer) -> nn.Module:
         """An untrained network."""
 
-    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Stream:
+    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
         """Where its batches come from."""
 
     def batch_loss(self, network: nn.Module, batch: Any, device: torch.device) -> LossPart:
@@ -108,46 +95,19 @@ def train_part(
     Returns:
         The network with its best weights, in evaluation mode.
     """
-    network = _initial_network(model, part, corpus, settings, start).to(runtime.device)
-    pad = corpus.train.tokenizer().pad_id
-    trainer = Trainer(
-        network,
-        lambda batch: model.batch_loss(network, _share(batch, runtime), runtime.device),
-        model.training_batches(part, corpus.train, pad, settings),
-        settings,
-        runtime,
-        _validator(model, part, corpus, pad, settings, runtime, network),
-    )
-    recipe = _recipe(model, part, corpus, settings, start)
-    log = _resume(trainer, folder, recipe, runtime)
-    saved_at = time.monotonic()
+    lesson = _Lesson(model, part, corpus, settings, start)
+    trainer = lesson.trainer(runtime)
+    keeper = _Keeper(trainer, folder, lesson.recipe(), checkpoint_seconds)
     with asked_to_stop() as stopping:
         for report in trainer.run():
             if listen:
                 listen(report)
-            if log and (report.kind == "validation" or report.step % LOG_EVERY == 0):
-                log.write(asdict(report))
-            due = trainer.finished or stopping() or time.monotonic() - saved_at >= checkpoint_seconds
-            if folder and runtime.is_main and due:
-                save_checkpoint(folder, *trainer.snapshot(), recipe=recipe)
-                saved_at = time.monotonic()
-            if stopping() and not trainer.finished:
+            stop = stopping()  # asked once: what stops the run has also made it keep its last step
+            keeper.keep(report, now=stop)
+            if stop and not trainer.finished:
                 raise KeyboardInterrupt
-    network.load_state_dict(trainer.result())
-    return network.eval()
-
-
-def _initial_network(
-    model: Trainable, part: str, corpus: Corpus, settings: TrainingSettings, start: Mapping[str, Tensor] | None
-) -> nn.Module:
-    """The network before its first step, the same in every process."""
-    seed_step(settings.seed, 0, 0)
-    network = model.new_network(part, corpus.train.tokenizer())
-    if start is not None:
-        own = network.state_dict()
-        fitting = {name: value for name, value in start.items() if name in own and own[name].shape == value.shape}
-        network.load_state_dict({**own, **fitting})
-    return network
+    trainer.network.load_state_dict(trainer.result())
+    return trainer.network.eval()
 
 
 @contextmanager
@@ -174,24 +134,74 @@ def finished_part(
     start: Mapping[str, Tensor] | None = None,
 ) -> nn.Module | None:
     """The network of a part whose run is over, or None."""
-    found = load_checkpoint(folder, recipe=_recipe(model, part, corpus, settings, start))
+    found = load_checkpoint(folder, recipe=_Lesson(model, part, corpus, settings, start).recipe())
     if found is None or not found[1]["finished"]:
         return None
     tensors = found[0]
-    prefix = "best." if any(name.startswith("best.") for name in tensors) else "network."
     network = model.new_network(part, corpus.train.tokenizer())
-    network.load_state_dict({n.removeprefix(prefix): v for n, v in tensors.items() if n.startswith(prefix)})
+    network.load_state_dict(below("best.", tensors) or below("network.", tensors))
     return network.eval()
 
 
-def _resume(trainer: Trainer, folder: Path | None, recipe: str, runtime: Runtime) -> RunLog | None:
-    if folder is None:
-        return None
-    folder.mkdir(parents=True, exist_ok=True)
-    snapshot = load_checkpoint(folder, recipe=recipe)
-    if snapshot:
-        trainer.restore(*snapshot)
-    return RunLog(folder, trainer.step) if runtime.is_main else None
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """One part of a model, and all that decides how it is trained."""
+
+    model: Trainable
+    part: str
+    corpus: Corpus
+    settings: TrainingSettings
+    start: Mapping[str, Tensor] | None
+
+    def network(self) -> nn.Module:
+        """The network before its first step, the same in every process."""
+        seed_step(self.settings.seed, 0, 0)
+        network = self.model.new_network(self.part, self.corpus.train.tokenizer())
+        if self.start is not None:
+            own = network.state_dict()
+            fitting = {n: value for n, value in self.start.items() if n in own and own[n].shape == value.shape}
+            network.load_state_dict({**own, **fitting})
+        return network
+
+    def stream(self, store: TokenStore, settings: TrainingSettings) -> Batches:
+        """The batches that a store holds for the part."""
+        return self.model.training_batches(self.part, store, self.corpus.train.tokenizer().pad_id, settings)
+
+    def trainer(self, runtime: Runtime) -> Trainer:
+        """The loop, before its first step."""
+        network = self.network().to(runtime.device)
+        return Trainer(
+            network,
+            lambda batch: self.model.batch_loss(network, _share(batch, runtime), runtime.device),
+            self.stream(self.corpus.train, self.settings),
+            self.settings,
+            runtime,
+            self._validator(network, runtime.device),
+        )
+
+    def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], float] | None:
+        """Mean loss over the same sample of validation batches each time, spread over all lengths."""
+        if self.corpus.valid is None:
+            return None
+        stream = self.stream(self.corpus.valid, replace(self.settings, seed=0))
+        chosen = stream.epoch(0)[:VALIDATION_BATCHES]
+
+        def validate() -> float:
+            losses = [self.model.batch_loss(network, stream.batch(pairs), device) for pairs in chosen]
+            return float(sum(loss.total for loss in losses)) / sum(loss.count for loss in losses)
+
+        return validate
+
+    def recipe(self) -> str:
+        """A hash of all that decides how the run goes; a checkpoint of another recipe is not resumed."""
+        plain = {name: value for name, value in vars(self.model).items() if isinstance(value, str | int | float | bool)}
+        stores = [store.info.fingerprint if store else "" for store in (self.corpus.train, self.corpus.valid)]
+        content = [self.part, plain, asdict(self.settings), stores]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+        weights = [*(self.start or {}).items(), *self.model.foundation(self.part).items()]
+        for name, value in sorted(weights):
+            digest.update(name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes())
+        return digest.hexdigest()
 
 
 class Batch(Protocol):
@@ -206,42 +216,35 @@ def _share(batch: Batch, runtime: Runtime) -> Any:
     return batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch
 
 
-def _validator(
-    model: Trainable,
-    part: str,
-    corpus: Corpus,
-    pad: int,
-    settings: TrainingSettings,
-    runtime: Runtime,
-    network: nn.Module,
-) -> Callable[[], float] | None:
-    """Mean loss over the same sample of validation batches each time, spread over all lengths."""
-    if corpus.valid is None:
-        return None
-    stream = model.training_batches(part, corpus.valid, pad, replace(settings, seed=0))
-    chosen = stream.epoch(0)[:VALIDATION_BATCHES]
+class _Keeper:
+    """Takes a run up where its folder left it, and from then on keeps its log and its checkpoints there.
 
-    def validate() -> float:
-        losses = [model.batch_loss(network, stream.batch(pairs), runtime.device) for pairs in chosen]
-        return float(sum(loss.total for loss in losses)) / sum(loss.count for loss in losses)
+    Args:
+        trainer: The run; restored here where there is a checkpoint.
+        folder: None keeps nothing.
+        recipe: What the run is made of; a checkpoint of another one is refused.
+        seconds: Between checkpoints.
+    """
 
-    return validate
+    def __init__(self, trainer: Trainer, folder: Path | None, recipe: str, seconds: float) -> None:
+        self.trainer, self.recipe, self.seconds = trainer, recipe, seconds
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            snapshot = load_checkpoint(folder, recipe=recipe)
+            if snapshot:
+                trainer.restore(*snapshot)
+        self.folder = folder if trainer.runtime.is_main else None  # all processes read, one writes
+        self.log = RunLog(self.folder, trainer.step) if self.folder else None
+        self.saved_at = time.monotonic()
 
-
-def _recipe(
-    model: Trainable,
-    part: str,
-    corpus: Corpus,
-    settings: TrainingSettings,
-    start: Mapping[str, Tensor] | None,
-) -> str:
-    """A hash of all that decides how a run goes; a checkpoint of another recipe is not resumed."""
-    plain = {name: value for name, value in vars(model).items() if isinstance(value, str | int | float | bool)}
-    stores = [corpus.train.info.fingerprint, corpus.valid.info.fingerprint if corpus.valid else ""]
-    digest = hashlib.sha256(json.dumps([part, plain, asdict(settings), stores], sort_keys=True).encode())
-    for name, value in sorted([*(start or {}).items(), *model.foundation(part).items()]):
-        digest.update(name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes())
-    return digest.hexdigest()
+    def keep(self, report: Report, *, now: bool) -> None:
+        """Log a report where it is worth a line; save a checkpoint where one is due, at the end, or ``now``."""
+        if self.log and (report.kind == "validation" or report.step % LOG_EVERY == 0):
+            self.log.write(asdict(report))
+        due = now or self.trainer.finished or time.monotonic() - self.saved_at >= self.seconds
+        if self.folder and due:
+            save_checkpoint(self.folder, *self.trainer.snapshot(), recipe=self.recipe)
+            self.saved_at = time.monotonic()
 
 
 def fit_documents(

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from weft.config import RunConfig
+from weft.config import RunConfig, split_tables
 from weft.corpora.locate import find_data
 from weft.corpora.prepare import prepare
 from weft.corpora.store import TokenStore
@@ -39,8 +39,7 @@ def train_parts(
     A part that has reached its end is not trained again: its checkpoint holds the result. Parts of the model folder
     ``run.base`` are taken over as they are.
     """
-    tables = [key for key, value in config.training.items() if isinstance(value, Mapping)]
-    for part in [*parts, *tables]:
+    for part in [*parts, *split_tables(config.training)[1]]:
         if part not in model.parts:
             raise ConfigError("no such part", seen=part, allowed=", ".join(model.parts), next_step="choose one of them")
     _check_run(model, config)
@@ -108,9 +107,8 @@ def _check_shapes(model: Any, networks: Mapping[str, nn.Module], tokenizer: Toke
 
 def part_settings(config: RunConfig, part: str) -> TrainingSettings:
     """How a part is trained: what [training] says, and [training.PART] where it says otherwise."""
-    common = {key: value for key, value in config.training.items() if not isinstance(value, Mapping)}
-    own = config.training.get(part, {})
-    return TrainingSettings(**{**common, **own, "seed": config.run.seed})
+    common, tables = split_tables(config.training)
+    return TrainingSettings(**{**common, **tables.get(part, {}), "seed": config.run.seed})
 
 
 def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from weft.corpora.corruption import hash_order
 from weft.document import Document
-from weft.errors import ConfigError, ModelError
+from weft.errors import ConfigError, ModelError, check_known
 from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel
 from weft.scoring import Table, order_values, path_value
 
@@ -152,10 +152,7 @@ def check_objective(objective: str) -> None:
     Raises:
         ConfigError: It is none of `OBJECTIVES`.
     """
-    if objective not in OBJECTIVES:
-        raise ConfigError(
-            "unknown objective", seen=objective, allowed=", ".join(OBJECTIVES), next_step="choose one of them"
-        )
+    check_known("objective", objective, OBJECTIVES)
 
 
 def search_tables(
@@ -352,8 +349,7 @@ def _value(value: float | None) -> float:
 
 
 def _check(size: int, first: int | None, search: str, beam: int) -> None:
-    if search not in SEARCHES:
-        raise ConfigError("unknown search", seen=search, allowed=", ".join(SEARCHES), next_step="choose one of them")
+    check_known("search", search, SEARCHES)
     if beam < 1:
         raise ConfigError("the beam is too narrow", seen=beam, allowed="1 or more", next_step="use the default, 10")
     if first is not None and not 0 <= first < size:

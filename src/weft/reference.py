@@ -123,6 +123,11 @@ def read_reference(text: str, *, source: str) -> Reference:
     return found
 
 
+def reference_for(reference: Reference | None, setting: str) -> Reference | None:
+    """Reference scores where they are of this setting: they say nothing about scores combined another way."""
+    return reference if reference is not None and reference.setting == setting else None
+
+
 def _unreadable(source: str, why: str) -> ModelError:
     return ModelError(
         f"the reference scores in {source} cannot be read",

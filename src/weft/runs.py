@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from weft.config import RunConfig
 from weft.corpora.files import sha256_of
@@ -42,13 +43,7 @@ def train(
         >>> (out / "model.json").is_file()
         True
     """
-    if not config.run.out:
-        raise ConfigError(
-            "the run has no place to go",
-            seen=config.run.out,
-            allowed="a folder",
-            next_step="give --out FOLDER",
-        )
+    _check_place(config.run.out)
     files = [find_data(name, data_root) for name in config.data.train]
     model = create_model(config.model.name, config.model.settings)
     if hasattr(model, "parts"):
@@ -59,21 +54,32 @@ def train(
         )
         return trained
     model.fit(_documents(files, config.data.limit), seed=config.run.seed, progress=progress)
-    training = {
+    model.save(config.run.out, training=_record(config, files, command))
+    return model
+
+
+def _check_place(out: str) -> None:
+    if not out:
+        raise ConfigError(
+            "the run has no place to go",
+            seen=out,
+            allowed="a folder",
+            next_step="give --out FOLDER",
+        )
+
+
+def _record(config: RunConfig, files: Sequence[Path], command: str) -> dict[str, Any]:
+    """What a model folder says of how it came to be."""
+    hashes = [sha256_of(path) for path in files]
+    return {
         "seed": config.run.seed,
-        "data": {name: sha256_of(path) for name, path in zip(config.data.train, files, strict=True)},
-        "data_fingerprint": _fingerprint(files),
+        "data": dict(zip(config.data.train, hashes, strict=True)),
+        "data_fingerprint": hashlib.sha256("".join(hashes).encode()).hexdigest(),
         "limit": config.data.limit,
         "command": command,
     }
-    model.save(config.run.out, training=training)
-    return model
 
 
 def _documents(files: list[Path], limit: int) -> Iterator[Document]:
     every = (document for path in files for document in read_documents(path))
     return islice(every, limit or None)
-
-
-def _fingerprint(files: list[Path]) -> str:
-    return hashlib.sha256("".join(sha256_of(path) for path in files).encode()).hexdigest()

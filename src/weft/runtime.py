@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from weft.errors import ConfigError
+from weft.errors import ConfigError, check_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,7 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
 
 
 def _device(name: str) -> torch.device:
-    if name not in {"auto", "cpu", "cuda"}:
-        raise ConfigError("unknown device", seen=name, allowed="auto, cpu, cuda", next_step="choose one of them")
+    check_known("device", name, ("auto", "cpu", "cuda"))
     if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return torch.device("cpu")
     if not torch.cuda.is_available():

@@ -20,6 +20,23 @@ from weft.models import DocumentScorer, PairwiseModel, SentenceModel
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
+WAYS: tuple[Combine, ...] = ("uni", "bi", "mmi")
+
+
+def checked_combine(combine: str) -> Combine:
+    """Refuse a way of combining that there is not.
+
+    Raises:
+        ConfigError: It is none of uni, bi and mmi.
+
+    Example:
+        >>> checked_combine("bi")
+        'bi'
+    """
+    for way in WAYS:
+        if combine == way:
+            return way
+    raise ConfigError("unknown combination", seen=combine, allowed=", ".join(WAYS), next_step="change `combine`")
 
 
 def path_value(table: Table, order: Sequence[int]) -> float | None:
@@ -85,6 +102,9 @@ class TableMemory:
         self.limit = limit
         self._known: dict[tuple[str, ...], PairLogProbs] = {}
 
+    def __contains__(self, sentences: tuple[str, ...]) -> bool:
+        return sentences in self._known
+
     def get(self, sentences: tuple[str, ...], make: Callable[[], PairLogProbs]) -> PairLogProbs:
         """What is known of a text, or what ``make`` finds."""
         if sentences not in self._known:
@@ -146,32 +166,32 @@ class Scorer:
 
     def _table_log_probs(self, sentences: Sequence[str]) -> PairLogProbs:
         size = len(sentences)
-        pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
-        found = self._log_probs([(sentences[i], sentences[j]) for i, j in pairs])
-        forward, backward = np.zeros((size, size)), np.zeros((size, size))
         off_diagonal = ~np.eye(size, dtype=bool)
-        forward[off_diagonal], backward[off_diagonal] = found.forward, found.backward  # row by row, as the pairs
-        prior = self._prior(sentences)
-        counts = np.array(self.forward.token_counts(sentences), dtype=np.float64)
+        tables = np.zeros((2, size, size))
+        pairs = [(left, right) for i, left in enumerate(sentences) for j, right in enumerate(sentences) if i != j]
+        tables[:, off_diagonal] = self._both_ways(pairs)  # row by row, as the pairs
+        forward, backward = tables
+        prior, counts = self._alone(sentences)
         return PairLogProbs(forward, backward, prior[:, None], prior[None, :], counts[:, None], counts[None, :])
 
     def _log_probs(self, pairs: Sequence[tuple[str, str]]) -> PairLogProbs:
-        lefts, rights = [left for left, _ in pairs], [right for _, right in pairs]
-        forward = self.forward.log_prob([Window((left,), right) for left, right in pairs])
-        backward: Sequence[float] = [0.0] * len(pairs)
+        forward, backward = self._both_ways(pairs)
+        # At once: most sentences are the left of one pair and the right of another.
+        prior, counts = self._alone([*(left for left, _ in pairs), *(right for _, right in pairs)])
+        middle = len(pairs)
+        return PairLogProbs(forward, backward, prior[:middle], prior[middle:], counts[:middle], counts[middle:])
+
+    def _both_ways(self, pairs: Sequence[tuple[str, str]]) -> Table:
+        """Log p_F(right | left) and log p_B(left | right): [2, pairs]."""
+        both = np.zeros((2, len(pairs)))
+        both[0] = self.forward.log_prob([Window((left,), right) for left, right in pairs])
         if self.backward is not None:
-            backward = self.backward.log_prob([Window((right,), left) for left, right in pairs])
-        both = [*lefts, *rights]
-        counts = np.array(self.forward.token_counts(both), dtype=np.float64)
-        prior = self._prior(both)  # at once: most sentences are the left of one pair and the right of another
-        return PairLogProbs(
-            np.asarray(forward, dtype=np.float64),
-            np.asarray(backward, dtype=np.float64),
-            prior[: len(pairs)],
-            prior[len(pairs) :],
-            counts[: len(pairs)],
-            counts[len(pairs) :],
-        )
+            both[1] = self.backward.log_prob([Window((right,), left) for left, right in pairs])
+        return both
+
+    def _alone(self, sentences: Sequence[str]) -> tuple[Table, Table]:
+        """Log p_L and tokens of each sentence."""
+        return self._prior(sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
 
     def _prior(self, sentences: Sequence[str]) -> Table:
         """Log p_L, every distinct sentence once."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from weft.errors import ConfigError, ModelError
+from weft.errors import ConfigError, ModelError, check_known
 from weft.prefetch import prefetched
 from weft.runtime import Runtime, seed_step
 
@@ -23,6 +23,10 @@ LEAST: Mapping[str, float] = {
     "learning_rate": 0, "warmup": 0, "steps": 0, "minutes": 0, "batch_tokens": 1, "accumulate": 1, "clip": 0,
     "weight_decay": 0, "max_tokens": 1, "validate_every": 0, "patience": 0,
 }  # fmt: skip
+
+# Steps between reports, by kind of device. On a GPU every report makes the host wait until the device is idle, and the
+# device then waits for the host's next launches. A divisor of `weft.fitting.LOG_EVERY`.
+REPORT_EVERY = {"cpu": 1, "cuda": 10}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,8 @@ class TrainingSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        _one_of("optimizer", self.optimizer, ("adamw", "adagrad", "sgd"))
-        _one_of("decay", self.decay, ("cosine", "linear", "none"))
+        check_known("optimizer", self.optimizer, ("adamw", "adagrad", "sgd"))
+        check_known("decay", self.decay, ("cosine", "linear", "none"))
         for name, least in LEAST.items():
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= least):
@@ -86,11 +90,6 @@ class TrainingSettings:
             )
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigError(f"unknown {name}", seen=value, allowed=", ".join(allowed), next_step="choose one of them")
-
-
 @dataclass(frozen=True, slots=True)
 class LossPart:
     """The loss of one batch in one process: a differentiable sum, and what it is the sum of."""
@@ -101,26 +100,37 @@ class LossPart:
 
 
 class Batches(Protocol):
-    """Where batches come from: any place in the run can be started from."""
+    """Where batches come from: the plan of an epoch depends on its number alone, so any place can be started from."""
 
-    def batches(self, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:
-        """(epoch, number of the batch in it, batch), from a place on, for ever."""
+    def epoch(self, number: int) -> Sequence[Any]:
+        """The plan of an epoch, an entry a batch."""
+
+    def batch(self, pairs: Any) -> Any:
+        """The batch of one entry."""
+
+
+def endless(stream: Batches, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:
+    """(epoch, number of the batch in it, batch), from a place on, for ever."""
+    while True:
+        for number, planned in enumerate(stream.epoch(epoch)[start:], start):
+            yield epoch, number, stream.batch(planned)
+        epoch, start = epoch + 1, 0
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a step or a validation brought.
+    """What the steps since the last report, or a validation, brought.
 
     Attributes:
         kind: ``step`` or ``validation``.
         step: Steps done.
         epoch: Passes over the data begun.
         loss: Mean per token, in natural-log units.
-        tokens: Tokens predicted in this step (all processes).
+        tokens: Tokens predicted in these steps (all processes).
         seconds: Training time so far.
         share: How much of the run is done, 0 to 1.
-        learning_rate: In this step.
-        gradient: Norm of the gradient before clipping.
+        learning_rate: In the last of them.
+        gradient: Norm of its gradient before clipping.
         best: Lowest validation loss so far, None before the first.
         parts: Further parts of the loss, per token.
     """
@@ -168,16 +178,18 @@ class Trainer:
         self.best = math.inf
         self.best_weights: dict[str, Tensor] = {}
         self._part_names: tuple[str, ...] = ()
+        self._report_every = REPORT_EVERY.get(runtime.device.type, 1)
         self._clock = time.monotonic()
 
     def run(self) -> Iterator[Report]:
-        """Train until the end, yielding after every step and every validation; a snapshot may be taken at any yield."""
-        batches = prefetched(self.stream.batches(self.epoch, self.next_batch), depth=8)
+        """Train until the end, yielding after every few steps and every validation; any yield may take a snapshot."""
+        batches = prefetched(endless(self.stream, self.epoch, self.next_batch), depth=8)
         self.network.train()
         self._clock = time.monotonic()
         try:
             while not self.finished:
-                step = self._one_step(batches)
+                sums = [self._one_step(batches) for _ in range(self._steps_to_report())]
+                step = self._report(torch.stack(sums))
                 # Before anything is yielded: a snapshot taken at a yield must hold the step and what it was worth.
                 validation = self._validation() if self._validation_is_due() else None
                 yield step
@@ -198,7 +210,15 @@ class Trainer:
         """Whether the run is over: its end was reached, or validation has not gained for too long."""
         return self.share >= 1.0 or bool(self.settings.patience and self.stale >= self.settings.patience)
 
-    def _one_step(self, batches: Iterator[tuple[int, int, Any]]) -> Report:
+    def _steps_to_report(self) -> int:
+        """Up to the next multiple, but not beyond the end of the run or a validation."""
+        ends = [self._report_every - self.step % self._report_every]
+        ends += [every - self.step % every for every in (self.settings.validate_every,) if every and self.validate]
+        ends += [self.settings.steps - self.step] if self.settings.steps else []
+        return max(1, min(ends))
+
+    def _one_step(self, batches: Iterator[tuple[int, int, Any]]) -> Tensor:
+        """Give the device a step to do and do not wait: [loss sum, token count, gradient norm, further parts]."""
         seed_step(self.settings.seed, self.step, self.runtime.rank)
         rate = learning_rate(self.settings, self.step, self.share)
         for group in self.optimizer.param_groups:
@@ -210,8 +230,13 @@ class Trainer:
         self.optimizer.step()
         self.epoch, last, _ = taken[-1]
         self.next_batch, self.step = last + 1, self.step + 1
-        total, count, norm, *parts = torch.cat([sums[:2], gradient.double()[None], sums[2:]]).tolist()  # waits once
+        return torch.cat([sums[:2], gradient.double()[None], sums[2:]])
+
+    def _report(self, steps: Tensor) -> Report:
+        """What some steps brought, [steps, 3 + parts]: the one place where the host waits for the device."""
+        rows = steps.tolist()
         self._advance_clock()
+        total, count, _, *parts = (sum(column) for column in zip(*rows, strict=True))
         if not math.isfinite(total):
             raise ModelError(
                 f"training diverged at step {self.step}: the loss is not a number",
@@ -219,8 +244,9 @@ class Trainer:
                 allowed="a finite loss",
                 next_step="lower training.learning_rate; the last checkpoint is from before",
             )
+        rate = self.optimizer.param_groups[0]["lr"]
         return Report(
-            "step", self.step, self.epoch, total / count, int(count), self.seconds, self.share, rate, norm,
+            "step", self.step, self.epoch, total / count, int(count), self.seconds, self.share, rate, rows[-1][2],
             self._best_known, {name: value / count for name, value in zip(self._part_names, parts, strict=True)},
         )  # fmt: skip
 
@@ -292,10 +318,10 @@ class Trainer:
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Go back to a snapshot."""
-        self.network.load_state_dict(_below("network.", tensors))
-        self.best_weights = {n: v.to(self.runtime.device) for n, v in _below("best.", tensors).items()}
+        self.network.load_state_dict(below("network.", tensors))
+        self.best_weights = {n: v.to(self.runtime.device) for n, v in below("best.", tensors).items()}
         state: dict[int, dict[str, Tensor]] = {}
-        for name, value in _below("optimizer.", tensors).items():
+        for name, value in below("optimizer.", tensors).items():
             number, _, key = name.partition(".")
             state.setdefault(int(number), {})[key] = value
         packed = self.optimizer.state_dict()
@@ -305,7 +331,8 @@ class Trainer:
         self.best = math.inf if numbers["best"] is None else float(numbers["best"])
 
 
-def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names start with a prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 

@@ -175,6 +175,26 @@ def test_config_shows_defaults_and_checks_files(tmp_path: Path) -> None:
     assert ok("config", tmp_path / "run.toml") == text
 
 
+def test_a_printed_configuration_can_be_trained(tmp_path: Path) -> None:
+    lines = [json.dumps({"sentences": [f"Cat {n} sat.", f"Dog {n} ran.", f"Owl {n} flew."]}) for n in range(20)]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    sizes = [f"model.{name}=8" for name in ("dimensions", "hidden")]
+    settings = [*sizes, "model.layers=1", "data.train=['t.jsonl']", "data.vocabulary=300", "training.steps=2"]
+    text = ok("config", "seq2seq", *(word for setting in settings for word in ("--set", setting)))
+    (tmp_path / "run.toml").write_text(text)
+    ok("train", "run.toml", "--out", "m", "--device", "cpu", "--set", "training.prior.steps=3", cwd=tmp_path)
+    steps = {part: _last_step(tmp_path / "m.run" / part) for part in ("forward", "prior")}
+    assert steps == {"forward": 2, "prior": 3}
+
+
+def _last_step(run: Path) -> int:
+    from safetensors import safe_open
+
+    with safe_open(run / "checkpoint.safetensors", framework="pt") as opened:
+        step: int = json.loads(opened.metadata()["numbers"])["step"]
+    return step
+
+
 def test_train_then_score(tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("\n\n".join(f"Cats purr {n}. Cats sleep. Stocks fell {n}." for n in range(9)))
     (tmp_path / "run.toml").write_text('[model]\nname = "foltz-lsa"\ndimensions = 2\n[data]\ntrain = ["texts.txt"]\n')

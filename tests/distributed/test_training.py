@@ -231,6 +231,31 @@ def test_a_snapshot_at_any_yield_holds_the_validation_of_its_step(store: TokenSt
     ]
 
 
+def test_reports_that_come_less_often_change_no_weight(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    often: list[Report] = []
+    seldom: list[Report] = []
+    one = _told(store, often)
+    monkeypatch.setattr("weft.training.REPORT_EVERY", {"cpu": 4})
+    other = _told(store, seldom)
+    assert same(one, other)
+    steps = [report for report in seldom if report.kind == "step"]
+    assert [report.step for report in steps] == [4, 8, 10, 12, 16, 20, 24, 28, 30]  # and where a validation is due
+    tokens = [sum(report.tokens for report in reports if report.kind == "step") for reports in (often, seldom)]
+    assert tokens[0] == tokens[1]
+    first = [report for report in often if report.kind == "step"][:4]
+    mean = sum(report.loss * report.tokens for report in first) / sum(report.tokens for report in first)
+    assert steps[0].loss == pytest.approx(mean)
+    assert [r.loss for r in often if r.kind == "validation"] == [r.loss for r in seldom if r.kind == "validation"]
+
+
+def _told(store: TokenStore, reports: list[Report]) -> dict[str, torch.Tensor]:
+    """A whole run: its weights, and every report."""
+    with start_runtime("cpu", deterministic=True) as runtime:
+        return train_part(
+            model(), "forward", Corpus(store, store), SETTINGS, runtime, listen=reports.append
+        ).state_dict()
+
+
 def test_a_diverging_run_stops_and_says_so(store: TokenStore) -> None:
     settings = replace(SETTINGS, optimizer="sgd", learning_rate=1e30, clip=1e30, decay="none", warmup=0)
     with pytest.raises(ModelError, match="diverged"):

@@ -1,15 +1,25 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from weft.config import build_config, config_of, parse_override, parse_settings, read_config, render_config
+from weft.config import (
+    TRAINING_DEFAULTS,
+    build_config,
+    config_of,
+    parse_override,
+    parse_settings,
+    read_config,
+    render_config,
+)
 from weft.errors import ConfigError
 from weft.models import MODELS
 from weft.runs import train
 
+NEURAL = '[model]\nname = "seq2seq"\nprecedence = true\n[training]\nminutes = 5.0\n'
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 
 
@@ -68,7 +78,54 @@ def test_a_missing_file_and_an_unknown_name(tmp_path: Path) -> None:
         config_of("foltz-las")
 
 
-@pytest.mark.parametrize("text", ["seed=3", "run.seed", ".seed=3", "run.=3", "="])
+def test_overrides_reach_the_table_of_a_part(tmp_path: Path) -> None:
+    path = write(tmp_path, NEURAL + "[training.precedence]\nwarmup = 9\n")
+    overrides = ["training.precedence.steps=2", "training.prior.minutes=1", "training.steps=3"]
+    training = read_config(path, overrides).training
+    assert training["precedence"] == {"warmup": 9, "steps": 2}
+    assert training["prior"] == {"minutes": 1}
+    assert (training["steps"], training["minutes"]) == (3, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.precedense.steps=2", r"unknown table below \[training\]: saw 'precedense'.*did you mean precedence"),
+        ("training.prior.stesp=2", r"unknown key in \[training.prior\]: saw 'stesp'.*did you mean steps.*next: "),
+        ("training.prior.steps=many", "training.prior.steps has the wrong type: saw 'many'.*int.*next: "),
+        ("training.prior.steps.x=2", "training.prior.steps has the wrong type"),
+        ("training.minutes.x=2", "training.minutes is no table.*saw 5.0; allowed: .*; next: "),
+        ("trianing.prior.steps=2", "unknown section: saw 'trianing'.*did you mean training"),
+        ("model.name.x=2", "model.name is no table"),
+        ("run.seed.x=2", "run.seed has the wrong type"),
+    ],
+)
+def test_mistakes_in_a_nested_override_are_named(tmp_path: Path, override: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_config(write(tmp_path, NEURAL), [override])
+
+
+def test_only_models_with_parts_have_tables_below_training() -> None:
+    with pytest.raises(ConfigError, match="unknown table below.*'prior'.*none with this model"):
+        config_of("random", ["training.prior.steps=2"])
+
+
+def test_training_defaults_are_those_of_the_loop() -> None:
+    from weft.training import TrainingSettings
+
+    defaults = {field.name: field.default for field in fields(TrainingSettings) if field.name != "seed"}
+    assert defaults == TRAINING_DEFAULTS
+
+
+def test_every_training_setting_is_written_out_for_models_trained_by_steps() -> None:
+    """So that what is printed can be saved, edited and given to `weft train`."""
+    shown = tomllib.loads(render_config(config_of("seq2seq", ["training.minutes=5", "training.prior.steps=7"])))
+    assert shown["training"] == {**TRAINING_DEFAULTS, "minutes": 5, "prior": {"steps": 7}}
+    for name in ("foltz-lsa", "weft-small"):  # weft-small is trained already
+        assert "training" not in tomllib.loads(render_config(config_of(name)))
+
+
+@pytest.mark.parametrize("text", ["seed=3", "run.seed", ".seed=3", "run.=3", "=", "training..steps=2", "a. .b=1"])
 def test_an_override_must_name_section_and_key(text: str) -> None:
     with pytest.raises(ConfigError, match="cannot read the override"):
         parse_override(text)

@@ -20,7 +20,8 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import fit_documents
 from weft.models.generative.precedence import PrecedenceNetwork, make_bag
-from weft.models.generative.seq2seq import EMBEDDED, Seq2Seq
+from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.generative.weft_small import EMBEDDED
 from weft.ordering import beam_order, exact_order, greedy_order, order_document, order_gain, order_table
 from weft.runs import train
 from weft.tasks.metrics import kendall_tau
@@ -142,15 +143,18 @@ def test_searches_follow_a_clear_precedence() -> None:
 @pytest.fixture(scope="module")
 def trained() -> Seq2Seq:
     documents = [Document(str(n), tuple(diary(n))) for n in range(40)]
-    model = Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.0, precedence=True)
+    model = Seq2Seq(dimensions=32, hidden=48, layers=1, dropout=0.0, precedence=True)
     settings = TrainingSettings(steps=120, warmup=10, batch_tokens=600, validate_every=0, learning_rate=5e-3)
     return fit_documents(model, documents, settings=settings, vocabulary=300)
 
 
 def test_it_learns_what_comes_first_and_ordering_uses_it(trained: Seq2Seq, tmp_path: Path) -> None:
-    text = Document("new", tuple(diary(41))).reorder([4, 1, 5, 0, 3, 2])
-    found = order_document(trained, text, objective="precedence")
-    assert (kendall_tau([diary(41).index(text.sentences[i]) for i in found.order]) or 0) > 0.8
+    taus = []
+    for number in range(40, 50):
+        text = Document("new", tuple(diary(number))).reorder([4, 1, 5, 0, 3, 2])
+        found = order_document(trained, text, objective="precedence")
+        taus.append(kendall_tau([diary(number).index(text.sentences[i]) for i in found.order]) or 0.0)
+    assert sum(taus) / len(taus) > 0.6
     assert found.objective == "precedence"
     assert order_document(trained, text).objective == "both"
     assert order_document(trained, text, objective="coherence").objective == "coherence"
@@ -224,10 +228,12 @@ def test_training_starts_from_given_weights(store: TokenStore, tmp_path: Path) -
 def test_precedence_needs_its_encoders(store: TokenStore, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="encoders of other parts"):
         train(build_config(config(store, tmp_path)), parts=["precedence"])
+    with pytest.raises(ConfigError, match="no such part"):
+        train(build_config(config(store, tmp_path)), parts=["sideways"])
     unknown = config(store, tmp_path)
     unknown["training"]["sideways"] = {"steps": 2}
-    with pytest.raises(ConfigError, match="no such part"):
-        train(build_config(unknown))
+    with pytest.raises(ConfigError, match=r"unknown table below \[training\].*sideways"):
+        build_config(unknown)
     unknown["training"] = {"precedence": {"stepps": 2}}
     with pytest.raises(ConfigError, match=r"training\.precedence"):
         build_config(unknown)

@@ -10,7 +10,8 @@ import pytest
 from weft.artifacts import load_artifact
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.generative.seq2seq import EMBEDDED, Seq2Seq, WeftSmall
+from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.generative.weft_small import EMBEDDED, WeftSmall
 from weft.reference import REFERENCE, Group, Reference, make_group, read_reference
 from weft.tasks.calibration import CLASSES, calibrate
 

@@ -7,13 +7,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch import Tensor  # noqa: E402
+
+from weft.artifacts import Artifact  # noqa: E402
 from weft.document import Document, Window  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
 from weft.fitting import fit_documents  # noqa: E402
+from weft.models import load_model  # noqa: E402
 from weft.models.generative.given_vectors import vectors_of_tokens  # noqa: E402
-from weft.models.generative.network import Architecture, Memory, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.generative.memory import Memory, Sources  # noqa: E402
+from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.generative.parts import saved_weights  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
-from weft.models.layers import chunked_cross_entropy, token_log_probs  # noqa: E402
+from weft.models.layers import FeedingDecoder, chunked_cross_entropy, token_log_probs  # noqa: E402
 from weft.training import TrainingSettings  # noqa: E402
 
 
@@ -81,7 +87,7 @@ def test_the_source_matters_and_a_language_model_has_none() -> None:
     assert one != pytest.approx(other, abs=1e-6)
     prior = network(encoder=False)
     assert not [name for name, _ in prior.named_parameters() if name.startswith(("encoder", "attention"))]
-    assert prior.encode(tokens([5])).states is None
+    assert prior.encode(tokens([5])) == Memory()
 
 
 @pytest.mark.parametrize("changes", [{}, {"feed": True}, {"lexical": True}])
@@ -136,14 +142,51 @@ def test_a_fed_decoder_without_a_source_runs_on_nothing() -> None:
     assert not any(name.startswith("decoder.upper") for name, _ in network(feed=True, layers=1).named_parameters())
 
 
-def test_memories_encoded_apart_are_joined_in_order() -> None:
-    net = network(lexical=True).eval()
+@pytest.mark.parametrize("changes", [{}, {"feed": True}, {"lexical": True}])
+def test_sentences_encoded_apart_are_found_again(changes: dict[str, object]) -> None:
+    net = network(**changes).eval()
     rows = [[5, 6, 7], [8], [9, 10, 11, 12], [4, 3]]
-    whole = net.encode(tokens(*rows))
     parts = [net.encode(tokens(rows[1], rows[3])), net.encode(tokens(rows[0], rows[2]))]
-    joined = Memory.join(parts, torch.tensor([1, 3, 0, 2]))
-    target = tokens([3, 4], [5], [6, 7], [8, 9])
-    assert torch.allclose(net.log_prob(whole, target), net.log_prob(joined, target), atol=1e-5)
+    sources = Sources.of(parts, torch.tensor([1, 3, 0, 2]))
+    target = tokens([3, 4], [5], [6, 7], [8, 9], [5])
+    chosen = [2, 0, 3, 1, 2]
+    whole = net.encode(tokens(*(rows[row] for row in chosen)))
+    found = net.log_prob(sources.select(torch.tensor(chosen)), target)
+    assert torch.allclose(net.log_prob(whole, target), found, atol=1e-5)
+
+
+@pytest.mark.parametrize("changes", [{}, {"feed": True}, {"lexical": True}])
+def test_attention_is_a_weighted_mean_word_by_word(changes: dict[str, object]) -> None:
+    """The output layer against slow obvious code: one state, one source position at a time."""
+    net = network(**changes).eval()
+    source = [5, 6, 7]
+    memory = net.encode(tokens(source))
+    states = _decoder_states(net, torch.tensor([[1, 4]]), memory)  # [1, 2, hidden]
+    outputs, _ = net.decode(torch.tensor([[1, 4]]), memory)
+    assert net.encoder is not None
+    read, words, _ = net.encoder(net.embedding(torch.tensor([source])), torch.tensor([3]))
+    for step in range(2):
+        state = states[0, step]
+        expected = net.output(state)
+        assert net.attention is not None
+        weights = torch.stack([state @ net.attention.key(read[0, place]) for place in range(3)]).softmax(0)
+        expected = expected + sum(weights[place] * net.attention.value(read[0, place]) for place in range(3))
+        if net.lexical is not None:
+            weights = torch.stack([state @ net.lexical.key(read[0, place]) for place in range(3)]).softmax(0)
+            around = [torch.zeros_like(words[0, 0]), *words[0], torch.zeros_like(words[0, 0])]
+            mixed = [net.lexical.mix(torch.cat(around[place : place + 3])) for place in range(3)]
+            expected = expected + sum(weights[place] * mixed[place] for place in range(3))
+        assert torch.allclose(outputs[0, step], expected, atol=1e-5)
+
+
+def _decoder_states(net: Seq2SeqNetwork, inputs: Tensor, memory: Memory) -> Tensor:
+    embedded = net.embedding(inputs)
+    if isinstance(net.decoder, FeedingDecoder):
+        states, _ = net.decoder(embedded, memory.start, memory.looks["feed"], memory.lengths)
+    else:
+        states, _ = net.decoder(embedded, memory.start)
+    assert isinstance(states, Tensor)
+    return states
 
 
 def test_given_vectors_stay_as_they_are(tmp_path: Path) -> None:
@@ -187,3 +230,37 @@ def test_lexical_attention_starts_as_nothing_and_learns_to_copy() -> None:
             optimizer.step()
             losses[name] += loss.item() / 80
     assert losses["lexical"] < 0.9 * losses["plain"], losses
+
+
+def test_a_saved_model_takes_settings_that_leave_its_weights_alone(tmp_path: Path) -> None:
+    documents = [Document(str(n), ("a cat sat", "the cat slept", "a dog ran")) for n in range(8)]
+    model = Seq2Seq(dimensions=8, hidden=8, layers=1)
+    settings = TrainingSettings(steps=3, warmup=1, batch_tokens=200, validate_every=0)
+    fit_documents(model, documents, settings=settings, vocabulary=280).save(tmp_path / "m")
+    changed = load_model(tmp_path / "m", {"combine": "bi", "precedence_weight": 2.0})
+    expected = model.combined("bi").score(documents[:1])[0].value
+    assert changed.score(documents[:1])[0].value == pytest.approx(expected, abs=1e-6)
+    assert getattr(changed, "precedence_weight") == 2.0  # noqa: B009 - not a part of the protocol
+    with pytest.raises(ConfigError, match="fixed"):
+        load_model(tmp_path / "m", {"hidden": 9})
+    with pytest.raises(ConfigError):
+        load_model(tmp_path / "m", {"combine": "tri"})
+    with pytest.raises(ConfigError):
+        load_model(tmp_path / "m", {"precedence_weight": "much"})
+
+
+def test_weights_from_before_attention_had_keys_and_values() -> None:
+    """The old network, written out: (Q h) · s weighs the source, and one layer merges what was found with the state."""
+    random = np.random.default_rng(0)
+    query, merge, output = random.random((4, 4)), random.random((4, 8)), random.random((3, 4))
+    old = {"attention.query.weight": query, "attention.merge.weight": merge, "output.weight": output}
+    packed = {f"forward/{name}": value.astype(np.float32) for name, value in old.items()}
+    new = saved_weights(Artifact("seq2seq", {}, packed, {}, {}), "forward")
+    state, source = random.random(4), random.random((5, 4))
+    weights = np.exp(source @ (query @ state))
+    found = weights @ source / weights.sum()
+    expected = output @ merge @ np.concatenate([found, state])
+    weights = np.exp((source @ new["attention.key.weight"].T) @ state)
+    found = weights @ (source @ new["attention.value.weight"].T) / weights.sum()
+    assert np.allclose(found + new["output.weight"] @ state, expected, atol=1e-5)
+    assert set(new) == {"attention.key.weight", "attention.value.weight", "output.weight"}

@@ -5,6 +5,8 @@ Data go to stdout, messages and progress to stderr. An error a user can mend is 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from typing import Annotated, NoReturn
@@ -16,6 +18,8 @@ from weft.cli.experiments import calibrate, corrupt, evaluate, table
 from weft.cli.texts import generate, order, score
 from weft.errors import WeftError
 from weft.version import VERSION
+
+SCORING = ("score", "order", "generate", "evaluate", "calibrate")  # commands whose work is scoring texts
 
 app = typer.Typer(
     name="weft",
@@ -48,6 +52,14 @@ def main() -> None:
     # Idle threads sleep: by default they spin between the steps of an LSTM, and where another process wants the cores
     # an ordering that takes a second takes ten. Must be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if sys.argv[1:2] in ([name] for name in SCORING):
+        # Matrix products keep to the thread that asks for them: weft spreads whole texts over the cores itself, which
+        # leaves nobody waiting (weft.models.threads). Must be set before numpy is imported.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # By default the collector walks all that was imported, again and again while modules load and once more at the end:
+    # a tenth of a second, and hardly anything here makes cycles.
+    gc.set_threshold(100_000)
+    atexit.register(gc.freeze)
     _make_streams_safe()
     try:
         code = app(standalone_mode=False)

@@ -16,6 +16,7 @@ from weft.cli.options import (
     Input,
     Language,
     OutputFormat,
+    Override,
     command_line,
 )
 
@@ -29,7 +30,7 @@ def models(format: Format = OutputFormat.table) -> None:
 
 def config(
     name: Annotated[str, typer.Argument(help="A model's name, or a TOML file.")],
-    setting: Annotated[list[str], typer.Option("--set", help="An override, section.key=value; repeat for more.")] = [],  # noqa: B006
+    setting: Override = [],  # noqa: B006
 ) -> None:
     """Show a model's settings with their defaults, or check a configuration file and write it out whole.
 
@@ -88,7 +89,7 @@ def prepare(
 
 def train(
     config: Annotated[Path, typer.Argument(help="A TOML file, such as configs/foltz-lda.toml.")],
-    setting: Annotated[list[str], typer.Option("--set", help="An override, section.key=value; repeat for more.")] = [],  # noqa: B006
+    setting: Override = [],  # noqa: B006
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", help="The model folder to write; run.out of the file otherwise."),

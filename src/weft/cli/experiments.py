@@ -92,23 +92,18 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli.output import message, progress_bar, read_options, subjects_of, write_result
+    from weft.cli.output import joined, read_options, subjects_of, write_results
     from weft.config import parse_settings
     from weft.ordering import check_objective
-    from weft.tasks import EvaluateOptions, evaluate
+    from weft.tasks import EvaluateOptions
 
     reading = read_options(input, encoding, language, column)
     chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit, cast(Any, objective))
     check_objective(objective)
     # Another objective is another experiment: its result must not take the place of the default one's.
-    named = "-".join(name for name in (objective.replace("auto", ""), variant) if name)
+    named = joined(objective.replace("auto", ""), variant)
     subjects = subjects_of(model, parse_settings(setting), named, combine)
-    for name in task:
-        for subject in subjects:
-            with progress_bar() as progress:
-                result = evaluate(name, subject, chosen, command=command_line(), progress=progress)
-            message(f"wrote {result.save(out)}")
-            write_result(result, form=format.value)
+    write_results(task, subjects, chosen, out, command=command_line(), form=format.value)
 
 
 def calibrate(

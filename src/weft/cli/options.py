@@ -37,6 +37,10 @@ Files = Annotated[
 ]
 Model = Annotated[str, typer.Option("--model", "-m", help="A built-in name (see `weft models`) or a model folder.")]
 Setting = Annotated[list[str], typer.Option("--set", help="A setting, key=value; repeat for more.")]
+Override = Annotated[
+    list[str],
+    typer.Option("--set", help="An override, section.key=value or training.PART.key=value; repeat for more."),
+]
 Format = Annotated[OutputFormat, typer.Option("--format", "-f", help="How to write the output.")]
 Input = Annotated[str, typer.Option("--input", "-i", help=INPUT_HELP)]
 Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]

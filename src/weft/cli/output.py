@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
@@ -22,11 +23,11 @@ from weft.ordering import Objective, Ordering, Search, order_document
 from weft.progress import Progress
 from weft.reference import Percentiles, Reference
 from weft.report.terminal import explain_lines, order_lines, percentile_text, printable, score_lines
-from weft.tasks import Subject
-from weft.tasks.result import Result
 
 if TYPE_CHECKING:
     from weft.generation import Decoding  # imports torch, which most commands do without
+    from weft.tasks import EvaluateOptions, Subject
+    from weft.tasks.result import Result
 
 DOCUMENTS_AT_ONCE = 64
 
@@ -80,6 +81,14 @@ def _write_json(record: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
+def _csv_table(form: str, names: Sequence[str]) -> Any:
+    """A writer of rows to stdout; the names of the columns are the first, where CSV was asked for."""
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    if form == "csv":
+        table.writerow(names)
+    return table
+
+
 def _write_lines(lines: Iterable[Text]) -> None:
     console = _stdout()
     for line in lines:
@@ -96,9 +105,8 @@ def write_scores(
 ) -> None:
     """Score documents as they are read, and write each score as soon as it is known."""
     reference: Reference | None = getattr(model, "reference", None)
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    if form == "csv":
-        table.writerow(["id", "left", "right", "value"] if explain else ["id", "sentences", "value", *PERCENTILES])
+    names = ["id", "left", "right", "value"] if explain else ["id", "sentences", "value", *PERCENTILES]
+    table = _csv_table(form, names)
     for batch in _batches(_documents(files, reading)):
         for document, score in zip(batch, model.score(batch), strict=True):
             place = None
@@ -163,9 +171,7 @@ def write_orders(
     model: CoherenceModel, files: Sequence[str], reading: ReadOptions, options: OrderOptions, *, form: str
 ) -> None:
     """Order every document and write its sentences."""
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    if form == "csv":
-        table.writerow(["id", "place", "was", "sentence"])
+    table = _csv_table(form, ["id", "place", "was", "sentence"])
     for document in _documents(files, reading):
         ordering = order_document(
             model,
@@ -225,9 +231,7 @@ def write_continuations(
     if "forward" not in model.predictors:
         raise untrained(name)
     way = model.combined(combine).combine  # refuses an unknown way before anything is written
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    if form == "csv":
-        table.writerow(["id", "number", "sentence"])
+    table = _csv_table(form, ["id", "number", "sentence"])
     for document in _documents(files, reading):
         written = continue_document(
             model.predictors["forward"],
@@ -257,6 +261,8 @@ def _write_continuation(document: Document, written: Iterator[str], form: str, t
 
 def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
     """A model to evaluate, under the name its result will carry: a folder's is that of the model inside."""
+    from weft.tasks import Subject
+
     chosen = variant or _variant_of(settings)
     if len(chosen) > 100 or any(character in chosen for character in "/\\\0") or chosen.startswith("."):
         raise ConfigError(
@@ -273,7 +279,7 @@ def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
     from weft.artifacts import load_artifact
 
     artifact = load_artifact(name)
-    return Subject(model, artifact.model, chosen, artifact.config, artifact.training)
+    return Subject(model, artifact.model, chosen, {**artifact.config, **settings}, artifact.training)
 
 
 def _variant_of(settings: Mapping[str, Any]) -> str:
@@ -296,13 +302,28 @@ def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: S
         )
     settings = dict(subject.settings or {})
     return [
-        replace(subject, model=combined(way), variant=_joined(way, variant), settings={**settings, "combine": way})
+        replace(subject, model=combined(way), variant=joined(way, variant), settings={**settings, "combine": way})
         for way in combine
     ]
 
 
-def _joined(*names: str) -> str:
+def joined(*names: str) -> str:
+    """The name of a variant, made of those of its parts that have one."""
     return "-".join(name for name in names if name)
+
+
+def write_results(
+    tasks: Sequence[str], subjects: Sequence[Subject], options: EvaluateOptions, out: Path, *, command: str, form: str
+) -> None:
+    """Run every task on every subject; each result is saved and shown before the next begins."""
+    from weft.tasks import evaluate
+
+    for task in tasks:
+        for subject in subjects:
+            with progress_bar() as progress:
+                result = evaluate(task, subject, options, command=command, progress=progress)
+            message(f"wrote {result.save(out)}")
+            write_result(result, form=form)
 
 
 def write_result(result: Result, *, form: str) -> None:
@@ -314,8 +335,7 @@ def write_result(result: Result, *, form: str) -> None:
         return
     rows = [(name, value, *(result.interval.get(name) or (None, None))) for name, value in result.metrics.items()]
     if form == "csv":
-        table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow(["task", "model", "variant", "metric", "value", "low", "high"])
+        table = _csv_table(form, ["task", "model", "variant", "metric", "value", "low", "high"])
         table.writerows([result.task, result.model, result.variant, *row] for row in rows)
         return
     pairs = f", {result.n_pairs} pairs, {result.ties} ties" if result.n_pairs else ""
@@ -348,9 +368,7 @@ def write_models(form: str) -> None:
         for card in cards:
             _write_json(card)
     elif form == "csv":
-        table = csv.DictWriter(sys.stdout, fieldnames=list(cards[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(cards)
+        _csv_table(form, list(cards[0])).writerows(card.values() for card in cards)
     else:
         for card in cards:
             _write_lines(_card_lines(card))

@@ -5,7 +5,6 @@ The plan of an epoch is a pure function of the seed and the epoch's number, so a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,6 +42,16 @@ class PairBatch:
     def tokens(self) -> int:
         """How many predictions the batch holds: every token and one end of sentence a row."""
         return int(self.target_lengths.sum()) + len(self.target_lengths)
+
+    def places(self) -> Whole:
+        """Which predictions are real, in a matrix [rows, target time + 1] counted row by row: [tokens].
+
+        Example:
+            >>> none = np.zeros(2, dtype=np.int64)
+            >>> PairBatch(np.zeros((2, 0)), none, np.array([[5, 6], [7, 0]]), np.array([2, 1])).places().tolist()
+            [0, 1, 2, 3, 4]
+        """
+        return np.flatnonzero(np.arange(self.target.shape[1] + 1) <= self.target_lengths[:, None])
 
     def rows(self, start: int, step: int) -> PairBatch:
         """Every ``step``-th row from ``start``: one process's share of a global batch."""
@@ -83,7 +92,10 @@ def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whol
     if direction == "backward":
         return later, later - 1
     raise ConfigError(
-        "unknown direction", seen=direction, allowed="forward, backward, prior", next_step="choose one of them"
+        "unknown direction",
+        seen=direction,
+        allowed="forward, backward, prior",
+        next_step="choose one of them",
     )
 
 
@@ -149,11 +161,3 @@ class PairStream:
             return PairBatch(empty, np.zeros(len(pairs), dtype=np.int64), target, target_lengths)
         source, source_lengths = pad_rows(*self.store.gather(self.contexts[pairs]), self.pad)
         return PairBatch(source, source_lengths, target, target_lengths)
-
-    def batches(self, epoch: int, start: int = 0) -> Iterator[tuple[int, int, PairBatch]]:
-        """From a place on, for ever: (epoch, number of the batch in it, batch)."""
-        while True:
-            for number, pairs in enumerate(self.epoch(epoch)):
-                if number >= start:
-                    yield epoch, number, self.batch(pairs)
-            epoch, start = epoch + 1, 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,11 +101,3 @@ class ParagraphStream:
         places[real] = np.arange(len(numbers))
         years = self.years[(self.first_sentence[pairs][:, None] + within)[real]]
         return ParagraphBatch(sentences[:, :longest], np.clip(lengths, 1, longest), years, places)
-
-    def batches(self, epoch: int, start: int = 0) -> Iterator[tuple[int, int, ParagraphBatch]]:
-        """From a place on, for ever: (epoch, number of the batch in it, batch)."""
-        while True:
-            for number, chosen in enumerate(self.epoch(epoch)):
-                if number >= start:
-                    yield epoch, number, self.batch(chosen)
-            epoch, start = epoch + 1, 0

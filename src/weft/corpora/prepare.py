@@ -156,13 +156,8 @@ def prepare(
             tokenizer_kind=tokenizer_kind,
             vocabulary_size=vocabulary_size,
         )
-        if _already_made(folder, plan, overwrite=overwrite):
-            return TokenStore(folder)
-        run = _Run(plan, folder, _worker_count(workers, plan), chunk_characters, checkpoint_seconds, progress)
-        with telling_why_not_written(folder, only=_WRITE_ERRORS), claimed(folder) as partial:
-            # Asked again: another process may have made it before this one had the partial folder.
-            if not _already_made(folder, plan, overwrite=overwrite):
-                run.make(partial, restart=restart)
+        run = _Run(plan, folder, workers, chunk_characters, checkpoint_seconds, progress)
+        run.ensure(overwrite=overwrite, restart=restart)
     return TokenStore(folder)
 
 
@@ -172,12 +167,22 @@ class _Run:
 
     plan: Plan
     out: Path
-    workers: int
+    workers: int | None
     chunk_characters: int
     checkpoint_seconds: float
     progress: Progress
 
-    def make(self, partial: Path, *, restart: bool) -> None:
+    def ensure(self, *, overwrite: bool, restart: bool) -> None:
+        """Make the store unless it is there."""
+        if _already_made(self.out, self.plan, overwrite=overwrite):
+            return
+        workers = _worker_count(self.workers, self.plan)  # refuses before anything is written
+        with telling_why_not_written(self.out, only=_WRITE_ERRORS), claimed(self.out) as partial:
+            # Asked again: another process may have made it before this one had the partial folder.
+            if not _already_made(self.out, self.plan, overwrite=overwrite):
+                self._make(partial, workers, restart=restart)
+
+    def _make(self, partial: Path, workers: int, *, restart: bool) -> None:
         recipe = self.plan.recipe()
         state = None if restart else load_state(partial, recipe)
         if state is None:
@@ -193,7 +198,7 @@ class _Run:
                 checkpoint_seconds=self.checkpoint_seconds,
             )
             with writer:
-                self._fill(writer, held_out)
+                self._fill(writer, held_out, workers)
                 writer.finish(self.out, provenance=self.plan.provenance())
         except WorkerStoppedError:
             raise
@@ -229,11 +234,11 @@ class _Run:
                     break
                 yield sentence
 
-    def _fill(self, writer: StoreWriter, held_out: OverlapIndex) -> None:
+    def _fill(self, writer: StoreWriter, held_out: OverlapIndex, workers: int) -> None:
         job = Job(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
         chunks = remaining_chunks(self.plan.sources, writer.state, self.chunk_characters)
         # Closed here and not by the garbage collector: Ctrl-C must not leave workers behind.
-        with closing(pack_all(job, chunks, workers=self.workers)) as results:
+        with closing(pack_all(job, chunks, workers=workers)) as results:
             for packed in results:
                 writer.append(packed)
                 self.progress("preparing", writer.state.articles)

@@ -30,7 +30,7 @@ from weft.corpora.tokenizer_files import (
     write_text,
 )
 from weft.corpora.words import words
-from weft.errors import ConfigError
+from weft.errors import ConfigError, check_known
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -243,11 +243,9 @@ def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int
     Raises:
         ConfigError: There is no such kind.
     """
-    if kind == "bpe":
-        return BpeTokenizer.train(sentences, vocabulary_size=vocabulary_size)
-    if kind == "words":
-        return WordTokenizer.train(sentences, vocabulary_size=vocabulary_size)
-    raise ConfigError("unknown kind of tokenizer", seen=kind, allowed=", ".join(KINDS), next_step="choose one of these")
+    check_known("kind of tokenizer", kind, KINDS)
+    trained: type[BpeTokenizer | WordTokenizer] = BpeTokenizer if kind == "bpe" else WordTokenizer
+    return trained.train(sentences, vocabulary_size=vocabulary_size)
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:

@@ -30,7 +30,7 @@ MODELS: Mapping[str, str] = {
     "foltz-lda": "weft.models.baselines.lda:FoltzLda",
     "foltz-embedding": "weft.models.baselines.embedding:FoltzEmbedding",
     "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
-    "weft-small": "weft.models.generative.seq2seq:WeftSmall",
+    "weft-small": "weft.models.generative.weft_small:WeftSmall",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
 }
@@ -196,13 +196,6 @@ def load_model(name_or_folder: str | Path, settings: Mapping[str, Any] | None = 
     folder = Path(name_or_folder)
     if not folder.exists():
         model_class(name)  # raises with the nearest name
-    if settings:
-        raise ConfigError(
-            "a trained model's settings are fixed",
-            seen=", ".join(settings),
-            allowed="no --set with a model folder",
-            next_step="leave --set away, or train again with it",
-        )
     trained = load_artifact(folder).model
     if trained not in MODELS:
         raise ModelError(
@@ -211,4 +204,20 @@ def load_model(name_or_folder: str | Path, settings: Mapping[str, Any] | None = 
             allowed=did_you_mean(trained, MODELS),
             next_step="upgrade weft",
         )
-    return model_class(trained).load(folder)
+    return _adjusted(model_class(trained).load(folder), settings or {})
+
+
+def _adjusted(model: Any, settings: Mapping[str, Any]) -> CoherenceModel:
+    """A trained model with other settings, of those that leave what it has learned as it is."""
+    free: tuple[str, ...] = getattr(model, "adjustable", ())
+    for key, value in settings.items():
+        if key not in free:
+            raise ConfigError(
+                "this setting of a trained model is fixed",
+                seen=key,
+                allowed=", ".join(free) or "no --set with this model folder",
+                next_step="leave it away, or train again with it",
+            )
+        check_type(key, value, getattr(model, key))
+    adjusted: CoherenceModel = model.adjusted(settings) if settings else model
+    return adjusted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -24,8 +25,14 @@ def make_lstm(inputs: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
         elif name.startswith("bias"):
             nn.init.zeros_(parameter)
         else:
-            nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5 / 2)
+            _start_normal(parameter, std=parameter.shape[1] ** -0.5 / 2)
     return lstm
+
+
+def _start_normal(parameter: Tensor, std: float) -> None:
+    """Random numbers for a new network; one that is only a shape, until weights are read, needs none."""
+    if not parameter.is_meta:  # torch imports its compiler for a normal_ there: a second
+        nn.init.normal_(parameter, std=std)
 
 
 class Embedding(nn.Module):
@@ -36,7 +43,8 @@ class Embedding(nn.Module):
 
     def __init__(self, vocabulary: int, dimensions: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(vocabulary, dimensions) * dimensions**-0.5)
+        self.weight = nn.Parameter(torch.empty(vocabulary, dimensions))
+        _start_normal(self.weight, std=dimensions**-0.5)
         self.scale = dimensions**0.5
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -81,36 +89,53 @@ class Encoder(nn.Module):
         return states, reversed_, (start[0], start[1])
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What attention finds in a source: an answer for every position, and what is taken along from there.
+
+    Both are made of the source alone, once a sentence, however many targets it is paired with.
+
+    Attributes:
+        keys: [rows, source time, hidden], multiplied with the decoder's states.
+        values: [rows, source time, size].
+    """
+
+    keys: Tensor
+    values: Tensor
+
+
+def attend(states: Tensor, look: Look, lengths: Tensor) -> Tensor:
+    """The values of a source, weighed by how well its keys answer each decoder state.
+
+    Args:
+        states: [rows, target time, hidden].
+        look: The source.
+        lengths: [rows], its length.
+
+    Returns:
+        [rows, target time, size].
+    """
+    scores = states @ look.keys.transpose(1, 2)  # [rows, target time, source time]
+    beyond = torch.arange(look.keys.shape[1], device=lengths.device) >= lengths[:, None]  # [rows, source time]
+    weights = scores.float().masked_fill(beyond[:, None, :], -torch.inf).softmax(dim=-1)
+    return weights.to(look.values.dtype) @ look.values
+
+
 class Attention(nn.Module):
-    """Luong's general attention over the source states, added to the decoder's state (Luong et al. 2015)."""
+    """Luong's general attention over the source states (Luong et al. 2015), which adds to the output.
 
-    def __init__(self, hidden: int) -> None:
+    Luong concatenates what was found with the decoder's state before the output layer. That layer is linear here, so
+    the two halves of its matrix may as well stand apart, and the half for the source is multiplied once a sentence.
+    """
+
+    def __init__(self, hidden: int, size: int) -> None:
         super().__init__()
-        self.query = nn.Linear(hidden, hidden, bias=False)
-        self.merge = nn.Linear(2 * hidden, hidden, bias=False)
+        self.key = nn.Linear(hidden, hidden, bias=False)
+        self.value = nn.Linear(hidden, size, bias=False)
 
-    def forward(self, states: Tensor, source: Tensor, source_lengths: Tensor) -> Tensor:
-        """Look back at the source from every decoding step at once.
-
-        Args:
-            states: [rows, target time, hidden].
-            source: [rows, source time, hidden].
-            source_lengths: [rows], on the device.
-
-        Returns:
-            [rows, target time, hidden].
-        """
-        found = attend(self.query(states), source, source_lengths)
-        merged: Tensor = self.merge(torch.cat([found, states], dim=-1))
-        return merged
-
-
-def attend(queries: Tensor, source: Tensor, source_lengths: Tensor, values: Tensor | None = None) -> Tensor:
-    """The source states, or values that belong to them, weighed by how well the states answer each query."""
-    scores = queries @ source.transpose(1, 2)  # [rows, target time, source time]
-    beyond = torch.arange(source.shape[1], device=source.device) >= source_lengths[:, None]  # [rows, source time]
-    weights = scores.float().masked_fill(beyond[:, None, :], -torch.inf).softmax(dim=-1).to(source.dtype)
-    return weights @ (source if values is None else values)  # [rows, target time, hidden or values' size]
+    def forward(self, source: Tensor) -> Look:
+        """Make a source ready: [rows, source time, hidden] → keys and values."""
+        return Look(self.key(source), self.value(source))
 
 
 class LexicalAttention(nn.Module):
@@ -123,26 +148,22 @@ class LexicalAttention(nn.Module):
 
     def __init__(self, hidden: int, dimensions: int) -> None:
         super().__init__()
-        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.key = nn.Linear(hidden, hidden, bias=False)
         self.mix = nn.Linear(3 * dimensions, dimensions, bias=False)
         nn.init.zeros_(self.mix.weight)  # at first it adds nothing: a network trained without it goes on as it was
 
-    def forward(self, states: Tensor, source: Tensor, words: Tensor, source_lengths: Tensor) -> Tensor:
-        """What the source's words add to the output.
+    def forward(self, source: Tensor, words: Tensor, lengths: Tensor) -> Look:
+        """Make a source ready.
 
         Args:
-            states: [rows, target time, hidden].
             source: [rows, source time, hidden].
             words: [rows, source time, dimensions], the vectors that were read, in the order of ``source``.
-            source_lengths: [rows].
-
-        Returns:
-            [rows, target time, dimensions].
+            lengths: [rows].
         """
-        real = torch.arange(words.shape[1], device=words.device) < source_lengths[:, None]  # [rows, source time]
+        real = torch.arange(words.shape[1], device=words.device) < lengths[:, None]  # [rows, source time]
         padded = functional.pad(words * real[:, :, None], (0, 0, 1, 1))  # [rows, source time + 2, dimensions]
         around = torch.cat([padded[:, :-2], padded[:, 1:-1], padded[:, 2:]], dim=-1)
-        return attend(self.query(states), source, source_lengths, values=self.mix(around))
+        return Look(self.key(source), self.mix(around))
 
 
 class FeedingDecoder(nn.Module):
@@ -155,19 +176,23 @@ class FeedingDecoder(nn.Module):
     def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
         self.first = make_lstm(inputs, hidden, 1, 0.0)
-        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.key = nn.Linear(hidden, hidden, bias=False)
         self.upper = make_lstm(2 * hidden, hidden, layers - 1, dropout)
 
+    def look(self, source: Tensor) -> Look:
+        """Make a source ready: [rows, source time, hidden] → keys, and the states themselves."""
+        return Look(self.key(source), source)
+
     def forward(
-        self, embedded: Tensor, state: LstmState | None, source: Tensor | None, source_lengths: Tensor | None
+        self, embedded: Tensor, state: LstmState | None, look: Look | None, lengths: Tensor | None
     ) -> tuple[Tensor, LstmState]:
         """Run all steps.
 
         Args:
             embedded: [rows, time, inputs].
             state: (h, c), each [layers, rows, hidden]; zeros where None.
-            source: [rows, source time, hidden], or None where the source is empty.
-            source_lengths: [rows].
+            look: The source, or None where it is empty.
+            lengths: [rows], its length.
 
         Returns:
             States of the last layer [rows, time, hidden], and the state reached.
@@ -177,8 +202,8 @@ class FeedingDecoder(nn.Module):
             low, high = ((state[0][:1], state[1][:1]), (state[0][1:].contiguous(), state[1][1:].contiguous()))
         states, (low_h, low_c) = self.first(embedded, low)  # [rows, time, hidden]
         found = torch.zeros_like(states)
-        if source is not None and source_lengths is not None:
-            found = attend(self.query(states), source, source_lengths)
+        if look is not None and lengths is not None:
+            found = attend(states, look, lengths)
         states, (high_h, high_c) = self.upper(torch.cat([states, found], dim=-1), high)
         return states, (torch.cat([low_h, high_h]), torch.cat([low_c, high_c]))
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor  # scoring with the embedded model does without torch
 
 SCALE = ".scale"
 Packed = dict[str, npt.NDArray[Any]]
+Weights = dict[str, npt.NDArray[np.float32]]
 
 
 def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
@@ -22,29 +24,35 @@ def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
         precision: ``int8`` (matrices rounded to 1/127 of their row's peak) or ``float32``.
 
     Example:
+        >>> import torch
         >>> packed = pack({"w": torch.tensor([[1.0, -0.5]])}, "int8")
         >>> packed["w"].tolist()
         [[127, -64]]
     """
     packed: Packed = {}
     for name, value in weights.items():
-        full = value.detach().cpu().float()
+        full = value.detach().cpu().float().numpy()
         if precision == "int8" and full.ndim == 2:
-            scale = (full.abs().amax(dim=1) / 127).clamp(min=1e-12)  # [rows]
-            packed[name] = torch.round(full / scale[:, None]).to(torch.int8).numpy()
-            packed[name + SCALE] = scale.numpy()
+            scale = np.maximum(np.abs(full).max(axis=1) / np.float32(127), np.float32(1e-12))  # [rows]
+            packed[name] = np.rint(full / scale[:, None]).astype(np.int8)
+            packed[name + SCALE] = scale
         else:
-            packed[name] = full.numpy()
+            packed[name] = full
     return packed
 
 
-def unpack(packed: Mapping[str, npt.NDArray[Any]]) -> dict[str, Tensor]:
-    """The weights as float32."""
-    weights = {}
+def unpack(packed: Mapping[str, npt.NDArray[Any]]) -> Weights:
+    """The weights as float32.
+
+    Example:
+        >>> unpack({"w": np.array([[127, -64]], dtype=np.int8), "w.scale": np.array([0.5])})["w"].tolist()
+        [[63.5, -32.0]]
+    """
+    weights: Weights = {}
     for name, value in packed.items():
         if name.endswith(SCALE) and name.removesuffix(SCALE) in packed:
             continue
-        full = torch.from_numpy(np.array(value, dtype=np.float32))
         scale = packed.get(name + SCALE)
-        weights[name] = full if scale is None else full * torch.from_numpy(np.array(scale))[:, None]
+        full = np.array(value, dtype=np.float32)
+        weights[name] = full if scale is None else np.multiply(full, scale[:, None], out=full, casting="same_kind")
     return weights

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.artifacts import write_atomically
-from weft.errors import ConfigError, CorpusError
+from weft.errors import CorpusError, check_known
 
 LOG = "log.jsonl"
 WIDTH, HEIGHT = 8.0, 4.0  # inches
@@ -106,10 +106,7 @@ def draw_curves(place: str | Path, out: str | Path, *, title: str = "") -> Path:
     """
     target = Path(out)
     form = target.suffix.lstrip(".").lower()
-    if form not in FORMATS:
-        raise ConfigError(
-            "unknown picture format", seen=form, allowed=", ".join(FORMATS), next_step="rename the output"
-        )
+    check_known("picture format", form, FORMATS, next_step="rename the output")
     curves = [read_curve(name, path) for name, path in find_logs(place).items()]
     figure = _figure(curves, title)
     with write_atomically(target) as handle:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from weft.errors import ConfigError, CorpusError
+from weft.errors import ConfigError, CorpusError, check_known
 from weft.tasks.paper import TABLES, PaperRow, PaperTable
 from weft.tasks.result import Result
 
@@ -113,8 +113,7 @@ def render(table: RenderedTable, form: Format) -> str:
         a,0.5,0.4,0.6
     """
     renderers = {"markdown": _markdown, "csv": _csv, "latex": _latex}
-    if form not in renderers:
-        raise ConfigError("unknown table format", seen=form, allowed=", ".join(renderers), next_step="choose one")
+    check_known("table format", form, renderers)
     return renderers[form](table)
 
 

@@ -6,20 +6,22 @@ model and the language model are this one class: backward swaps source and targe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from weft.models.generative.memory import Memory
 from weft.models.layers import (
     Attention,
     Embedding,
     Encoder,
     FeedingDecoder,
     LexicalAttention,
+    Look,
     LstmState,
+    attend,
     chunked_cross_entropy,
     make_lstm,
     token_log_probs,
@@ -65,57 +67,6 @@ class Tokens:
     lengths: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What a decoder remembers of its source.
-
-    Attributes:
-        states: [rows, source time, hidden], or None where there is no source.
-        lengths: [rows].
-        start: The state the decoder starts from, or None for zeros.
-        words: [rows, source time, dimensions], the vectors read, for a decoder that looks at them; else None.
-    """
-
-    states: Tensor | None = None
-    lengths: Tensor | None = None
-    start: LstmState | None = None
-    words: Tensor | None = None
-
-    def select(self, rows: Tensor) -> Memory:
-        """The memory of some rows, in any order and repeated as asked: encoder states are computed once a sentence."""
-        if self.states is None or self.lengths is None or self.start is None:
-            return self
-        h, c = self.start
-        lengths = self.lengths[rows]
-        # Attention costs by the longest source, so what is padding for all chosen rows is cut away.
-        longest = int(lengths.max()) if len(lengths) else 0
-        words = None if self.words is None else self.words[rows, :longest]
-        start = (h[:, rows].contiguous(), c[:, rows].contiguous())
-        return Memory(self.states[rows, :longest], lengths, start, words)
-
-    @staticmethod
-    def join(parts: Sequence[Memory], order: Tensor) -> Memory:
-        """Put memories encoded apart together: row ``order[k]`` of the whole is row k of the parts in a line."""
-        longest = max(part.states.shape[1] for part in parts if part.states is not None)
-        words = [_widened(part.words, longest) for part in parts if part.words is not None]
-        whole = Memory(
-            torch.cat([_widened(part.states, longest) for part in parts if part.states is not None]),
-            torch.cat([part.lengths for part in parts if part.lengths is not None]),
-            (
-                torch.cat([part.start[0] for part in parts if part.start is not None], dim=1),
-                torch.cat([part.start[1] for part in parts if part.start is not None], dim=1),
-            ),
-            torch.cat(words) if words else None,
-        )
-        back = order.argsort()
-        return whole.select(back)
-
-
-def _widened(values: Tensor, longest: int) -> Tensor:
-    """Padded in time: [rows, longest, features]."""
-    return functional.pad(values, (0, 0, 0, longest - values.shape[1]))
-
-
 class Seq2SeqNetwork(nn.Module):
     """Encoder, decoder, attention and tied output.
 
@@ -135,12 +86,11 @@ class Seq2SeqNetwork(nn.Module):
         if sizes.frozen:
             self.given = nn.Parameter(torch.zeros(sizes.vocabulary, sizes.dimensions), requires_grad=False)
         self.encoder = Encoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout) if sizes.encoder else None
-        feeds = sizes.feed and sizes.attention and sizes.encoder and sizes.layers > 1
-        make_decoder = FeedingDecoder if feeds else make_lstm
+        looks = sizes.encoder and sizes.attention
+        make_decoder = FeedingDecoder if looks and sizes.feed and sizes.layers > 1 else make_lstm
         self.decoder = make_decoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout)
-        self.attention = Attention(sizes.hidden) if sizes.encoder and sizes.attention else None
-        looks = sizes.lexical and sizes.attention and sizes.encoder
-        self.lexical = LexicalAttention(sizes.hidden, sizes.dimensions) if looks else None
+        self.attention = Attention(sizes.hidden, sizes.dimensions) if looks else None
+        self.lexical = LexicalAttention(sizes.hidden, sizes.dimensions) if looks and sizes.lexical else None
         # No tanh before the output layer: it slowed learning from the source (docs/log.md).
         self.output = nn.Linear(sizes.hidden, sizes.dimensions, bias=False)
 
@@ -150,7 +100,15 @@ class Seq2SeqNetwork(nn.Module):
             return Memory()
         embedded = self._dropped(self._look_up(source.ids))  # [rows, source time, dimensions]
         states, words, start = self.encoder(embedded, source.lengths)
-        return Memory(states, source.lengths, start, words if self.lexical is not None else None)
+        states = self._dropped(states)  # [rows, source time, hidden]
+        looks: dict[str, Look] = {}
+        if isinstance(self.decoder, FeedingDecoder):
+            looks["feed"] = self.decoder.look(states)
+        if self.attention is not None:
+            looks["attention"] = self.attention(states)
+        if self.lexical is not None:
+            looks["lexical"] = self.lexical(states, words, source.lengths)
+        return Memory(source.lengths, start, looks)
 
     def decode(self, inputs: Tensor, memory: Memory, state: LstmState | None = None) -> tuple[Tensor, LstmState]:
         """Run the decoder over given input tokens, all steps at once.
@@ -166,16 +124,15 @@ class Seq2SeqNetwork(nn.Module):
         embedded = self._dropped(self._look_up(inputs))  # [rows, time, dimensions]
         start = state if state is not None else memory.start
         if isinstance(self.decoder, FeedingDecoder):
-            states, reached = self.decoder(embedded, start, memory.states, memory.lengths)
+            states, reached = self.decoder(embedded, start, memory.looks.get("feed"), memory.lengths)
         else:
             states, reached = self.decoder(embedded, start)  # [rows, time, hidden]
-        added: Tensor | None = None
-        if self.attention is not None and memory.states is not None and memory.lengths is not None:
-            if self.lexical is not None and memory.words is not None:
-                added = self.lexical(states, memory.states, memory.words, memory.lengths)  # [rows, time, dimensions]
-            states = self.attention(states, memory.states, memory.lengths)  # [rows, time, hidden]
-        outputs = self.output(self._dropped(states))
-        return outputs if added is None else outputs + added, reached
+        states = self._dropped(states)
+        outputs = self.output(states)  # [rows, time, dimensions]
+        for name in ("attention", "lexical"):
+            if name in memory.looks and memory.lengths is not None:
+                outputs = outputs + attend(states, memory.looks[name], memory.lengths)
+        return outputs, reached
 
     def _look_up(self, ids: Tensor) -> Tensor:
         vectors: Tensor = self.embedding(ids) if self.given is None else functional.embedding(ids, self.given)
@@ -196,15 +153,24 @@ class Seq2SeqNetwork(nn.Module):
         real = torch.arange(width + 1, device=device) <= lengths[:, None]
         return inputs, predicted, real
 
-    def loss(self, source: Tokens, target: Tokens) -> Tensor:
-        """Negative log-likelihood of the targets, summed over tokens and ends of sentences."""
+    def loss(self, source: Tokens, target: Tokens, places: Tensor | None = None) -> Tensor:
+        """Negative log-likelihood of the targets, summed over tokens and ends of sentences.
+
+        Args:
+            source: The contexts.
+            target: What is to be predicted.
+            places: Which of the predictions are real, counted row by row; a GPU that has to find out itself makes the
+                host wait for it.
+        """
         inputs, predicted, real = self._shifted(target)
         if self.training and self.architecture.word_dropout:
             hidden_words = torch.rand(inputs.shape, device=inputs.device) < self.architecture.word_dropout
             hidden_words[:, 0] = False
             inputs = inputs.masked_fill(hidden_words, self.pad)
         outputs, _ = self.decode(inputs, self.encode(source))  # [rows, time + 1, dimensions]
-        return chunked_cross_entropy(outputs[real], self.embedding.weight, predicted[real])
+        chosen = real.flatten().nonzero().squeeze(1) if places is None else places  # [tokens]
+        hidden = outputs.flatten(0, 1).index_select(0, chosen)  # [tokens, dimensions]
+        return chunked_cross_entropy(hidden, self.embedding.weight, predicted.flatten().index_select(0, chosen))
 
     @torch.no_grad()
     def log_prob(self, memory: Memory, target: Tokens) -> Tensor:

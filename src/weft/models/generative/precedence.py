@@ -19,10 +19,9 @@ from weft.corpora.paragraphs import ParagraphBatch
 from weft.corpora.years import first_year
 from weft.document import Document
 from weft.models.generative.network import Seq2SeqNetwork, Tokens
+from weft.models.generative.plain_precedence import CUES, HEADS, PAIR, number_cues
 from weft.models.generative.predictor import Predictor
 from weft.scoring import Table
-
-CUES = 4  # dated or not, year among the bag's years, year itself, length
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +55,18 @@ class PrecedenceNetwork(nn.Module):
         self.inputs = nn.Linear(features, width)
         self.cues = nn.Linear(CUES, width)
         self.dropout = nn.Dropout(dropout)
-        layer = nn.TransformerEncoderLayer(width, 4, 4 * width, dropout, batch_first=True, norm_first=True)
+        layer = nn.TransformerEncoderLayer(width, HEADS, 4 * width, dropout, batch_first=True, norm_first=True)
         self.among = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(width)
-        self.earlier = nn.Linear(width, 64, bias=False)
-        self.later = nn.Linear(width, 64, bias=False)
+        self.earlier = nn.Linear(width, PAIR, bias=False)
+        self.later = nn.Linear(width, PAIR, bias=False)
         self.early = nn.Linear(width, 1, bias=False)
 
     def forward(self, bag: Bag) -> Tensor:
         """Log-odds that sentence i comes before sentence j: [texts, longest, longest], antisymmetric."""
         mixed = self.inputs(self.dropout(self.norm_in(bag.vectors))) + self.cues(bag.cues)  # [texts, longest, width]
         states = self.norm(self.among(mixed, src_key_padding_mask=~bag.real))  # [texts, longest, width]
-        joint = self.earlier(states) @ self.later(states).transpose(1, 2) / 8  # [texts, longest, longest]; 8 = √64
+        joint = self.earlier(states) @ self.later(states).transpose(1, 2) / PAIR**0.5  # [texts, longest, longest]
         joint = joint + self.early(states)  # how early a sentence stands by itself
         odds: Tensor = joint - joint.transpose(1, 2)
         return odds
@@ -97,14 +96,9 @@ def make_bag(vectors: Tensor, years: Tensor, lengths: Tensor, places: Tensor) ->
 
 
 def _cues(years: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
-    """Cues that a vector holds badly: numbers. [texts, longest, CUES]."""
-    dated = (years > 0).float()  # [texts, longest]
-    count = dated.sum(dim=1, keepdim=True).clamp(min=1)
-    mean = (years * dated).sum(dim=1, keepdim=True) / count
-    spread = (((years - mean) * dated) ** 2).sum(dim=1, keepdim=True).div(count).sqrt() + 1
-    relative = (years - mean) / spread * dated  # among the years of its text
-    absolute = (years - 1950) / 50 * dated
-    return torch.stack([dated, relative, absolute, lengths.clamp(min=1).log() - 3], dim=-1) * real[:, :, None]
+    """What a sentence's numbers say: [texts, longest, CUES]."""
+    cues = number_cues(years, (years > 0).float(), lengths.clamp(min=1).log())
+    return torch.stack(cues, dim=-1) * real[:, :, None]
 
 
 def sentence_vectors(networks: Sequence[Seq2SeqNetwork], sentences: Tokens) -> Tensor:

@@ -13,7 +13,9 @@ from weft.corpora.batches import pad_rows
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Window
 from weft.generation import Candidate, Decoding, search
-from weft.models.generative.network import Memory, Seq2SeqNetwork, Tokens
+from weft.models.generative.known_ids import KnownIds, nearest
+from weft.models.generative.memory import Memory, Sources
+from weft.models.generative.network import Seq2SeqNetwork, Tokens
 from weft.models.layers import LstmState
 
 WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
@@ -32,10 +34,12 @@ class Predictor:
     Args:
         network: The trained network.
         tokenizer: What its ids mean.
+        ids: Sentences tokenised before, where other predictors of the same tokenizer share them.
     """
 
-    def __init__(self, network: Seq2SeqNetwork, tokenizer: Tokenizer) -> None:
+    def __init__(self, network: Seq2SeqNetwork, tokenizer: Tokenizer, ids: KnownIds | None = None) -> None:
         self.network, self.tokenizer = network.eval(), tokenizer
+        self.ids = ids or KnownIds(tokenizer)
 
     @property
     def device(self) -> torch.device:
@@ -44,7 +48,7 @@ class Predictor:
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
         """Tokens of each sentence, ``</s>`` included."""
-        return [len(ids) + 1 for ids in self.tokenizer.encode_batch(list(sentences))]
+        return [len(ids) + 1 for ids in self.ids(sentences)]
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
         """Natural log-probability of every target given its context, summed over tokens, ``</s>`` included."""
@@ -55,23 +59,23 @@ class Predictor:
 
     @torch.inference_mode()
     def _log_prob(self, windows: Sequence[Window]) -> list[float]:
-        contexts = list(dict.fromkeys(window.context[-1] if window.context else "" for window in windows))
+        contexts = list(dict.fromkeys(nearest(window) for window in windows))
         row_of = {context: row for row, context in enumerate(contexts)}
-        targets = self.tokenizer.encode_batch([window.target for window in windows])
-        memory = self._encode(contexts)
-        rows = torch.tensor([row_of[window.context[-1] if window.context else ""] for window in windows])
+        targets = self.ids([window.target for window in windows])
+        sources = self._encode(contexts)
+        rows = torch.tensor([row_of[nearest(window)] for window in windows])
         values = torch.empty(len(windows))
         for chosen in _by_length(targets, self.device):
             part = self._pad([targets[number] for number in chosen])
-            remembered = memory.select(rows[chosen].to(self.device))
+            remembered = sources.select(rows[chosen].to(self.device))
             values[chosen] = self.network.log_prob(remembered, part).float().cpu()
         return [float(value) for value in values]
 
     @torch.inference_mode()
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
         """For every context several next sentences, best first; all contexts are searched at once."""
-        memory = self._encode([context[-1] if context else "" for context in contexts])
-        steps = PredictorSteps(self.network, memory, len(contexts), self.tokenizer)
+        sources = self._encode([context[-1] if context else None for context in contexts])
+        steps = PredictorSteps(self.network, sources, len(contexts), self.tokenizer)
         found = search(steps, len(contexts), decoding, self.device)
         ids, log_probs, lengths = found.ids.tolist(), found.log_probs.tolist(), found.lengths.tolist()
         return [
@@ -88,22 +92,18 @@ class Predictor:
         end = ids.index(self.tokenizer.eos_id) if self.tokenizer.eos_id in ids else len(ids)
         return " ".join(self.tokenizer.decode(ids[:end]).split())
 
-    def _encode(self, contexts: Sequence[str]) -> Memory:
-        """Encode distinct sentences; an empty one is an empty source and must stand alone."""
-        if list(contexts) == [""]:
-            return Memory()
-        encoded = [ids or [self.tokenizer.eos_id] for ids in self.tokenizer.encode_batch(list(contexts))]
+    def _encode(self, contexts: Sequence[str | None]) -> Sources:
+        """Encode distinct sentences; nothing to read is an empty source, and an empty sentence beside others."""
+        if self.network.encoder is None or list(contexts) == [None]:
+            return Sources()
+        encoded = self.ids.to_read([context or "" for context in contexts])
         groups = list(_by_length(encoded, self.device))
         parts = [self.network.encode(self._pad([encoded[number] for number in chosen])) for chosen in groups]
-        if len(parts) == 1 or self.network.encoder is None:
-            return parts[0] if parts[0].states is None else parts[0].select(groups[0].argsort().to(self.device))
-        return Memory.join(parts, torch.cat(groups).to(self.device))
+        return Sources.of(parts, torch.cat(groups).to(self.device))
 
     def tokens(self, sentences: Sequence[str]) -> Tokens:
         """Sentences as an encoder reads them: padded ids on the network's device."""
-        encoded = self.tokenizer.encode_batch(list(sentences))
-        # An empty sentence still needs one token to encode: the end of a sentence that has nothing before it.
-        return self._pad([ids or [self.tokenizer.eos_id] for ids in encoded])
+        return self._pad(self.ids.to_read(sentences))
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> Tokens:
         offsets = np.cumsum([0, *(len(row) for row in rows)])
@@ -125,13 +125,13 @@ class PredictorSteps:
 
     Args:
         network: The network.
-        memory: The sources, one row a context.
+        sources: One a context.
         contexts: How many there are.
         tokenizer: Knows which ids are not words.
     """
 
-    def __init__(self, network: Seq2SeqNetwork, memory: Memory, contexts: int, tokenizer: Tokenizer) -> None:
-        self.network, self.memory, self.contexts = network, memory, contexts
+    def __init__(self, network: Seq2SeqNetwork, sources: Sources, contexts: int, tokenizer: Tokenizer) -> None:
+        self.network, self.sources, self.contexts = network, sources, contexts
         self.bos, self.eos = tokenizer.bos_id, tokenizer.eos_id
         unknown = () if tokenizer.unk_id is None else (tokenizer.unk_id,)
         self.forbidden = (tokenizer.pad_id, tokenizer.bos_id, *unknown)
@@ -139,7 +139,7 @@ class PredictorSteps:
     def begin(self, rows_each: int) -> _StepState:
         """Every source repeated."""
         rows = torch.arange(self.contexts, device=self.network.embedding.weight.device).repeat_interleave(rows_each)
-        return _StepState(self.memory.select(rows), None)
+        return _StepState(self.sources.select(rows), None)
 
     def advance(self, state: _StepState, words: Tensor) -> tuple[Tensor, _StepState]:
         """One decoder step and the log-probabilities of the next word."""

@@ -12,31 +12,38 @@ from typing import Any, Self
 
 import torch
 
-from weft.artifacts import Artifact, load_artifact, require, save_artifact
-from weft.corpora.batches import Direction, PairBatch, PairStream
+from weft.artifacts import Artifact, load_artifact, save_artifact
+from weft.corpora.batches import PairBatch, PairStream
 from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer, tokenizer_from_text
+from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document, Score
-from weft.errors import ConfigError, ModelError
+from weft.errors import ConfigError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import at_least, check_choice
 from weft.models.generative.given_vectors import vectors_of_tokens
+from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.generative.parts import (
+    ENCODERS,
+    PARTS,
+    PRECEDENCE,
+    TOKENIZER,
+    saved_parts,
+    saved_reference,
+    saved_tokenizer,
+    saved_weights,
+    weights_do_not_fit,
+)
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.generative.predictor import Predictor
-from weft.models.quantize import Packed, pack, unpack
+from weft.models.quantize import Packed, Weights, pack, unpack
 from weft.progress import Progress, silent
-from weft.reference import REFERENCE, Reference, read_reference
-from weft.scoring import Combine, Scorer, Table, TableMemory
+from weft.reference import REFERENCE, Reference, reference_for
+from weft.scoring import Scorer, Table, TableMemory, checked_combine
 from weft.training import LossPart, TrainingSettings
 
-EMBEDDED = Path(__file__).parents[2] / "pretrained" / "weft-small"
-PARTS: tuple[Direction, ...] = ("forward", "backward", "prior")
-ENCODERS = ("forward", "backward")  # the parts whose encoders precedence stands on
-PRECEDENCE = "precedence"
-TOKENIZER = "tokenizer.json"
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "attention", "feed", "lexical", "dropout", "word_dropout",
     "precedence", "precedence_weight", "vectors", "precision",
@@ -68,6 +75,7 @@ class Seq2Seq:
     """
 
     name = "seq2seq"
+    adjustable = ("combine", "precedence_weight")  # what can change without training again
     card = ModelCard(
         summary="LSTM encoder-decoder that predicts each sentence from its neighbours",
         reference="Li & Jurafsky 2017, section 3.1; Sutskever et al. 2014; Luong et al. 2015",
@@ -93,8 +101,7 @@ class Seq2Seq:
         vectors: str = "",
         precision: str = "int8",
     ) -> None:
-        if combine not in {"uni", "bi", "mmi"}:
-            raise ConfigError("unknown combination", seen=combine, allowed="uni, bi, mmi", next_step="change `combine`")
+        self.combine = checked_combine(combine)
         for name, size in (("dimensions", dimensions), ("hidden", hidden), ("layers", layers)):
             at_least(self.name, name, size, 1)
         _check_share("dropout", dropout)
@@ -107,7 +114,6 @@ class Seq2Seq:
                 allowed="a finite one",
                 next_step="change it",
             )
-        self.combine: Combine = combine  # type: ignore[assignment]
         self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
         self.feed, self.lexical, self.precision = feed, lexical, precision
         self.dropout, self.word_dropout = dropout, word_dropout
@@ -175,7 +181,7 @@ class Seq2Seq:
         assert isinstance(network, Seq2SeqNetwork)
         source = Tokens(_moved(batch.source, device), _moved(batch.source_lengths, device))
         target = Tokens(_moved(batch.target, device), _moved(batch.target_lengths, device))
-        return LossPart(network.loss(source, target), batch.tokens)
+        return LossPart(network.loss(source, target, _moved(batch.places(), device)), batch.tokens)
 
     def foundation(self, part: str) -> dict[str, torch.Tensor]:
         """The weights a part stands on: with other encoders, precedence must be learned again."""
@@ -199,13 +205,19 @@ class Seq2Seq:
 
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
         """Take trained networks in, rounded as they will be saved, so that saving changes no score."""
+        for network in networks.values():
+            network.load_state_dict(_tensors(unpack(pack(network.state_dict(), self.precision))))
+        return self._take(networks, tokenizer)
+
+    def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        """Put networks to their use."""
+        known = KnownIds(tokenizer)
         for part, network in networks.items():
-            network.load_state_dict(unpack(pack(network.state_dict(), self.precision)))
             if isinstance(network, PrecedenceNetwork):
                 self.judge = Precedence(network, self._encoders())
             else:
                 assert isinstance(network, Seq2SeqNetwork)
-                self.predictors[part] = Predictor(network, tokenizer)
+                self.predictors[part] = Predictor(network, tokenizer, known)
         return self
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -221,10 +233,14 @@ class Seq2Seq:
 
     def combined(self, combine: str) -> Seq2Seq:
         """The same networks, combined another way; what was computed for one is known to the other."""
+        return self.adjusted({"combine": combine})
+
+    def adjusted(self, changes: Mapping[str, Any]) -> Seq2Seq:
+        """The same networks with other settings, of those in ``adjustable``."""
         settings = {name: getattr(self, name) for name in SETTINGS}
-        other = Seq2Seq(**{**settings, "combine": combine})
+        other = Seq2Seq(**{**settings, **changes})
         other.predictors, other.judge, other._tables = self.predictors, self.judge, self._tables
-        other.reference = _fitting(self.reference, other.combine)
+        other.reference = reference_for(self.reference, other.combine)
         return other
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -271,26 +287,20 @@ class Seq2Seq:
         save_artifact(Artifact(self.name, config, tensors, texts, training or {}), folder)
 
     @classmethod
-    def _untrained(cls, settings: Mapping[str, Any]) -> Self:
-        """A model with these settings and no networks yet."""
-        return cls(**settings)
-
-    @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
-        require(artifact, folder, tensors=(), texts=(TOKENIZER,))
-        settings = {name: artifact.config[name] for name in SETTINGS if name in artifact.config}
-        model = cls._untrained(settings)
-        tokenizer = tokenizer_from_text(artifact.texts[TOKENIZER], source=str(Path(folder) / TOKENIZER))
-        parts = [part for part in (*PARTS, PRECEDENCE) if part in artifact.config.get("parts", [])]
+        return cls.from_artifact(load_artifact(folder), folder)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
+        """The model that a folder was found to hold."""
+        tokenizer = saved_tokenizer(artifact, folder)
+        model = cls(**{name: artifact.config[name] for name in SETTINGS if name in artifact.config})
         networks: dict[str, torch.nn.Module] = {
-            part: _load_network(model, part, tokenizer, artifact, folder) for part in parts
+            part: _load_network(model, part, tokenizer, artifact, folder) for part in saved_parts(artifact)
         }
-        model.assemble(networks, tokenizer)
-        if REFERENCE in artifact.texts:
-            read = read_reference(artifact.texts[REFERENCE], source=str(Path(folder) / REFERENCE))
-            model.reference = _fitting(read, model.combine)
+        model._take(networks, tokenizer)
+        model.reference = reference_for(saved_reference(artifact, folder), model.combine)
         return model
 
 
@@ -299,66 +309,20 @@ def _check_share(name: str, share: float) -> None:
         raise ConfigError(f"{name} is out of range", seen=share, allowed="from 0 to below 1", next_step="change it")
 
 
-def _fitting(reference: Reference | None, combine: str) -> Reference | None:
-    """Reference scores say nothing about scores combined another way."""
-    return reference if reference is not None and reference.setting == combine else None
-
-
-class WeftSmall(Seq2Seq):
-    """The Seq2Seq model inside the package: 12 MiB, trained on 3.6 million Wikipedia sentences.
-
-    Args:
-        combine: ``uni``, ``bi`` or ``mmi``.
-
-    Example:
-        >>> text = ("Mary ate some apples.", "She likes apples.", "The senate adjourned.")
-        >>> first, second = WeftSmall().score([Document("d", text)])[0].transitions
-        >>> first > second
-        True
-    """
-
-    name = "weft-small"
-    card = ModelCard(
-        summary="a small Seq2Seq model inside the package: how much each sentence helps to predict its neighbours",
-        reference="Li & Jurafsky 2017, section 3.1 (MMI)",
-        score_range="around -1 to 3 nats per token (mmi); 0 says that neighbours do not help each other",
-        meaning="each sentence makes the words of the next, and of the one before, likelier than they are alone",
-        comparable="yes: it is a gain over no context",
-    )
-
-    def __init__(self, combine: str = "mmi") -> None:
-        embedded = Seq2Seq.load(EMBEDDED)
-        super().__init__(**{**{name: getattr(embedded, name) for name in SETTINGS}, "combine": combine})
-        self.predictors, self.judge = embedded.predictors, embedded.judge
-        self.reference = _fitting(embedded.reference, self.combine)
-
-    @classmethod
-    def _untrained(cls, settings: Mapping[str, Any]) -> Self:
-        model = cls.__new__(cls)  # a folder brings its own networks: the embedded ones need not be read
-        Seq2Seq.__init__(model, **settings)
-        return model
-
-    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Nothing to learn: it is trained. Train a `seq2seq` to learn from documents of your own."""
-        return self
-
-
 def _load_network(
     model: Seq2Seq, part: str, tokenizer: Tokenizer, artifact: Artifact, folder: str | Path
 ) -> torch.nn.Module:
-    network = model._empty_network(part, tokenizer)
-    prefix = f"{part}/"
-    packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}
+    with torch.device("meta"):  # no memory and no random numbers for weights that are read anyway
+        network = model._empty_network(part, tokenizer)
     try:
-        network.load_state_dict(unpack(packed))
+        network.load_state_dict(_tensors(saved_weights(artifact, part)), assign=True)
     except (RuntimeError, ValueError) as error:
-        raise ModelError(
-            f"the weights of the {part} network in {folder} do not fit its settings",
-            seen=" ".join(str(error).split())[:200],
-            allowed="the folder exactly as `weft train` wrote it",
-            next_step="copy or train the model again",
-        ) from error
+        raise weights_do_not_fit(part, folder, error) from error
     return network
+
+
+def _tensors(weights: Weights) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(value) for name, value in weights.items()}
 
 
 def _moved(values: Any, device: torch.device) -> torch.Tensor:

@@ -1,0 +1,83 @@
+"""What decoders remember of their sources: padded for a batch that is decoded, flat for many sentences in store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from weft.models.layers import Look, LstmState
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a decoder remembers of its source; nothing where there is none.
+
+    Attributes:
+        lengths: [rows].
+        start: The state the decoder starts from, or None for zeros.
+        looks: What attention can find, by the part of the network that looks.
+    """
+
+    lengths: Tensor | None = None
+    start: LstmState | None = None
+    looks: Mapping[str, Look] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Sentences encoded once, from which the rows of a batch are taken in any order and as often as asked.
+
+    Their positions stand one after the other, without padding: padded to the longest of all, copying them cost more
+    than attending to them.
+
+    Attributes:
+        lengths: [sentences], or None where the source is empty.
+        begins: [sentences], where each begins among the positions.
+        start: (h, c), each [layers, sentences, hidden].
+        looks: Keys [positions, hidden] and values [positions, size].
+    """
+
+    lengths: Tensor | None = None
+    begins: Tensor | None = None
+    start: LstmState | None = None
+    looks: Mapping[str, Look] = field(default_factory=dict)
+
+    @staticmethod
+    def of(memories: Sequence[Memory], order: Tensor) -> Sources:
+        """Put batches encoded apart into store: row k of the batches in a line is sentence ``order[k]``."""
+        lengths = [memory.lengths for memory in memories if memory.lengths is not None]
+        starts = [memory.start for memory in memories if memory.start is not None]
+        if not lengths:
+            return Sources()
+        back = order.argsort()  # [sentences], in which row of the line each stands
+        line = torch.cat(lengths)  # [rows]
+        h, c = (torch.cat(parts, dim=1)[:, back] for parts in zip(*starts, strict=True))
+        looks = {name: _flat([memory.looks[name] for memory in memories], lengths) for name in memories[0].looks}
+        return Sources(line[back], (line.cumsum(0) - line)[back], (h, c), looks)
+
+    def select(self, rows: Tensor) -> Memory:
+        """The memory of some sentences, padded to the longest of them."""
+        if self.lengths is None or self.begins is None or self.start is None:
+            return Memory()
+        lengths = self.lengths[rows]
+        longest = int(lengths.max()) if len(lengths) else 0
+        places = torch.arange(longest, device=rows.device).minimum(lengths[:, None] - 1)  # [rows, longest]
+        places = places + self.begins[rows][:, None]
+        h, c = self.start
+        looks = {name: Look(look.keys[places], look.values[places]) for name, look in self.looks.items()}
+        return Memory(lengths, (h[:, rows].contiguous(), c[:, rows].contiguous()), looks)
+
+
+def _flat(looks: Sequence[Look], lengths: Sequence[Tensor]) -> Look:
+    """The real positions of padded rows, one after the other."""
+    real = [
+        torch.arange(look.keys.shape[1], device=length.device) < length[:, None]
+        for look, length in zip(looks, lengths, strict=True)
+    ]
+    return Look(
+        torch.cat([look.keys[kept] for look, kept in zip(looks, real, strict=True)]),
+        torch.cat([look.values[kept] for look, kept in zip(looks, real, strict=True)]),
+    )

@@ -1,0 +1,212 @@
+"""The Seq2Seq model inside the package, which scores and orders without torch: importing it took longer than the work.
+
+On a CPU its networks run in numpy. Whatever needs torch (generation, a GPU, training further) is done by a `Seq2Seq`
+made of the same weights, once it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from weft.artifacts import Artifact, load_artifact, save_artifact
+from weft.corpora.tokenizers import Tokenizer
+from weft.document import Document, Score
+from weft.models import ModelCard, SentenceModel
+from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.parts import (
+    ENCODERS,
+    PARTS,
+    PRECEDENCE,
+    saved_parts,
+    saved_reference,
+    saved_tokenizer,
+    saved_weights,
+    weights_do_not_fit,
+)
+from weft.models.generative.plain_network import PlainNetwork
+from weft.models.generative.plain_precedence import PlainPrecedence
+from weft.models.generative.plain_predictor import PlainPredictor
+from weft.models.quantize import Weights
+from weft.models.threads import at_once, in_threads
+from weft.progress import Progress, silent
+from weft.reference import REFERENCE, Reference, reference_for
+from weft.scoring import Scorer, Table, TableMemory, checked_combine
+
+if TYPE_CHECKING:
+    import torch
+
+    from weft.models.generative.predictor import Predictor
+    from weft.models.generative.seq2seq import Seq2Seq
+
+EMBEDDED = Path(__file__).parents[2] / "pretrained" / "weft-small"
+
+
+class Networks:
+    """The networks of a folder twice: in numpy, for scores on a CPU, and in torch once something asks for it.
+
+    Args:
+        folder: With a `Seq2Seq` of one layer.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder, self.artifact = folder, load_artifact(folder)
+        self.tables = TableMemory()
+        self.on_cpu = True
+        parts = saved_parts(self.artifact)
+        tokenizer, weights = at_once(lambda: saved_tokenizer(self.artifact, folder), lambda: self._weights(parts))
+        known = KnownIds(tokenizer)
+        speaking = [part for part in parts if part != PRECEDENCE]
+        found = in_threads(lambda part: self._predictor(part, weights[part], tokenizer, known), speaking)
+        self.predictors = dict(zip(speaking, found, strict=True))
+        self.judge = self._judge(weights[PRECEDENCE]) if PRECEDENCE in weights else None
+
+    def _weights(self, parts: Sequence[str]) -> dict[str, Weights]:
+        return {part: saved_weights(self.artifact, part) for part in parts}
+
+    def _predictor(self, part: str, weights: Weights, tokenizer: Tokenizer, known: KnownIds) -> PlainPredictor:
+        try:
+            network = PlainNetwork(weights, bos=tokenizer.bos_id, eos=tokenizer.eos_id)
+            if len(network.embedding) != tokenizer.vocabulary_size:
+                raise ValueError(f"{len(network.embedding)} words, not {tokenizer.vocabulary_size}")
+        except ValueError as error:
+            raise weights_do_not_fit(part, self.folder, error) from error
+        return PlainPredictor(network, known)
+
+    def _judge(self, weights: Weights) -> PlainPrecedence:
+        try:
+            return PlainPrecedence(weights, [self.predictors[part] for part in ENCODERS])
+        except (ValueError, KeyError) as error:
+            raise weights_do_not_fit(PRECEDENCE, self.folder, error) from error
+
+    @cached_property
+    def full(self) -> Seq2Seq:
+        """All that needs torch."""
+        from weft.models.generative.seq2seq import Seq2Seq
+
+        return Seq2Seq.from_artifact(self.artifact, self.folder)
+
+
+class WeftSmall:
+    """The Seq2Seq model inside the package: 12 MiB, trained on 3.6 million Wikipedia sentences.
+
+    Args:
+        combine: ``uni``, ``bi`` or ``mmi``.
+
+    Example:
+        >>> text = ("Mary ate some apples.", "She likes apples.", "The senate adjourned.")
+        >>> first, second = WeftSmall().score([Document("d", text)])[0].transitions
+        >>> first > second
+        True
+    """
+
+    name = "weft-small"
+    card = ModelCard(
+        summary="a small Seq2Seq model inside the package: how much each sentence helps to predict its neighbours",
+        reference="Li & Jurafsky 2017, section 3.1 (MMI)",
+        score_range="around -1 to 3 nats per token (mmi); 0 says that neighbours do not help each other",
+        meaning="each sentence makes the words of the next, and of the one before, likelier than they are alone",
+        comparable="yes: it is a gain over no context",
+    )
+
+    def __init__(self, combine: str = "mmi") -> None:
+        self.combine = checked_combine(combine)
+        self._hold(Networks(EMBEDDED))
+
+    def _hold(self, networks: Networks) -> Self:
+        self._networks = networks
+        self.precedence_weight = float(networks.artifact.config.get("precedence_weight", 1.0))
+        self.reference: Reference | None = reference_for(
+            saved_reference(networks.artifact, networks.folder), self.combine
+        )
+        return self
+
+    @classmethod
+    def _of(cls, networks: Networks, combine: str) -> Self:
+        """A model of networks that are there already: the embedded ones need not be read."""
+        model = cls.__new__(cls)
+        model.combine = checked_combine(combine)
+        return model._hold(networks)
+
+    # Scoring ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def scorer(self) -> Scorer:
+        """The parts put together."""
+        held = self._networks
+        found: Mapping[str, SentenceModel] = held.predictors if held.on_cpu else held.full.predictors
+        forward, backward, prior = (found.get(part) for part in PARTS)
+        assert forward is not None
+        return Scorer(forward, backward, prior, self.combine, held.tables)
+
+    def combined(self, combine: str) -> Self:
+        """The same networks, combined another way; what was computed for one is known to the other."""
+        return self._of(self._networks, combine)
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """One score per document: the mean over adjacent pairs."""
+        return self.scorer.score(documents)
+
+    def pair_table(self, document: Document) -> Table:
+        """All ordered pairs in one batch: [sentences, sentences]."""
+        held = self._networks
+        if held.on_cpu and document.sentences not in held.tables:
+            # Encoders have few rows to read: they gain by running side by side, not by cutting the rows up.
+            reading = [predictor for predictor in held.predictors.values() if predictor.network.encoder]
+            in_threads(lambda predictor: predictor.sources(document.sentences), reading)
+        return self.scorer.pair_table(document)
+
+    def precedence_table(self, document: Document) -> Table | None:
+        """What it counts that each sentence comes before each other one, or None where that was not learned."""
+        held = self._networks
+        if not held.on_cpu:
+            return held.full.precedence_table(document)
+        return None if held.judge is None else self.precedence_weight * held.judge.table(document)
+
+    # What needs torch -------------------------------------------------------------------------------------------------
+
+    def to(self, device: str | torch.device) -> Self:
+        """Move the networks to a device; off the CPU they run in torch."""
+        held = self._networks
+        held.on_cpu = str(device).startswith("cpu")
+        if not held.on_cpu or "full" in vars(held):
+            held.full.to(device)
+        return self
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the networks."""
+        return tuple(saved_parts(self._networks.artifact))
+
+    @property
+    def predictors(self) -> dict[str, Predictor]:
+        """The sentence models by the names of their parts, which can also write."""
+        return self._networks.full.predictors
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """The trained networks by the names of their parts."""
+        return self._networks.full.networks()
+
+    # A model among others ---------------------------------------------------------------------------------------------
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
+        """Nothing to learn: it is trained. Train a `seq2seq` to learn from documents of your own."""
+        return self
+
+    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
+        """Write all parts and their tokenizer, as they were read."""
+        read: Artifact = self._networks.artifact
+        texts = {name: text for name, text in read.texts.items() if name != REFERENCE}
+        if self.reference is not None:
+            texts[REFERENCE] = self.reference.to_text()
+        config = {**read.config, "combine": self.combine}
+        save_artifact(replace(read, model=self.name, config=config, texts=texts, training=training or {}), folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        networks = Networks(folder)
+        return cls._of(networks, networks.artifact.config.get("combine", "mmi"))
