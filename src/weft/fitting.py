@@ -159,7 +159,10 @@ class _Lesson:
         network = self.model.new_network(self.part, self.corpus.train.tokenizer())
         if self.start is not None:
             own = network.state_dict()
-            fitting = {n: value for n, value in self.start.items() if n in own and own[n].shape == value.shape}
+            # A network built around another one, such as a chain around an encoder-decoder, says under which name.
+            inside = getattr(network, "inside", "")
+            named = {n if n in own else f"{inside}{n}": value for n, value in self.start.items()}
+            fitting = {n: value for n, value in named.items() if n in own and own[n].shape == value.shape}
             network.load_state_dict({**own, **fitting})
         return network
 

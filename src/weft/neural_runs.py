@@ -124,7 +124,7 @@ def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
             next_step="change run.base or run.start",
         )
     networks: dict[str, nn.Module] = base.networks()
-    theirs = next(iter(base.predictors.values())).tokenizer.fingerprint
+    theirs = base.tokenizer.fingerprint
     if theirs != tokenizer.fingerprint:
         raise ConfigError(
             "the model to build on has another tokenizer than the store",

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from weft.corpora.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError, ModelError, check_known
-from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel
+from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps
 from weft.scoring import Table, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
@@ -94,6 +94,8 @@ def order_document(
     searched, given = document.reorder(shuffled), None if first is None else 0
     if isinstance(model, Arranger):
         found, how = model.arrange(searched, first=given, seed=seed), "rule"
+    elif isinstance(model, PrefixModel) and len(searched) > 1:
+        found, how = beam_search(model.prefix_steps(searched), len(searched), first=given, beam=beam), f"beam-{beam}"
     else:
         found, how = beam_by_prefix(model, searched, first=given, beam=beam), f"beam-{beam}"
     order = tuple(shuffled[i] for i in found)
@@ -266,22 +268,47 @@ def beam_order(
         >>> beam_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float), first=1)
         (1, 0, 2)
     """
-    size = len(table)
+    return beam_search(_TableSteps(table, precedence), len(table), first=first, beam=beam)
+
+
+def beam_search(steps: PrefixSteps, size: int, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
+    """The one beam search: partial texts grow to the right, and ``steps`` says what each next sentence gains."""
     paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
-    before = np.zeros((size, size)) if precedence is None else precedence
-    # A path is charged now for what the sentences it has placed will stand before, so that paths of one length compare.
-    totals = before[paths[:, 0]].sum(axis=1)  # [beam]
-    ahead = before.sum(axis=1) - before[:, paths[:, 0]].T  # [beam, sentences]: precedence over what is not placed
+    totals = steps.begin(paths[:, 0].tolist())  # [beam]
     for _ in range(size - 1):
-        scores = totals[:, None] + table[paths[:, -1]] + ahead  # [beam, sentences]
+        scores = totals[:, None] + steps.gains()  # [beam, sentences]
         scores[np.arange(len(paths))[:, None], paths] = -np.inf  # a sentence is used once
         flat = scores.ravel()
         kept = _highest(flat, beam)
         rows, columns = np.divmod(kept, size)
         paths = np.concatenate([paths[rows], columns[:, None]], axis=1)
         totals = flat[kept]
-        ahead = ahead[rows] - before[:, columns].T
+        steps.keep(rows.tolist(), columns.tolist())
     return tuple(int(i) for i in paths[0])
+
+
+class _TableSteps:
+    """What a sentence gains by tables: its transition, and its precedence over all that are still to come."""
+
+    def __init__(self, table: Table, precedence: Table | None) -> None:
+        self.table, self.before = table, np.zeros_like(table) if precedence is None else precedence
+
+    def begin(self, firsts: Sequence[int]) -> Table:
+        """A path is charged now for what it will stand before, so that paths of one length compare: [beam]."""
+        self.last = np.asarray(firsts, dtype=np.int64)  # [beam]
+        self.ahead = self.before.sum(axis=1) - self.before[:, self.last].T  # [beam, sentences]: over what is not placed
+        totals: Table = self.before[self.last].sum(axis=1)
+        return totals
+
+    def gains(self) -> Table:
+        """[beam, sentences]."""
+        found: Table = self.table[self.last] + self.ahead
+        return found
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Go on with some paths, one sentence longer."""
+        self.last = np.asarray(columns, dtype=np.int64)
+        self.ahead = self.ahead[np.asarray(rows, dtype=np.int64)] - self.before[:, self.last].T
 
 
 def _highest(values: Table, count: int) -> npt.NDArray[np.int64]:

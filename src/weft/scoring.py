@@ -9,14 +9,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError
-from weft.models import DocumentScorer, PairwiseModel, SentenceModel
+from weft.models import DocumentScorer, OrderScorer, PairwiseModel, SentenceModel, SequenceModel
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
@@ -60,6 +60,8 @@ def order_values(model: DocumentScorer, document: Document, orders: Sequence[Seq
     if isinstance(model, PairwiseModel):
         table = model.pair_table(document)
         return [path_value(table, order) for order in orders]
+    if isinstance(model, OrderScorer):
+        return model.order_scores(document, orders)
     return [score.value for score in model.score([document.reorder(order) for order in orders])]
 
 
@@ -135,17 +137,10 @@ class Scorer:
     @property
     def estimator(self) -> str:
         """``exact``, or the bound or sampling estimate behind the forward model's log-probabilities."""
-        return str(getattr(self.forward, "estimator", "exact"))
+        return estimator_of(self.forward)
 
     def __post_init__(self) -> None:
-        missing = [name for name in NEEDED[self.combine] if getattr(self, name) is None]
-        if missing:
-            raise ConfigError(
-                f"{self.combine} needs the {' and the '.join(missing)} model",
-                seen=self.combine,
-                allowed="uni with forward; bi with backward too; mmi with prior too",
-                next_step="give the missing model or choose another combination",
-            )
+        check_parts(self, self.combine)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean over adjacent pairs, all documents in one batch."""
@@ -191,15 +186,151 @@ class Scorer:
 
     def _alone(self, sentences: Sequence[str]) -> tuple[Table, Table]:
         """Log p_L and tokens of each sentence."""
-        return self._prior(sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
+        return alone(self.prior, sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
 
-    def _prior(self, sentences: Sequence[str]) -> Table:
-        """Log p_L, every distinct sentence once."""
-        if self.prior is None:
-            return np.zeros(len(sentences))
-        distinct = list(dict.fromkeys(sentences))
-        known = dict(zip(distinct, self.prior.log_prob([Window((), s) for s in distinct]), strict=True))
-        return np.array([known[sentence] for sentence in sentences])
+
+@dataclass(frozen=True)
+class SequenceScorer:
+    """Makes a coherence score of models that remember all sentences before: the same uni, bi and MMI.
+
+    Attributes:
+        forward: p_F, the next sentence given all before it.
+        backward: p_B, the same of texts read from their end; not needed for ``uni``.
+        prior: p_L, a sentence alone; needed for ``mmi``.
+        combine: Which of the three.
+    """
+
+    forward: SequenceModel
+    backward: SequenceModel | None = None
+    prior: SentenceModel | None = None
+    combine: Combine = "mmi"
+
+    def __post_init__(self) -> None:
+        check_parts(self, self.combine)
+
+    @property
+    def estimator(self) -> str:
+        """How the forward model's log-probabilities were found."""
+        return estimator_of(self.forward)
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """One score per document: the mean over its sentences but the first, each with the one before it."""
+        return [self._scores(document, [range(len(document))])[0] for document in documents]
+
+    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        """The scores of a document's sentences in several orders; they are read once."""
+        return [score.value for score in self._scores(document, orders)]
+
+    def backward_table(self, sentences: Sequence[str]) -> Table:
+        """Log p_B(left | right) of every pair, nothing known of what follows: [sentences, sentences], row: left."""
+        size = len(sentences)
+        table = np.zeros((size, size))
+        if self.backward is not None:
+            pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
+            for (i, j), values in zip(
+                pairs, self.backward.log_probs(sentences, [(j, i) for i, j in pairs]), strict=True
+            ):
+                table[i, j] = values[0]
+        return table
+
+    def _scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[Score]:
+        sentences = document.sentences
+        counts = np.array(self.forward.token_counts(sentences), dtype=np.float64)
+        prior = alone(self.prior, sentences)
+        forward = self.forward.log_probs(sentences, orders)
+        backward = [np.zeros_like(values) for values in forward]
+        if self.backward is not None:
+            backwards = self.backward.log_probs(sentences, [list(order)[::-1] for order in orders])
+            backward = [values[::-1] for values in backwards]  # what stands first was predicted last
+        found = []
+        for order, one, other in zip(orders, forward, backward, strict=True):
+            places = np.asarray(order, dtype=np.int64)
+            left, right = places[:-1], places[1:]
+            pairs = PairLogProbs(one, other, prior[left], prior[right], counts[left], counts[right])
+            parts = tuple(pairs.combined(self.combine).tolist()) if len(places) > 1 else ()
+            found.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
+        return found
+
+
+class Paths(Protocol):
+    """Partial orders of a text under a model that remembers them."""
+
+    def begin(self, firsts: Sequence[int]) -> None:
+        """Start a path with each of these sentences."""
+
+    def log_probs(self) -> Table:
+        """Log p_F of every sentence after every path: [paths, sentences]."""
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Go on with some paths, one sentence longer."""
+
+
+class SequenceSteps:
+    """What each next sentence gains in partial orders; satisfies `weft.models.PrefixSteps`.
+
+    The forward model remembers all that is placed. What will come after a sentence is not placed yet, so the backward
+    model knows the next sentence alone.
+
+    Args:
+        scorer: The models put together.
+        paths: The forward model's partial orders.
+        sentences: Of the text.
+    """
+
+    def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:
+        self.combine, self.paths = scorer.combine, paths
+        self.backward = scorer.backward_table(sentences)  # [sentences, sentences]
+        self.prior = alone(scorer.prior, sentences)  # [sentences]
+        self.counts = np.array(scorer.forward.token_counts(sentences), dtype=np.float64)
+
+    def begin(self, firsts: Sequence[int]) -> Table:
+        """Nothing is gained by the first sentence."""
+        self.last = np.asarray(firsts, dtype=np.int64)
+        self.paths.begin(firsts)
+        return np.zeros(len(firsts))
+
+    def gains(self) -> Table:
+        """[paths, sentences]."""
+        last = self.last[:, None]
+        forward, backward = self.paths.log_probs(), self.backward[self.last]
+        prior, counts = self.prior, self.counts
+        pairs = PairLogProbs(forward, backward, prior[last], prior[None], counts[last], counts[None])
+        return pairs.combined(self.combine)
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Go on with some paths, one sentence longer."""
+        self.last = np.asarray(columns, dtype=np.int64)
+        self.paths.keep(rows, columns)
+
+
+def estimator_of(model: object) -> str:
+    """``exact``, or the bound or sampling estimate behind a model's log-probabilities."""
+    return str(getattr(model, "estimator", "exact"))
+
+
+def check_parts(scorer: Scorer | SequenceScorer, combine: str) -> None:
+    """Refuse a combination whose models are not all there.
+
+    Raises:
+        ConfigError: One is missing.
+    """
+    missing = [name for name in NEEDED[combine] if getattr(scorer, name) is None]
+    if missing:
+        raise ConfigError(
+            f"{combine} needs the {' and the '.join(missing)} model",
+            seen=combine,
+            allowed="uni with forward; bi with backward too; mmi with prior too",
+            next_step="give the missing model or choose another combination",
+        )
+
+
+def alone(prior: SentenceModel | None, sentences: Sequence[str]) -> Table:
+    """Log p_L of every sentence, each distinct one once; zeros where there is no language model."""
+    if prior is None:
+        return np.zeros(len(sentences))
+    distinct = list(dict.fromkeys(sentences))
+    known = dict(zip(distinct, prior.log_prob([Window((), s) for s in distinct]), strict=True))
+    return np.array([known[sentence] for sentence in sentences])
 
 
 NEEDED: dict[str, tuple[str, ...]] = {

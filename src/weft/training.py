@@ -223,6 +223,9 @@ class Trainer:
         rate = learning_rate(self.settings, self.step, self.share)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        paced: Any = self.network
+        if hasattr(paced, "share"):  # its loss changes along the run: a weight that rises
+            paced.share = self.share
         self.optimizer.zero_grad(set_to_none=True)
         taken = [next(batches) for _ in range(self.settings.accumulate)]
         sums = self._backward([batch for _, _, batch in taken])

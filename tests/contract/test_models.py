@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,9 +41,12 @@ TEXTS = [
     Document("two", TOPICS[:2]),
     Document("strange", ("Qwxz jkqp.", "…", "日本語の文。", "\u0000\u200b", "a" * 5000)),
 ]
-SMALL = {
+SMALL: dict[str, dict[str, Any]] = {
     "foltz-lda": {"topics": 4, "iterations": 20, "drop_top": 0},
     "foltz-lsa": {"dimensions": 3},
+    "hmm-lda": {"topics": 3, "iterations": 5, "drop_top": 0, "rarest": 1, "prior_words": 1.0},
+    "hmm-lda-gm": {"topic_count": 3, "dimensions": 16, "hidden": 16, "layers": 1, "guide": 4},
+    "vlv-gm": {"dimensions": 16, "hidden": 16, "layers": 1, "latent": 4, "width": 16, "samples": 2},
     "seq2seq": {"dimensions": 16, "hidden": 16, "layers": 1},
 }
 
@@ -155,7 +159,7 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
     assert [s.value for s in again.score(TEXTS)] == pytest.approx([s.value for s in model.score(TEXTS)], abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda", "seq2seq"])
+@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm"])
 def test_a_model_that_must_learn_says_so(name: str, tmp_path: Path) -> None:
     untrained = create_model(name)
     with pytest.raises(ModelError, match=f"{name} has not been trained.*weft train configs/{name}.toml"):

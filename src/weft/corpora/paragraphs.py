@@ -39,6 +39,13 @@ class ParagraphBatch:
         counts = (self.places >= 0).sum(axis=1)  # [paragraphs]
         return int((counts * (counts - 1) // 2).sum())
 
+    @property
+    def predicted_tokens(self) -> int:
+        """Tokens of all sentences but the first of each paragraph, one end of sentence each."""
+        later = self.places[:, 1:]
+        chosen = later[later >= 0]
+        return int(self.lengths[chosen].sum()) + len(chosen)
+
     def rows(self, start: int, step: int) -> ParagraphBatch:
         """Every ``step``-th paragraph from ``start``, and its sentences: one process's share of a global batch."""
         places = self.places[start::step]
@@ -57,27 +64,45 @@ class ParagraphStream:
         max_tokens: Longer sentences are cut.
         seed: Decides the order.
         pad: Id that fills sentences up.
+        fewest: Shorter paragraphs are left out.
+        most: So are longer ones, unless they are cut.
+        window: Longer paragraphs are cut into windows of so many sentences, each beginning with the last one of the
+            window before; 0 cuts nothing.
+        backwards: Whether paragraphs are read from their end.
+        dated: Whether years are looked up.
     """
 
-    def __init__(self, store: TokenStore, *, batch_tokens: int, max_tokens: int, seed: int, pad: int) -> None:
-        self.store, self.pad, self.seed = store, pad, seed
+    def __init__(
+        self,
+        store: TokenStore,
+        *,
+        batch_tokens: int,
+        max_tokens: int,
+        seed: int,
+        pad: int,
+        fewest: int = FEWEST,
+        most: int = MOST,
+        window: int = 0,
+        backwards: bool = False,
+        dated: bool = True,
+    ) -> None:
+        self.store, self.pad, self.seed, self.backwards = store, pad, seed, backwards
         self.batch_tokens, self.max_tokens = batch_tokens, max_tokens
-        offsets = np.asarray(store.paragraph_offsets)
-        sizes = np.diff(offsets)  # [paragraphs]
-        chosen = np.flatnonzero((sizes >= FEWEST) & (sizes <= MOST))
-        if not len(chosen):
+        self.starts, self.sizes = _windows(np.asarray(store.paragraph_offsets), fewest, most, window)
+        if not len(self.starts):
             raise CorpusError(
                 "the store holds no paragraph to learn order from",
                 seen=f"{store.paragraph_count} paragraphs",
-                allowed=f"paragraphs of {FEWEST} to {MOST} sentences",
+                allowed=f"paragraphs of {fewest} sentences or more" if window else f"of {fewest} to {most} sentences",
                 next_step="prepare a corpus with longer paragraphs",
             )
-        self.starts, self.sizes = offsets[:-1][chosen], sizes[chosen]
-        self.tokens = np.add.reduceat(np.minimum(store.lengths(), max_tokens), offsets[:-1][sizes > 0])
-        self.tokens = self.tokens[np.searchsorted(np.flatnonzero(sizes > 0), chosen)]  # [paragraphs chosen]
-        numbers = np.concatenate([np.arange(a, a + n) for a, n in zip(self.starts, self.sizes, strict=True)])
+        ends = np.concatenate([[0], np.cumsum(np.minimum(store.lengths(), max_tokens))])  # [sentences + 1]
+        self.tokens = ends[self.starts + self.sizes] - ends[self.starts]  # [paragraphs chosen]
         self.first_sentence = np.concatenate([[0], np.cumsum(self.sizes)])
-        self.years = years_of_sentences(store, numbers)  # [sentences of the chosen paragraphs]
+        self.years = np.zeros(self.first_sentence[-1], dtype=np.int64)  # [sentences of the chosen paragraphs]
+        if dated:
+            numbers = np.concatenate([np.arange(a, a + n) for a, n in zip(self.starts, self.sizes, strict=True)])
+            self.years = years_of_sentences(store, numbers)
 
     def epoch(self, number: int) -> list[Whole]:
         """The paragraphs of every batch of an epoch, in training order."""
@@ -91,8 +116,10 @@ class ParagraphStream:
     def batch(self, pairs: Whole) -> ParagraphBatch:
         """Gather some paragraphs from the store."""
         sizes = self.sizes[pairs]
-        within = np.arange(sizes.max())  # [longest]
-        real = within < sizes[:, None]  # [paragraphs, longest]
+        real = np.arange(sizes.max()) < sizes[:, None]  # [paragraphs, longest]
+        within = np.broadcast_to(np.arange(sizes.max()), real.shape)
+        if self.backwards:
+            within = sizes[:, None] - 1 - within
         numbers = (self.starts[pairs][:, None] + within)[real]  # [sentences]
         flat, offsets = self.store.gather(numbers)
         sentences, lengths = pad_rows(flat, offsets, self.pad)
@@ -101,3 +128,23 @@ class ParagraphStream:
         places[real] = np.arange(len(numbers))
         years = self.years[(self.first_sentence[pairs][:, None] + within)[real]]
         return ParagraphBatch(sentences[:, :longest], np.clip(lengths, 1, longest), years, places)
+
+
+def _windows(offsets: Whole, fewest: int, most: int, window: int) -> tuple[Whole, Whole]:
+    """Where the texts to learn from begin among the sentences, and how many sentences they have.
+
+    Example:
+        >>> starts, sizes = _windows(np.array([0, 1, 8]), fewest=2, most=9, window=3)
+        >>> starts.tolist(), sizes.tolist()
+        ([1, 3, 5], [3, 3, 3])
+    """
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    if not window:
+        chosen = (sizes >= fewest) & (sizes <= most)
+        return starts[chosen], sizes[chosen]
+    starts, sizes = starts[sizes >= fewest], sizes[sizes >= fewest]
+    stride = window - 1  # the last sentence of a window is the given one of the next
+    pieces = np.maximum(1, -(-(sizes - 1) // stride))  # [paragraphs]
+    owner = np.repeat(np.arange(len(sizes)), pieces)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)  # of the piece in its paragraph
+    return starts[owner] + number * stride, np.minimum(window, sizes[owner] - number * stride)

@@ -29,7 +29,10 @@ MODELS: Mapping[str, str] = {
     "foltz-lsa": "weft.models.baselines.lsa:FoltzLsa",
     "foltz-lda": "weft.models.baselines.lda:FoltzLda",
     "foltz-embedding": "weft.models.baselines.embedding:FoltzEmbedding",
+    "hmm-lda": "weft.models.generative.hmm_lda:HmmLda",
+    "hmm-lda-gm": "weft.models.generative.topic:HmmLdaGm",
     "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
+    "vlv-gm": "weft.models.generative.variational:VlvGm",
     "weft-small": "weft.models.generative.weft_small:WeftSmall",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
@@ -118,6 +121,46 @@ class SentenceModel(Protocol):
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
         """How many tokens each sentence has, ``</s>`` included: the N that sums are divided by."""
+
+
+@runtime_checkable
+class SequenceModel(Protocol):
+    """A model of the next sentence that remembers all before it; `weft.scoring.SequenceScorer` makes a scorer of it."""
+
+    def log_probs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float64]]:
+        """For every order of some sentences, log p(s_n | all before it) of its second sentence and those after."""
+
+    def token_counts(self, sentences: Sequence[str]) -> list[int]:
+        """How many tokens each sentence has, ``</s>`` included: the N that sums are divided by."""
+
+
+@runtime_checkable
+class OrderScorer(Protocol):
+    """A model with memory that scores several orders of one text at once, reading its sentences once."""
+
+    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        """One score per order."""
+
+
+class PrefixSteps(Protocol):
+    """Partial orders of a text that grow to the right; what is known of them is carried along."""
+
+    def begin(self, firsts: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Start with these sentences, one a path; what each path is worth so far: [paths]."""
+
+    def gains(self) -> npt.NDArray[np.float64]:
+        """What each sentence would gain next, whether it is placed already or not: [paths, sentences]."""
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Go on with some paths (``rows``), each grown by a sentence (``columns``)."""
+
+
+@runtime_checkable
+class PrefixModel(Protocol):
+    """A model with memory whose beam search carries what is known of every partial order."""
+
+    def prefix_steps(self, document: Document) -> PrefixSteps:
+        """A search over a document's sentences."""
 
 
 def model_class(name: str) -> type[CoherenceModel]:

@@ -208,6 +208,21 @@ class FeedingDecoder(nn.Module):
         return states, (torch.cat([low_h, high_h]), torch.cat([low_c, high_c]))
 
 
+class Guides(nn.Module):
+    """Ways of a guiding vector into every step of a decoder: its state's update, and the choice of the word.
+
+    Paper: the state and z_n are concatenated. A matrix over a concatenation is the sum of two, and here the one for z_n
+    leads into the space of token vectors. Both ways start at zero: a network trained without a guide goes on as it was.
+    """
+
+    def __init__(self, guide: int, dimensions: int) -> None:
+        super().__init__()
+        self.reading = nn.Linear(guide, dimensions, bias=False)
+        self.writing = nn.Linear(guide, dimensions, bias=False)
+        for way in (self.reading, self.writing):
+            nn.init.zeros_(way.weight)
+
+
 class _ChunkedCrossEntropy(torch.autograd.Function):
     """Cross-entropy and its gradients chunk by chunk, in the forward pass: only one chunk of logits ever exists."""
 

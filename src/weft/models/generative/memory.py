@@ -25,6 +25,14 @@ class Memory:
     start: LstmState | None = None
     looks: Mapping[str, Look] = field(default_factory=dict)
 
+    def select(self, rows: Tensor) -> Memory:
+        """Some rows, in any order and repeated as asked, with gradients: in training a sentence has several uses."""
+        if self.lengths is None or self.start is None:
+            return self
+        h, c = self.start
+        looks = {name: Look(look.keys[rows], look.values[rows]) for name, look in self.looks.items()}
+        return Memory(self.lengths[rows], (h[:, rows].contiguous(), c[:, rows].contiguous()), looks)
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:

@@ -18,6 +18,7 @@ from weft.models.layers import (
     Embedding,
     Encoder,
     FeedingDecoder,
+    Guides,
     LexicalAttention,
     Look,
     LstmState,
@@ -44,6 +45,7 @@ class Architecture:
         encoder: False for a language model, whose source is empty.
         dropout: On token vectors, between layers and before the output.
         word_dropout: Share of the decoder's input tokens hidden in training, which makes it lean on its source.
+        guide: Size of a vector that guides every word of a target (the paper's z_n); 0 for none.
     """
 
     vocabulary: int
@@ -57,6 +59,7 @@ class Architecture:
     feed: bool = False
     frozen: bool = False
     lexical: bool = False
+    guide: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ class Seq2SeqNetwork(nn.Module):
         self.lexical = LexicalAttention(sizes.hidden, sizes.dimensions) if looks and sizes.lexical else None
         # No tanh before the output layer: it slowed learning from the source (docs/log.md).
         self.output = nn.Linear(sizes.hidden, sizes.dimensions, bias=False)
+        self.guides = Guides(sizes.guide, sizes.dimensions) if sizes.guide else None
 
     def encode(self, source: Tokens) -> Memory:
         """Read the context sentences; a language model, or an empty source, remembers nothing."""
@@ -110,18 +114,23 @@ class Seq2SeqNetwork(nn.Module):
             looks["lexical"] = self.lexical(states, words, source.lengths)
         return Memory(source.lengths, start, looks)
 
-    def decode(self, inputs: Tensor, memory: Memory, state: LstmState | None = None) -> tuple[Tensor, LstmState]:
+    def decode(
+        self, inputs: Tensor, memory: Memory, state: LstmState | None = None, guide: Tensor | None = None
+    ) -> tuple[Tensor, LstmState]:
         """Run the decoder over given input tokens, all steps at once.
 
         Args:
             inputs: [rows, time] token ids, the first of a sentence being ``bos``.
             memory: The source.
             state: Where an earlier call stopped; the source's final state at the beginning of a sentence.
+            guide: [rows, guide], what guides every word of the row.
 
         Returns:
             What the output matrix is multiplied with, [rows, time, dimensions], and the state reached.
         """
         embedded = self._dropped(self._look_up(inputs))  # [rows, time, dimensions]
+        if self.guides is not None and guide is not None:
+            embedded = embedded + self.guides.reading(guide)[:, None]
         start = state if state is not None else memory.start
         if isinstance(self.decoder, FeedingDecoder):
             states, reached = self.decoder(embedded, start, memory.looks.get("feed"), memory.lengths)
@@ -129,6 +138,8 @@ class Seq2SeqNetwork(nn.Module):
             states, reached = self.decoder(embedded, start)  # [rows, time, hidden]
         states = self._dropped(states)
         outputs = self.output(states)  # [rows, time, dimensions]
+        if self.guides is not None and guide is not None:
+            outputs = outputs + self.guides.writing(guide)[:, None]
         for name in ("attention", "lexical"):
             if name in memory.looks and memory.lengths is not None:
                 outputs = outputs + attend(states, memory.looks[name], memory.lengths)
@@ -153,7 +164,7 @@ class Seq2SeqNetwork(nn.Module):
         real = torch.arange(width + 1, device=device) <= lengths[:, None]
         return inputs, predicted, real
 
-    def loss(self, source: Tokens, target: Tokens, places: Tensor | None = None) -> Tensor:
+    def loss(self, source: Tokens, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None) -> Tensor:
         """Negative log-likelihood of the targets, summed over tokens and ends of sentences.
 
         Args:
@@ -161,22 +172,29 @@ class Seq2SeqNetwork(nn.Module):
             target: What is to be predicted.
             places: Which of the predictions are real, counted row by row; a GPU that has to find out itself makes the
                 host wait for it.
+            guide: [rows, guide].
         """
+        return self.target_loss(self.encode(source), target, places, guide)
+
+    def target_loss(
+        self, memory: Memory, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None
+    ) -> Tensor:
+        """The same for sources that are encoded already."""
         inputs, predicted, real = self._shifted(target)
         if self.training and self.architecture.word_dropout:
             hidden_words = torch.rand(inputs.shape, device=inputs.device) < self.architecture.word_dropout
             hidden_words[:, 0] = False
             inputs = inputs.masked_fill(hidden_words, self.pad)
-        outputs, _ = self.decode(inputs, self.encode(source))  # [rows, time + 1, dimensions]
+        outputs, _ = self.decode(inputs, memory, guide=guide)  # [rows, time + 1, dimensions]
         chosen = real.flatten().nonzero().squeeze(1) if places is None else places  # [tokens]
         hidden = outputs.flatten(0, 1).index_select(0, chosen)  # [tokens, dimensions]
         return chunked_cross_entropy(hidden, self.embedding.weight, predicted.flatten().index_select(0, chosen))
 
     @torch.no_grad()
-    def log_prob(self, memory: Memory, target: Tokens) -> Tensor:
+    def log_prob(self, memory: Memory, target: Tokens, guide: Tensor | None = None) -> Tensor:
         """Log-probability of the targets given their sources, summed over tokens, ``</s>`` included: [rows]."""
         inputs, predicted, real = self._shifted(target)
-        outputs, _ = self.decode(inputs, memory)
+        outputs, _ = self.decode(inputs, memory, guide=guide)
         sums = torch.zeros(real.shape, device=inputs.device)
         sums[real] = token_log_probs(outputs[real], self.embedding.weight, predicted[real])
         return sums.sum(dim=1)

@@ -65,8 +65,8 @@ class Predictor:
         sources = self._encode(contexts)
         rows = torch.tensor([row_of[nearest(window)] for window in windows])
         values = torch.empty(len(windows))
-        for chosen in _by_length(targets, self.device):
-            part = self._pad([targets[number] for number in chosen])
+        for chosen in by_length(targets, self.device):
+            part = self._padded([targets[number] for number in chosen])
             remembered = sources.select(rows[chosen].to(self.device))
             values[chosen] = self.network.log_prob(remembered, part).float().cpu()
         return [float(value) for value in values]
@@ -97,19 +97,16 @@ class Predictor:
         if self.network.encoder is None or list(contexts) == [None]:
             return Sources()
         encoded = self.ids.to_read([context or "" for context in contexts])
-        groups = list(_by_length(encoded, self.device))
-        parts = [self.network.encode(self._pad([encoded[number] for number in chosen])) for chosen in groups]
+        groups = list(by_length(encoded, self.device))
+        parts = [self.network.encode(self._padded([encoded[number] for number in chosen])) for chosen in groups]
         return Sources.of(parts, torch.cat(groups).to(self.device))
 
     def tokens(self, sentences: Sequence[str]) -> Tokens:
         """Sentences as an encoder reads them: padded ids on the network's device."""
-        return self._pad(self.ids.to_read(sentences))
+        return self._padded(self.ids.to_read(sentences))
 
-    def _pad(self, rows: Sequence[Sequence[int]]) -> Tokens:
-        offsets = np.cumsum([0, *(len(row) for row in rows)])
-        flat = np.fromiter((token for row in rows for token in row), dtype=np.int64, count=int(offsets[-1]))
-        ids, lengths = pad_rows(flat, offsets, self.tokenizer.pad_id)
-        return Tokens(torch.from_numpy(ids).to(self.device), torch.from_numpy(lengths).to(self.device))
+    def _padded(self, rows: Sequence[Sequence[int]]) -> Tokens:
+        return padded(rows, self.tokenizer.pad_id, self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +151,15 @@ class PredictorSteps:
         return _StepState(state.memory, (h[:, rows].contiguous(), c[:, rows].contiguous()))
 
 
-def _by_length(rows: Sequence[Sequence[int]], device: torch.device) -> Iterator[Tensor]:
+def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tokens:
+    """Lists of ids as a padded matrix on a device."""
+    offsets = np.cumsum([0, *(len(row) for row in rows)])
+    flat = np.fromiter((token for row in rows for token in row), dtype=np.int64, count=int(offsets[-1]))
+    ids, lengths = pad_rows(flat, offsets, pad)
+    return Tokens(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+
+
+def by_length(rows: Sequence[Sequence[int]], device: torch.device) -> Iterator[Tensor]:
     """Cut numbers of sentences, shortest first, into groups of bounded padded size.
 
     A GPU wants few large groups; a CPU gains more from groups alike in length, which hold next to no padding.

@@ -6,13 +6,11 @@ Reference: Li & Jurafsky (2017), section 3.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.batches import PairBatch, PairStream
 from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
@@ -25,22 +23,11 @@ from weft.models.baselines.settings import at_least, check_choice
 from weft.models.generative.given_vectors import vectors_of_tokens
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.generative.parts import (
-    ENCODERS,
-    PARTS,
-    PRECEDENCE,
-    TOKENIZER,
-    saved_parts,
-    saved_reference,
-    saved_tokenizer,
-    saved_weights,
-    weights_do_not_fit,
-)
+from weft.models.generative.neural_model import NeuralModel, moved, no_loss
+from weft.models.generative.parts import ENCODERS, PARTS, PRECEDENCE
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.generative.predictor import Predictor
-from weft.models.quantize import Packed, Weights, pack, unpack
-from weft.progress import Progress, silent
-from weft.reference import REFERENCE, Reference, reference_for
+from weft.reference import reference_for
 from weft.scoring import Scorer, Table, TableMemory, checked_combine
 from weft.training import LossPart, TrainingSettings
 
@@ -50,7 +37,7 @@ SETTINGS = (
 )  # fmt: skip
 
 
-class Seq2Seq:
+class Seq2Seq(NeuralModel):
     """Predicts each sentence from its neighbour, and scores a text by how well that goes.
 
     Args:
@@ -75,6 +62,7 @@ class Seq2Seq:
     """
 
     name = "seq2seq"
+    settings = SETTINGS
     adjustable = ("combine", "precedence_weight")  # what can change without training again
     card = ModelCard(
         summary="LSTM encoder-decoder that predicts each sentence from its neighbours",
@@ -120,7 +108,6 @@ class Seq2Seq:
         self.precedence, self.precedence_weight, self.vectors = precedence, precedence_weight, vectors
         self.predictors: dict[str, Predictor] = {}
         self.judge: Precedence | None = None
-        self.reference: Reference | None = None
         self._tables = TableMemory()
 
     # Training: what the run needs to know of the model --------------------------------------------------------------
@@ -132,12 +119,12 @@ class Seq2Seq:
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """An untrained network for one of the parts; the prior is a network without an encoder."""
-        network = self._empty_network(part, tokenizer)
+        network = self.empty_network(part, tokenizer)
         if isinstance(network, Seq2SeqNetwork) and network.given is not None:
             network.given.data = vectors_of_tokens(self.vectors, tokenizer, self.dimensions)
         return network
 
-    def _empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+    def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """A network of the right shape; given vectors are not read, since a saved network brings its own."""
         if part == PRECEDENCE:
             return PrecedenceNetwork(4 * self.hidden)  # two states of two encoders
@@ -173,15 +160,15 @@ class Seq2Seq:
     def batch_loss(self, network: torch.nn.Module, batch: PairBatch | ParagraphBatch, device: torch.device) -> LossPart:
         """The summed loss of a batch; a process whose share is empty adds nothing, with gradients of zero."""
         if not len(batch):
-            return LossPart(torch.stack([p.sum() for p in network.parameters() if p.requires_grad]).sum() * 0.0, 0)
+            return LossPart(no_loss(network), 0)
         if isinstance(batch, ParagraphBatch):
             assert isinstance(network, PrecedenceNetwork)
             encoders = [predictor.network for predictor in self._encoders()]
             return LossPart(network.loss(batch_bag(encoders, batch, device)), batch.pairs)
         assert isinstance(network, Seq2SeqNetwork)
-        source = Tokens(_moved(batch.source, device), _moved(batch.source_lengths, device))
-        target = Tokens(_moved(batch.target, device), _moved(batch.target_lengths, device))
-        return LossPart(network.loss(source, target, _moved(batch.places(), device)), batch.tokens)
+        source = Tokens(moved(batch.source, device), moved(batch.source_lengths, device))
+        target = Tokens(moved(batch.target, device), moved(batch.target_lengths, device))
+        return LossPart(network.loss(source, target, moved(batch.places(), device)), batch.tokens)
 
     def foundation(self, part: str) -> dict[str, torch.Tensor]:
         """The weights a part stands on: with other encoders, precedence must be learned again."""
@@ -203,22 +190,13 @@ class Seq2Seq:
             )
         return [self.predictors[part] for part in ENCODERS]
 
-    def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
-        """Take trained networks in, rounded as they will be saved, so that saving changes no score."""
-        for network in networks.values():
-            network.load_state_dict(_tensors(unpack(pack(network.state_dict(), self.precision))))
-        return self._take(networks, tokenizer)
-
-    def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
-        """Put networks to their use."""
-        known = KnownIds(tokenizer)
-        for part, network in networks.items():
-            if isinstance(network, PrecedenceNetwork):
-                self.judge = Precedence(network, self._encoders())
-            else:
-                assert isinstance(network, Seq2SeqNetwork)
-                self.predictors[part] = Predictor(network, tokenizer, known)
-        return self
+    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+        """Networks become sentence models, the one for precedence a judge of pairs."""
+        if isinstance(network, PrecedenceNetwork):
+            self.judge = Precedence(network, self._encoders())
+        else:
+            assert isinstance(network, Seq2SeqNetwork)
+            self.predictors[part] = Predictor(network, ids.tokenizer, ids)
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
@@ -226,7 +204,7 @@ class Seq2Seq:
     def scorer(self) -> Scorer:
         """The parts put together."""
         if not self.predictors:
-            raise untrained("seq2seq")
+            raise untrained(self.name)
         forward, backward, prior = (self.predictors.get(part) for part in PARTS)
         assert forward is not None
         return Scorer(forward, backward, prior, self.combine, self._tables)
@@ -240,6 +218,7 @@ class Seq2Seq:
         settings = {name: getattr(self, name) for name in SETTINGS}
         other = Seq2Seq(**{**settings, **changes})
         other.predictors, other.judge, other._tables = self.predictors, self.judge, self._tables
+        other.tokenizer = self.tokenizer
         other.reference = reference_for(self.reference, other.combine)
         return other
 
@@ -255,77 +234,12 @@ class Seq2Seq:
         """What it counts that each sentence comes before each other one, or None where that was not learned."""
         return None if self.judge is None else self.precedence_weight * self.judge.table(document)
 
-    def to(self, device: str | torch.device) -> Self:
-        """Move the networks to a device."""
-        for network in self.networks().values():
-            network.to(device)
-        return self
-
     def networks(self) -> dict[str, torch.nn.Module]:
         """The trained networks by the names of their parts."""
         found: dict[str, torch.nn.Module] = {part: predictor.network for part, predictor in self.predictors.items()}
         return found if self.judge is None else {**found, PRECEDENCE: self.judge.network}
 
-    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Train all parts on documents, with a BPE vocabulary learned from them; for corpora that fit a short run."""
-        from weft.fitting import fit_documents
-
-        return fit_documents(self, documents, seed=seed, progress=progress)
-
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write all parts and their tokenizer."""
-        if not self.predictors:
-            raise untrained("seq2seq")
-        tensors: Packed = {}
-        for part, network in self.networks().items():
-            packed = pack(network.state_dict(), self.precision)
-            tensors |= {f"{part}/{name}": value for name, value in packed.items()}
-        config = {name: getattr(self, name) for name in SETTINGS} | {"parts": list(self.networks())}
-        texts = {TOKENIZER: next(iter(self.predictors.values())).tokenizer.to_text()}
-        if self.reference is not None:
-            texts[REFERENCE] = self.reference.to_text()
-        save_artifact(Artifact(self.name, config, tensors, texts, training or {}), folder)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        return cls.from_artifact(load_artifact(folder), folder)
-
-    @classmethod
-    def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
-        """The model that a folder was found to hold."""
-        tokenizer = saved_tokenizer(artifact, folder)
-        model = cls(**{name: artifact.config[name] for name in SETTINGS if name in artifact.config})
-        networks: dict[str, torch.nn.Module] = {
-            part: _load_network(model, part, tokenizer, artifact, folder) for part in saved_parts(artifact)
-        }
-        model._take(networks, tokenizer)
-        model.reference = reference_for(saved_reference(artifact, folder), model.combine)
-        return model
-
 
 def _check_share(name: str, share: float) -> None:
     if not 0 <= share < 1:
         raise ConfigError(f"{name} is out of range", seen=share, allowed="from 0 to below 1", next_step="change it")
-
-
-def _load_network(
-    model: Seq2Seq, part: str, tokenizer: Tokenizer, artifact: Artifact, folder: str | Path
-) -> torch.nn.Module:
-    with torch.device("meta"):  # no memory and no random numbers for weights that are read anyway
-        network = model._empty_network(part, tokenizer)
-    try:
-        network.load_state_dict(_tensors(saved_weights(artifact, part)), assign=True)
-    except (RuntimeError, ValueError) as error:
-        raise weights_do_not_fit(part, folder, error) from error
-    return network
-
-
-def _tensors(weights: Weights) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(value) for name, value in weights.items()}
-
-
-def _moved(values: Any, device: torch.device) -> torch.Tensor:
-    moved = torch.from_numpy(values)
-    # Pinned memory lets the copy overlap with the step before.
-    return moved.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else moved

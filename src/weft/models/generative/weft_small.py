@@ -58,7 +58,7 @@ class Networks:
         self.on_cpu = True
         parts = saved_parts(self.artifact)
         tokenizer, weights = at_once(lambda: saved_tokenizer(self.artifact, folder), lambda: self._weights(parts))
-        known = KnownIds(tokenizer)
+        self.tokenizer, known = tokenizer, KnownIds(tokenizer)
         speaking = [part for part in parts if part != PRECEDENCE]
         found = in_threads(lambda part: self._predictor(part, weights[part], tokenizer, known), speaking)
         self.predictors = dict(zip(speaking, found, strict=True))
@@ -180,6 +180,11 @@ class WeftSmall:
     def parts(self) -> tuple[str, ...]:
         """The names of the networks."""
         return tuple(saved_parts(self._networks.artifact))
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What all networks read with."""
+        return self._networks.tokenizer
 
     @property
     def predictors(self) -> dict[str, Predictor]:

@@ -1,0 +1,156 @@
+"""Sentences as bags of words: what topic models read."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.words import words_only
+from weft.document import Document
+from weft.errors import CorpusError
+from weft.models.generative.topic_chain import Chains
+from weft.progress import Progress, silent
+
+TOLD_EVERY = 1000  # documents between two words of progress
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words a topic model knows.
+
+    Attributes:
+        words: Most frequent first.
+    """
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The number of every word."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    def bags(self, documents: Iterable[Sequence[str]]) -> Bags:
+        """Count the known words of every sentence; a document is a sequence of sentences."""
+        find = self.index.get
+        ids, ends, offsets = array("i"), array("q", [0]), array("q", [0])
+        for sentences in documents:
+            for sentence in sentences:
+                ids.extend(number for word in words_only(sentence) if (number := find(word)) is not None)
+                ends.append(len(ids))
+            offsets.append(len(ends) - 1)
+        return make_bags(np.asarray(ids), np.asarray(ends), np.asarray(offsets), len(self.words))
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Word counts of sentences, in documents.
+
+    Attributes:
+        counts: Sparse [sentences, words], float32.
+        offsets: [documents + 1], where each document begins among the sentences.
+    """
+
+    counts: Any
+    offsets: npt.NDArray[np.int64]
+
+    @property
+    def tokens(self) -> float:
+        """How many words there are in all."""
+        return float(self.counts.data.sum(dtype=np.float64))
+
+    @cached_property
+    def chains(self) -> Chains:
+        """How the sentences follow each other."""
+        return Chains(self.offsets)
+
+    @cached_property
+    def laid_out(self) -> Any:
+        """The counts in the layout of the chains: sparse [sentences, words]."""
+        return self.counts[self.chains.sentences]
+
+    def blocks(self, sentences: int) -> Iterator[tuple[slice, Bags]]:
+        """Whole documents of about so many sentences together, and which documents those are."""
+        start = 0
+        while start < len(self.offsets) - 1:
+            stop = int(np.searchsorted(self.offsets, self.offsets[start] + sentences, side="right")) - 1
+            stop = max(stop, start + 1)
+            rows = slice(int(self.offsets[start]), int(self.offsets[stop]))
+            yield slice(start, stop), Bags(self.counts[rows], self.offsets[start : stop + 1] - self.offsets[start])
+            start = stop
+
+
+def make_bags(ids: npt.NDArray[Any], ends: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], words: int) -> Bags:
+    """Bags of words that stand one after the other: ``ends`` of sentences among words, ``offsets`` among sentences."""
+    from scipy.sparse import csr_matrix
+
+    ones = np.ones(len(ids), dtype=np.float32)
+    counts = csr_matrix((ones, ids.astype(np.int32), ends), shape=(len(ends) - 1, words))
+    counts.sum_duplicates()
+    return Bags(counts, offsets.astype(np.int64))
+
+
+def read_bags(
+    documents: Iterable[Document], *, vocabulary: int, drop_top: int, rarest: int, progress: Progress = silent
+) -> tuple[Vocabulary, Bags]:
+    """Read documents once: choose the words to keep, and count them.
+
+    Function words come in every sentence, whatever its topic: left in, every topic becomes a mixture of them. The most
+    frequent words are dropped for that, and rare ones since nothing can be learned of them.
+
+    Args:
+        documents: Each paragraph of a document is a chain of its own.
+        vocabulary: How many words are kept.
+        drop_top: How many of the most frequent are dropped.
+        rarest: Words seen fewer times are dropped.
+        progress: Told how far the reading is.
+
+    Raises:
+        CorpusError: No word is left.
+    """
+    numbers: dict[str, int] = {}
+    totals: Counter[int] = Counter()
+    ids, ends, offsets = array("i"), array("q", [0]), array("q", [0])
+    for number, document in enumerate(documents):
+        for paragraph in document.paragraphs():
+            for sentence in paragraph.sentences:
+                found = [numbers.setdefault(word, len(numbers)) for word in words_only(sentence)]
+                totals.update(found)
+                ids.extend(found)
+                ends.append(len(ids))
+            offsets.append(len(ends) - 1)
+        if number % TOLD_EVERY == 0:
+            progress("reading words", number)
+    ranked = [number for number, count in totals.most_common(drop_top + vocabulary)[drop_top:] if count >= rarest]
+    if not ranked:
+        raise CorpusError(
+            "no words to learn topics from",
+            seen=f"{len(numbers)} different words",
+            allowed=f"words that occur {rarest} times or more, beside the {drop_top} most frequent",
+            next_step="give more training text, or lower `drop_top` or `rarest`",
+        )
+    names = list(numbers)
+    kept = Vocabulary(tuple(names[number] for number in ranked))
+    lookup = np.full(len(names), -1, dtype=np.int64)
+    lookup[ranked] = np.arange(len(ranked))
+    return kept, _renumbered(np.asarray(ids), np.asarray(ends), np.asarray(offsets), lookup, len(ranked))
+
+
+def _renumbered(
+    ids: npt.NDArray[Any],
+    ends: npt.NDArray[np.int64],
+    offsets: npt.NDArray[np.int64],
+    lookup: npt.NDArray[np.int64],
+    words: int,
+) -> Bags:
+    """Bags of the words that ``lookup`` keeps; the others, −1 in it, are left out."""
+    new = lookup[ids]
+    kept = new >= 0
+    before = np.concatenate([[0], np.cumsum(kept)])  # [tokens + 1], how many are kept up to each
+    return make_bags(new[kept], before[ends], offsets, words)

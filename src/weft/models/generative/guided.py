@@ -1,0 +1,84 @@
+"""Decoding the sentences of one text, each guided by a vector: what HMM-LDA-GM and VLV-GM have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.memory import Sources
+from weft.models.generative.network import Seq2SeqNetwork
+from weft.models.generative.predictor import by_length, padded
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """The sentences of a text, read once.
+
+    Attributes:
+        ids: Of each sentence.
+        sources: What decoders remember of them.
+        vectors: [sentences, 2 · hidden], what the encoder makes of each.
+    """
+
+    ids: list[list[int]]
+    sources: Sources
+    vectors: Tensor
+
+
+class GuidedDecoder:
+    """An encoder-decoder over the sentences of a text.
+
+    Args:
+        network: Trained, with a guide.
+        ids: Sentences tokenised before.
+    """
+
+    def __init__(self, network: Seq2SeqNetwork, ids: KnownIds) -> None:
+        self.network, self.ids = network, ids
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.network.embedding.weight.device
+
+    def token_counts(self, sentences: Sequence[str]) -> list[int]:
+        """Tokens of each sentence, ``</s>`` included."""
+        return [len(ids) + 1 for ids in self.ids(sentences)]
+
+    def read(self, sentences: Sequence[str]) -> ReadText:
+        """Encode the sentences of a text, those of like length together."""
+        encoded = self.ids.to_read(sentences)
+        groups = list(by_length(encoded, self.device))
+        memories = [
+            self.network.encode(padded([encoded[n] for n in chosen.tolist()], self.network.pad, self.device))
+            for chosen in groups
+        ]
+        order = torch.cat(groups).to(self.device)
+        starts = [torch.cat([part[0] for part in memory.start], dim=-1) for memory in memories if memory.start]
+        vectors = torch.cat(starts)[order.argsort()]  # [sentences, 2 · hidden]
+        return ReadText(self.ids(sentences), Sources.of(memories, order), vectors)
+
+    def log_probs(self, read: ReadText, sources: Tensor, targets: Tensor, guide: Tensor) -> Tensor:
+        """Log p(target | guide, source), decoded in groups of like length.
+
+        Args:
+            read: The text.
+            sources: [rows] numbers of sentences.
+            targets: [rows].
+            guide: [rows, guide].
+
+        Returns:
+            [rows], summed over tokens, ``</s>`` included.
+        """
+        values = torch.empty(len(targets), device=self.device)
+        ids = [read.ids[number] for number in targets.tolist()]
+        for chosen in by_length(ids, self.device):
+            rows = chosen.to(self.device)
+            part = padded([ids[number] for number in chosen.tolist()], self.network.pad, self.device)
+            memory = read.sources.select(sources[rows])
+            values[rows] = self.network.log_prob(memory, part, guide[rows]).float()
+        return values

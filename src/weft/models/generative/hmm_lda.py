@@ -1,0 +1,433 @@
+"""Sentence-level HMM-LDA: every sentence has one topic, which depends on the topic of the sentence before.
+
+Learned by expectation maximisation, exact for both forms of transition (`topic_chain`). Reference: A. Gruber, M.
+Rosen-Zvi and Y. Weiss, "Hidden topic Markov models", AISTATS 2007; Li & Jurafsky 2017, section 3.2, give a sentence's
+topic "a distribution based on the previous topic", which is the matrix form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.artifacts import Artifact, load_artifact, require, save_artifact
+from weft.document import Document, Score
+from weft.errors import ConfigError, ModelError
+from weft.models import ModelCard
+from weft.models.baselines.lsa import untrained
+from weft.models.baselines.settings import at_least, check_choice, check_finite, check_seed, rebuild
+from weft.models.baselines.word_vectors import VOCABULARY
+from weft.models.generative.bags import Bags, Vocabulary, read_bags
+from weft.models.generative.topic_chain import (
+    Chains,
+    MatrixTransitions,
+    OnlineSwitch,
+    Passes,
+    Reals,
+    SwitchTransitions,
+    Transitions,
+    both_passes,
+    expected_draws,
+    expected_moves,
+    forward_pass,
+)
+from weft.models.threads import in_threads, thread_count
+from weft.progress import Progress, silent
+
+Kind = Literal["predicted", "filtered", "smoothed"]
+FORMS = ("switch", "matrix")
+SETTINGS = ("topics", "transitions", "vocabulary", "drop_top", "rarest", "prior_words", "iterations")
+BLOCK_SENTENCES = 8192  # worked on at a time: 8,192 × 100 topics in float32 are 3 MiB
+WARMEST = 0.1  # power of the likelihoods in the first iteration: topics that differ little cannot lock in at once
+WARM_SHARE = 0.8  # of the iterations of a fit, until the power is 1
+MIXTURE_WEIGHT = 0.3  # how many draws the mixture over all documents counts for, in the mixture of one
+MOVE_SMOOTHING = 0.1  # added to every expected move from topic to topic
+FOLD_IN_STEPS = 5  # steps that find the mixture of a new document, for smoothing
+
+
+@dataclass
+class Parameters:
+    """What is learned.
+
+    Attributes:
+        words: log p(word | topic), [words, topics].
+        base: p(topic), of the first sentence (matrix) or of a draw (switch): [topics].
+        matrix: p(next topic | topic), [topics, topics]; unused by the switch.
+        redraw: ε; unused by the matrix.
+    """
+
+    words: Reals
+    base: Reals
+    matrix: Reals
+    redraw: float
+
+    def packed(self) -> dict[str, npt.NDArray[Any]]:
+        """As written to disk: log-probabilities in float16, which holds them to a thousandth."""
+        types = {"words": np.float16, "base": np.float32, "matrix": np.float32}
+        return {name: getattr(self, name).astype(kind) for name, kind in types.items()}
+
+    def rounded(self) -> Parameters:
+        """As they will be saved, so that saving changes no score."""
+        return Parameters.unpacked(self.packed(), self.redraw)
+
+    @staticmethod
+    def unpacked(tensors: Mapping[str, npt.NDArray[Any]], redraw: float) -> Parameters:
+        """As read from disk."""
+        base, matrix = (tensors[name].astype(np.float64) for name in ("base", "matrix"))
+        return Parameters(tensors["words"].astype(np.float32), base, matrix, redraw)
+
+
+@dataclass
+class Expectations:
+    """Sums over sentences that the next parameters are made of.
+
+    Attributes:
+        words: [words, topics] expected uses.
+        first: [topics] expected first topics, or draws.
+        moves: [topics, topics].
+        redraws: How many redraws are expected.
+        chances: Transitions there were.
+        evidence: log p(all sentences).
+    """
+
+    words: Reals
+    first: Reals
+    moves: Reals
+    redraws: float = 0.0
+    chances: int = 0
+    evidence: float = 0.0
+
+
+class HmmLda:
+    """A topic model of sentences in sequence.
+
+    Args:
+        topics: How many.
+        transitions: ``switch`` (stay, or draw from the document's mixture: Gruber et al. 2007) or ``matrix`` (a topic
+            follows a topic).
+        vocabulary: How many words are kept.
+        drop_top: How many of the most frequent words are dropped: function words say nothing of topics.
+        rarest: Words seen fewer times are dropped.
+        prior_words: How many words of the corpus's own distribution every topic begins with.
+        iterations: Of expectation maximisation, in `fit`.
+
+    Example:
+        >>> texts = [("cats purr", "a cat purrs"), ("stocks fell", "the stocks rose")] * 20
+        >>> model = HmmLda(topics=2, drop_top=0, rarest=1, prior_words=1.0)
+        >>> model = model.fit(Document(str(i), pair) for i, pair in enumerate(texts))
+        >>> first, second = model.topic_distributions(("stocks fell", "it rains"), kind="predicted")
+        >>> bool(second.max() > 0.9)  # what follows a sentence about stocks is about stocks
+        True
+    """
+
+    name = "hmm-lda"
+    card = ModelCard(
+        summary="topics of sentences in sequence: how well the sentences before predict the words of the next",
+        reference="Gruber et al. 2007; Li & Jurafsky 2017, section 3.2",
+        score_range="below 0",
+        meaning="log-probability per word of each sentence given those before it, words as a bag",
+        comparable="only between orders of one text",
+        needs="training (weft train configs/hmm-lda.toml)",
+    )
+
+    def __init__(
+        self,
+        topics: int = 100,
+        transitions: str = "switch",
+        vocabulary: int = 20000,
+        drop_top: int = 150,
+        rarest: int = 5,
+        prior_words: float = 7000.0,
+        iterations: int = 60,
+    ) -> None:
+        at_least(self.name, "topics", topics, 2, 2**15 - 1)
+        check_choice(self.name, "transitions", transitions, FORMS)
+        for setting, value, lowest in (
+            ("vocabulary", vocabulary, 1),
+            ("drop_top", drop_top, 0),
+            ("rarest", rarest, 1),
+            ("iterations", iterations, 1),
+        ):
+            at_least(self.name, setting, value, lowest)
+        _check_positive(prior_words)
+        self.topics, self.transitions, self.vocabulary = topics, transitions, vocabulary
+        self.drop_top, self.rarest, self.prior_words = drop_top, rarest, float(prior_words)
+        self.iterations = iterations
+        self.known: Vocabulary | None = None
+        self.learned: Parameters | None = None
+        self._mixtures: Reals | None = None  # of the training documents, kept between calls of `learn`
+        self._blocks: tuple[Bags, list[tuple[slice, Bags]]] | None = None
+
+    # Learning ---------------------------------------------------------------------------------------------------------
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Read documents and learn from them; every paragraph is a chain of its own."""
+        check_seed(self.name, seed)
+        known, bags = read_bags(
+            documents, vocabulary=self.vocabulary, drop_top=self.drop_top, rarest=self.rarest, progress=progress
+        )
+        self.start(known, bags, seed=seed)
+        warm = max(1, round(WARM_SHARE * self.iterations))
+        for done in range(self.iterations):
+            power = min(1.0, WARMEST + (1.0 - WARMEST) * done / warm)
+            evidence = self.learn(bags, power=power)
+            progress(
+                f"learning topics (log-likelihood per word {evidence / bags.tokens:.3f})", done + 1, self.iterations
+            )
+        self._mixtures = self._blocks = None
+        self.learned = self._parameters().rounded()
+        return self
+
+    def start(self, known: Vocabulary, bags: Bags, *, seed: int = 1) -> None:
+        """Topics that are the corpus's own distribution, each a little disturbed."""
+        generator = np.random.default_rng(seed)
+        disturbed = _word_shares(bags)[:, None] * (0.5 + generator.random((len(known.words), self.topics)))
+        even = np.full(self.topics, 1.0 / self.topics)
+        matrix = 0.7 * np.eye(self.topics) + 0.3 * even
+        self.known, self.learned = known, Parameters(_log_shares(disturbed), even, matrix, redraw=0.5)
+        self._mixtures = None
+
+    def learn(self, bags: Bags, *, power: float = 1.0) -> float:
+        """One iteration of expectation maximisation.
+
+        Args:
+            bags: The same corpus every time.
+            power: Of the likelihoods; below 1 it keeps early topics soft (deterministic annealing).
+
+        Returns:
+            The log-likelihood before the iteration; with ``power`` 1, and priors aside, it never falls.
+        """
+        learned = self._parameters()
+        if self._mixtures is None and self.transitions == "switch":
+            self._mixtures = np.tile(learned.base.astype(np.float32), (len(bags.offsets) - 1, 1))
+        blocks = self._blocks_of(bags)
+        # A share of the blocks a thread, added up as they come: their sums are as large as the model.
+        shares = [blocks[start :: thread_count()] for start in range(min(thread_count(), len(blocks)))]
+        total = _added(in_threads(lambda share: _added(self._expect(*block, power) for block in share), shares))
+        self.learned = self._maximised(total, _word_shares(bags))
+        return total.evidence
+
+    def _blocks_of(self, bags: Bags) -> list[tuple[slice, Bags]]:
+        """The blocks of a corpus, laid out once for all iterations."""
+        if self._blocks is None or self._blocks[0] is not bags:
+            self._blocks = bags, list(bags.blocks(BLOCK_SENTENCES))
+        return self._blocks[1]
+
+    def _expect(self, documents: slice, bags: Bags, power: float) -> Expectations:
+        """Expected uses, moves and draws of some documents; their mixtures are renewed."""
+        chains, transitions = bags.chains, self._transitions_of(documents, bags.chains)
+        likelihood = bags.laid_out @ self._parameters().words  # [sentences, topics], in the layout of the chains
+        passes = both_passes(likelihood * np.float32(power) if power != 1.0 else likelihood, chains, transitions)
+        smoothed = passes.smoothed
+        words = np.asarray(bags.laid_out.T @ smoothed)  # [words, topics]
+        evidence = float(passes.evidence.sum())
+        if isinstance(transitions, MatrixTransitions):
+            first = smoothed[chains.steps[0]].sum(axis=0) if chains.steps else np.zeros(self.topics)
+            return Expectations(words, first, expected_moves(passes, chains, transitions.matrix), evidence=evidence)
+        assert self._mixtures is not None
+        drawn, redraws, chances = expected_draws(passes, chains, transitions)
+        self._mixtures[documents][chains.documents] = self._mixed(drawn)
+        return Expectations(words, drawn.sum(axis=0), np.zeros((0, 0)), redraws, chances, evidence)
+
+    def _mixed(self, drawn: Reals) -> Reals:
+        """Mixtures from expected draws and the base: [documents, topics]."""
+        mixed = drawn + np.float32(MIXTURE_WEIGHT) * self._parameters().base.astype(drawn.dtype)
+        shares: Reals = mixed / mixed.sum(axis=1, keepdims=True)
+        return shares
+
+    def _transitions_of(self, documents: slice, chains: Chains) -> MatrixTransitions | SwitchTransitions:
+        learned = self._parameters()
+        if self.transitions == "matrix":
+            return MatrixTransitions(learned.base.astype(np.float32), learned.matrix.astype(np.float32))
+        assert self._mixtures is not None
+        return SwitchTransitions(learned.redraw, self._mixtures[documents][chains.documents])
+
+    def _maximised(self, total: Expectations, corpus: Reals) -> Parameters:
+        before = self._parameters()
+        words = _log_shares(total.words + self.prior_words * corpus[:, None])
+        base = (total.first + 1.0) / (total.first + 1.0).sum()
+        if self.transitions == "switch":
+            return Parameters(words, base, before.matrix, (total.redraws + 1.0) / (total.chances + 2.0))
+        moves = total.moves.astype(np.float64) + MOVE_SMOOTHING
+        return Parameters(words, base, moves / moves.sum(axis=1, keepdims=True), before.redraw)
+
+    def _parameters(self) -> Parameters:
+        if self.learned is None:
+            raise untrained(self.name)
+        return self.learned
+
+    # Reading ----------------------------------------------------------------------------------------------------------
+
+    def topic_distributions(self, sentences: Sequence[str], *, kind: Kind = "predicted") -> Reals:
+        """The topics of a text's sentences: [sentences, topics].
+
+        Args:
+            sentences: In order.
+            kind: ``predicted``, from the sentences before alone; ``filtered``, with the sentence itself; ``smoothed``,
+                from the whole text.
+        """
+        return self.topics_of_documents([sentences], kind=kind)
+
+    def topics_of_documents(self, documents: Sequence[Sequence[str]], *, kind: str = "predicted") -> Reals:
+        """The topics of the sentences of several texts, one text after the other: [sentences, topics]."""
+        check_choice(self.name, "kind", kind, ("predicted", "filtered", "smoothed"))
+        bags = self._bags(documents)
+        passes = self._smooth(bags) if kind == "smoothed" else self._filter(bags)
+        return bags.chains.restored(getattr(passes, kind))
+
+    def topics_of_orders(
+        self, sentences: Sequence[str], orders: Sequence[Sequence[int]], *, kind: Kind = "predicted"
+    ) -> list[Reals]:
+        """Topics along several orders of some sentences, whose words are counted once: [length, topics] each."""
+        bags = self._bags([sentences])
+        numbers = np.array([number for order in orders for number in order], dtype=np.int64)
+        offsets = np.cumsum([0, *(len(order) for order in orders)])
+        laid = Bags(bags.counts[numbers], offsets)
+        passes = self._smooth(laid) if kind == "smoothed" else self._filter(laid)
+        return np.split(laid.chains.restored(getattr(passes, kind)), offsets[1:-1])
+
+    def evidence(self, documents: Sequence[Sequence[str]]) -> Reals:
+        """Log p(s_n | s_1 … s_{n−1}) of every sentence, words in any order, unknown words left out: [sentences]."""
+        bags = self._bags(documents)
+        return bags.chains.restored(self._filter(bags).evidence)
+
+    def perplexity(self, documents: Iterable[Document]) -> float:
+        """Exp of minus the log-probability per known word, each sentence given those before it in its paragraph."""
+        bags = self._bags([paragraph.sentences for document in documents for paragraph in document.paragraphs()])
+        total = sum(float(self._filter(block).evidence.sum()) for _, block in bags.blocks(BLOCK_SENTENCES))
+        return float(np.exp(-total / bags.tokens)) if bags.tokens else float("nan")
+
+    def top_words(self, topic: int, count: int = 10) -> list[str]:
+        """The likeliest words of a topic, likeliest first."""
+        assert self.known is not None
+        ranked = np.argsort(-self._parameters().words[:, topic], kind="stable")[:count]
+        return [self.known.words[number] for number in ranked]
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """One score per document: the mean over transitions of log p(s_n | s_1 … s_{n−1}) per word."""
+        bags = self._bags([document.sentences for document in documents])
+        counts = np.asarray(bags.counts.sum(axis=1)).ravel()  # [sentences]
+        values = bags.chains.restored(self._filter(bags).evidence) / np.maximum(counts, 1.0)
+        scores = []
+        for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
+            parts = tuple(values[start + 1 : stop].tolist())
+            scores.append(Score(float(np.mean(parts)), parts) if parts else Score(None))
+        return scores
+
+    def _bags(self, documents: Sequence[Sequence[str]]) -> Bags:
+        self._parameters()
+        assert self.known is not None
+        return self.known.bags(documents)
+
+    def _likelihood(self, bags: Bags) -> Reals:
+        """Log p(sentence | topic), the words in any order, in the layout of the chains: [sentences, topics]."""
+        found: Reals = (bags.laid_out @ self._parameters().words).astype(np.float64)
+        return found
+
+    def _filter(self, bags: Bags) -> Passes:
+        learned = self._parameters()
+        transitions: Transitions = MatrixTransitions(learned.base, learned.matrix)
+        if self.transitions == "switch":
+            transitions = OnlineSwitch(learned.redraw, learned.base, MIXTURE_WEIGHT, len(bags.chains.documents))
+        return forward_pass(self._likelihood(bags), bags.chains, transitions)[0]
+
+    def _smooth(self, bags: Bags) -> Passes:
+        learned, chains = self._parameters(), bags.chains
+        if self.transitions == "matrix":
+            return both_passes(self._likelihood(bags), chains, MatrixTransitions(learned.base, learned.matrix))
+        switch = SwitchTransitions(learned.redraw, np.tile(learned.base, (len(chains.documents), 1)))
+        for _ in range(FOLD_IN_STEPS):
+            drawn, _, _ = expected_draws(both_passes(self._likelihood(bags), chains, switch), chains, switch)
+            switch = SwitchTransitions(learned.redraw, self._mixed(drawn))
+        return both_passes(self._likelihood(bags), chains, switch)
+
+    # Keeping ----------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
+        """Write the topics."""
+        save_artifact(replace(self.to_artifact(), training=training or {}), folder)
+
+    def to_artifact(self) -> Artifact:
+        """What is written."""
+        learned = self._parameters()
+        assert self.known is not None
+        config = {name: getattr(self, name) for name in SETTINGS} | {"redraw": learned.redraw}
+        texts = {VOCABULARY: "\n".join(self.known.words)}
+        return Artifact(self.name, config, learned.packed(), texts, {})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        return cls.from_artifact(load_artifact(folder), folder)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
+        """The model that a folder was found to hold."""
+        require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
+        model = rebuild(cls, artifact, folder, SETTINGS)
+        model.known = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
+        model.learned = _checked(artifact, model, folder)
+        return model
+
+
+def _checked(artifact: Artifact, model: HmmLda, folder: str | Path) -> Parameters:
+    words, base, matrix = (artifact.tensors[name] for name in ("words", "base", "matrix"))
+    redraw = artifact.config.get("redraw")
+    check_finite(folder, words=words, base=base, matrix=matrix)
+    assert model.known is not None
+    fits = (
+        words.shape == (len(model.known.words), model.topics)
+        and base.shape == (model.topics,)
+        and matrix.shape == (model.topics, model.topics)
+        and isinstance(redraw, float)
+        and 0.0 <= redraw <= 1.0
+    )
+    if not fits:
+        raise ModelError(
+            f"the topics in {folder} do not fit together",
+            seen=f"{len(model.known.words)} words, {words.shape} log-probabilities",
+            allowed=f"{model.topics} topics throughout",
+            next_step="copy or train the model again",
+        )
+    return Parameters.unpacked(artifact.tensors, float(artifact.config["redraw"]))
+
+
+def _word_shares(bags: Bags) -> Reals:
+    """How much of the corpus each word is: [words]."""
+    counts = np.asarray(bags.counts.sum(axis=0), dtype=np.float64).ravel() + 0.1
+    shares: Reals = counts / counts.sum()
+    return shares
+
+
+def _log_shares(counts: Reals) -> Reals:
+    """Log of each column's shares, in float32: [words, topics]."""
+    shares: Reals = np.log(counts / counts.sum(axis=0)).astype(np.float32)
+    return shares
+
+
+def _added(parts: Iterable[Expectations]) -> Expectations:
+    waiting = iter(parts)
+    first = next(waiting)
+    for part in waiting:
+        first.words += part.words
+        first.first = first.first + part.first
+        first.moves = first.moves + part.moves
+        first.redraws += part.redraws
+        first.chances += part.chances
+        first.evidence += part.evidence
+    return first
+
+
+def _check_positive(prior_words: float) -> None:
+    if isinstance(prior_words, bool) or not isinstance(prior_words, int | float) or not 0 < prior_words < 1e12:
+        raise ConfigError(
+            "hmm-lda's `prior_words` is out of range",
+            seen=prior_words,
+            allowed="a number above 0",
+            next_step="change `prior_words`",
+        )

@@ -1,0 +1,149 @@
+"""A Markov chain of latent sentence variables: Gaussian priors and posteriors over a hierarchical LSTM.
+
+The chain runs from sentence to sentence; words are not its business. Reference: Li & Jurafsky 2017, section 3.3; Serban
+et al. 2017 (hierarchical latent variables); Chung et al. 2015 (a chain of them).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+SHORTEST_LOG_STD, LONGEST_LOG_STD = -4.0, 3.0  # a spread outside is a network that runs away
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Independent normal distributions: mean and log of the standard deviation, each [..., latent]."""
+
+    mean: Tensor
+    log_std: Tensor
+
+    def sample(self, noise: Tensor) -> Tensor:
+        """Reparameterised (Kingma & Welling 2014): what is random does not depend on what is learned."""
+        return self.mean + self.log_std.exp() * noise
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Log-density, summed over dimensions: [...]."""
+        scaled = (value - self.mean) * (-self.log_std).exp()
+        density: Tensor = -0.5 * scaled.square() - self.log_std - 0.5 * math.log(2 * math.pi)
+        return density.sum(dim=-1)
+
+
+def divergence(posterior: Gaussian, prior: Gaussian) -> Tensor:
+    """KL(posterior ‖ prior), summed over dimensions: [...].
+
+    Paper: the quadratic form is (μ_p − μ_q)ᵀ Σ_p⁻¹ (μ_p − μ_q); the paper prints ⁻¹ for ᵀ.
+
+    Example:
+        >>> one = Gaussian(torch.zeros(3), torch.zeros(3))
+        >>> divergence(one, one).item()
+        0.0
+    """
+    spread = 2 * (posterior.log_std - prior.log_std)  # log σ_q² / σ_p²
+    shift = (posterior.mean - prior.mean) * (-prior.log_std).exp()
+    nats: Tensor = 0.5 * (spread.exp() + shift.square() - 1 - spread)
+    return nats.sum(dim=-1)
+
+
+class GaussianHead(nn.Module):
+    """A small network whose output is a Gaussian."""
+
+    def __init__(self, inputs: int, width: int, latent: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(inputs, width), nn.Tanh(), nn.Linear(width, 2 * latent))
+
+    def forward(self, values: Tensor) -> Gaussian:
+        """[..., inputs] → a Gaussian over [..., latent]."""
+        mean, log_std = self.layers(values).float().chunk(2, dim=-1)  # densities want full precision
+        return Gaussian(mean, log_std.clamp(SHORTEST_LOG_STD, LONGEST_LOG_STD))
+
+
+@dataclass(frozen=True, slots=True)
+class ChainState:
+    """Where a chain stands before a sentence: the sentences so far and the last latent variable, for every row.
+
+    Attributes:
+        hidden: [rows, width].
+        cell: [rows, width].
+        latent: [rows, latent].
+    """
+
+    hidden: Tensor
+    cell: Tensor
+    latent: Tensor
+
+    def select(self, rows: Tensor) -> ChainState:
+        """Some rows, in any order and repeated as asked."""
+        return ChainState(self.hidden[rows], self.cell[rows], self.latent[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """One sentence of every row.
+
+    Attributes:
+        prior: p(z_n | z_{n−1}, s_1 … s_{n−1}).
+        posterior: q(z_n | z_{n−1}, s_1 … s_n).
+        latent: z_n, [rows, latent].
+        state: After the sentence.
+    """
+
+    prior: Gaussian
+    posterior: Gaussian
+    latent: Tensor
+    state: ChainState
+
+
+class LatentChain(nn.Module):
+    """The sentence-level LSTM and the heads that stand on it.
+
+    Args:
+        sentence: Size of a sentence's vector, from the word-level encoder.
+        width: Of the sentence-level LSTM.
+        latent: Size of z.
+    """
+
+    def __init__(self, sentence: int, width: int, latent: int) -> None:
+        super().__init__()
+        self.latent = latent
+        self.reading = nn.Linear(sentence, width)
+        self.memory = nn.LSTMCell(width + latent, width)
+        self.prior = GaussianHead(width, width, latent)
+        self.posterior = GaussianHead(2 * width, width, latent)
+
+    def read(self, vectors: Tensor) -> Tensor:
+        """Sentence vectors made ready, once a sentence: [..., sentence] → [..., width]."""
+        return torch.tanh(self.reading(vectors))
+
+    def begin(self, first: Tensor) -> ChainState:
+        """After the first sentence, which is given and has no latent variable: [rows, width] of it."""
+        zeros = first.new_zeros(len(first), self.memory.hidden_size)
+        empty = ChainState(zeros, zeros, first.new_zeros(len(first), self.latent, dtype=torch.float32))
+        return self._after(empty, first, empty.latent)
+
+    def predict(self, state: ChainState) -> Gaussian:
+        """p(z_n | z_{n−1}, s_1 … s_{n−1}): the sentence to come is not looked at."""
+        prior: Gaussian = self.prior(state.hidden)
+        return prior
+
+    def step(self, state: ChainState, sentence: Tensor, noise: Tensor) -> ChainStep:
+        """Read one more sentence: its latent variable is sampled from the posterior and carried on.
+
+        Args:
+            state: Before it.
+            sentence: [rows, width], made ready.
+            noise: [rows, latent], standard normal; zeros for the posterior's mean.
+        """
+        posterior: Gaussian = self.posterior(torch.cat([state.hidden, sentence], dim=-1))
+        latent = posterior.sample(noise)
+        return ChainStep(self.predict(state), posterior, latent, self._after(state, sentence, latent))
+
+    def _after(self, state: ChainState, sentence: Tensor, latent: Tensor) -> ChainState:
+        """The memory is updated with a sentence and its latent variable."""
+        inputs = torch.cat([sentence, latent.to(sentence.dtype)], dim=-1)
+        hidden, cell = self.memory(inputs, (state.hidden, state.cell))
+        return ChainState(hidden, cell, latent)

@@ -1,0 +1,148 @@
+"""What the generative models share: networks by the names of their parts, and their folder on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import torch
+
+from weft.artifacts import Artifact, load_artifact, save_artifact
+from weft.corpora.tokenizers import Tokenizer
+from weft.document import Document
+from weft.models.baselines.lsa import untrained
+from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.parts import (
+    TOKENIZER,
+    saved_parts,
+    saved_reference,
+    saved_tokenizer,
+    saved_weights,
+    weights_do_not_fit,
+)
+from weft.models.quantize import Packed, Weights, pack, unpack
+from weft.progress import Progress, silent
+from weft.reference import REFERENCE, Reference, reference_for
+from weft.scoring import Combine
+
+
+class NeuralModel:
+    """A model made of several networks that share a tokenizer.
+
+    A model says what its networks are (`new_network`, `empty_network`), where their batches come from, what their loss
+    is, and what it does with trained ones (`take`); this class takes them in, moves, writes and reads them.
+    """
+
+    name: ClassVar[str]
+    settings: ClassVar[tuple[str, ...]]  # names of the constructor's arguments, which are written to disk
+    combine: Combine
+    precision: str
+    tokenizer: Tokenizer | None = None
+    reference: Reference | None = None
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """The trained networks by the names of their parts."""
+        raise NotImplementedError
+
+    def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """A network of the right shape, whatever its weights."""
+        raise NotImplementedError
+
+    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+        """Put a trained network to its use."""
+        raise NotImplementedError
+
+    def beside(self) -> dict[str, Artifact]:
+        """What is saved beside the networks, by name: models they stand on."""
+        return {}
+
+    def read_beside(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take in what `beside` wrote, before the networks are made."""
+
+    def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        """Take trained networks in, rounded as they will be saved, so that saving changes no score."""
+        for network in networks.values():
+            network.load_state_dict(as_tensors(unpack(pack(network.state_dict(), self.precision))))
+        return self._take_all(networks, tokenizer)
+
+    def _take_all(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        self.tokenizer, known = tokenizer, KnownIds(tokenizer)
+        for part, network in networks.items():
+            self.take(part, network, known)
+        return self
+
+    def to(self, device: str | torch.device) -> Self:
+        """Move the networks to a device."""
+        for network in self.networks().values():
+            network.to(device)
+        return self
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Train all parts on documents, with a BPE vocabulary learned from them; for corpora that fit a short run."""
+        from weft.fitting import fit_documents
+
+        return fit_documents(self, documents, seed=seed, progress=progress)  # type: ignore[type-var]
+
+    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
+        """Write all parts and their tokenizer."""
+        networks = self.networks()
+        if not networks or self.tokenizer is None:
+            raise untrained(self.name)
+        tensors: Packed = {}
+        for part, network in networks.items():
+            packed = pack(network.state_dict(), self.precision)
+            tensors |= {f"{part}/{name}": value for name, value in packed.items()}
+        beside = self.beside()
+        tensors |= {f"{name}/{key}": value for name, one in beside.items() for key, value in one.tensors.items()}
+        config = {name: getattr(self, name) for name in self.settings} | {"parts": list(networks)}
+        config |= {name: dict(one.config) for name, one in beside.items()}
+        texts = {TOKENIZER: self.tokenizer.to_text()} | {k: v for one in beside.values() for k, v in one.texts.items()}
+        if self.reference is not None:
+            texts[REFERENCE] = self.reference.to_text()
+        save_artifact(Artifact(self.name, config, tensors, texts, training or {}), folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        return cls.from_artifact(load_artifact(folder), folder)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
+        """The model that a folder was found to hold."""
+        tokenizer = saved_tokenizer(artifact, folder)
+        model = cls(**{name: artifact.config[name] for name in cls.settings if name in artifact.config})
+        model.read_beside(artifact, folder)
+        networks = {part: _load_network(model, part, tokenizer, artifact, folder) for part in saved_parts(artifact)}
+        model._take_all(networks, tokenizer)
+        model.reference = reference_for(saved_reference(artifact, folder), model.combine)
+        return model
+
+
+def _load_network(
+    model: NeuralModel, part: str, tokenizer: Tokenizer, artifact: Artifact, folder: str | Path
+) -> torch.nn.Module:
+    with torch.device("meta"):  # no memory and no random numbers for weights that are read anyway
+        network = model.empty_network(part, tokenizer)
+    try:
+        network.load_state_dict(as_tensors(saved_weights(artifact, part)), assign=True)
+    except (RuntimeError, ValueError) as error:
+        raise weights_do_not_fit(part, folder, error) from error
+    return network
+
+
+def as_tensors(weights: Weights) -> dict[str, torch.Tensor]:
+    """Arrays as tensors, without a copy."""
+    return {name: torch.from_numpy(value) for name, value in weights.items()}
+
+
+def moved(values: Any, device: torch.device) -> torch.Tensor:
+    """An array on a device."""
+    tensor = torch.from_numpy(values)
+    # Pinned memory lets the copy overlap with the step before.
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
+
+
+def no_loss(network: torch.nn.Module) -> torch.Tensor:
+    """The loss of a process whose share of a batch is empty: nothing, with gradients of zero."""
+    return torch.stack([p.sum() for p in network.parameters() if p.requires_grad]).sum() * 0.0

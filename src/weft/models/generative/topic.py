@@ -1,0 +1,312 @@
+"""Generative model 2 as a coherence model: an encoder-decoder guided by the topics of sentences (HMM-LDA-GM).
+
+Reference: Li & Jurafsky (2017), section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from weft.artifacts import Artifact
+from weft.corpora.batches import Direction, PairBatch, PairStream
+from weft.corpora.store import TokenStore
+from weft.corpora.tokenizers import Tokenizer
+from weft.document import Document, Score
+from weft.errors import ConfigError
+from weft.models import ModelCard, PrefixSteps
+from weft.models.baselines.lsa import untrained
+from weft.models.baselines.settings import at_least, check_choice
+from weft.models.generative.hmm_lda import HmmLda
+from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.generative.neural_model import NeuralModel, moved, no_loss
+from weft.models.generative.parts import PARTS
+from weft.models.generative.predictor import Predictor
+from weft.models.generative.topic_chain import Reals
+from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
+from weft.progress import Progress, silent
+from weft.scoring import SequenceScorer, SequenceSteps, checked_combine
+from weft.training import LossPart, TrainingSettings
+
+SETTINGS = (
+    "combine", "topics", "topic_count", "peek", "dimensions", "hidden", "layers", "feed", "lexical", "dropout",
+    "word_dropout", "guide", "precision",
+)  # fmt: skip
+TOPIC_MODEL = "hmm_lda"  # the topic model inside a saved one
+PARAGRAPHS_AT_ONCE = 2000  # whose words are counted together
+
+
+@dataclass(frozen=True, slots=True)
+class GuidedBatch:
+    """Sentence pairs and the topics that guide their targets: [rows, topics]."""
+
+    pairs: PairBatch
+    topics: Reals
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def rows(self, start: int, step: int) -> GuidedBatch:
+        """Every ``step``-th row from ``start``: one process's share of a global batch."""
+        return GuidedBatch(self.pairs.rows(start, step), self.topics[start::step])
+
+
+class GuidedStream:
+    """Sentence pairs of one direction, with topics.
+
+    Args:
+        stream: The pairs.
+        topics: Of every sentence of the store, as the direction knows them: [sentences, topics].
+    """
+
+    def __init__(self, stream: PairStream, topics: Reals) -> None:
+        self.stream, self.topics = stream, topics
+
+    def epoch(self, number: int) -> list[Any]:
+        """The pairs of every batch of an epoch, in training order."""
+        return list(self.stream.epoch(number))
+
+    def batch(self, pairs: Any) -> GuidedBatch:
+        """Gather some pairs."""
+        return GuidedBatch(self.stream.batch(pairs), self.topics[self.stream.targets[pairs]])
+
+
+class HmmLdaGm(NeuralModel):
+    """Predicts each sentence from the one before it, guided by the topics that all before it let expect.
+
+    Args:
+        combine: ``uni`` (forward only), ``bi`` (both directions) or ``mmi`` (both, less the language model).
+        topics: Folder of a trained `hmm-lda`; where it is empty, `fit` learns one from its documents.
+        topic_count: How many topics it then has.
+        peek: Whether the topics that guide a sentence have seen that sentence, as the paper's pipeline reads: a named
+            variant, not comparable to models that predict.
+        dimensions: Size of token vectors.
+        hidden: Size of LSTM states.
+        layers: LSTM layers.
+        feed: Whether the decoder's upper layers read what attention found.
+        lexical: Whether attention also leads from the source's words straight to the output.
+        dropout: In training.
+        word_dropout: Share of the decoder's input words hidden in training.
+        guide: Size of z_n = t_n V.
+        precision: Of saved weights: ``int8`` or ``float32``.
+
+    Example:
+        >>> HmmLdaGm(combine="uni").combine
+        'uni'
+    """
+
+    name = "hmm-lda-gm"
+    settings = SETTINGS
+    adjustable = ("combine",)  # what can change without training again
+    card = ModelCard(
+        summary="encoder-decoder guided by the topics of sentences",
+        reference="Li & Jurafsky 2017, section 3.2; Gruber et al. 2007",
+        score_range="uni and bi below 0; mmi around 0",
+        meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
+        comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
+        needs="training (weft train configs/hmm-lda-gm.toml)",
+    )
+
+    def __init__(
+        self,
+        combine: str = "mmi",
+        topics: str = "",
+        topic_count: int = 100,
+        peek: bool = False,
+        dimensions: int = 384,
+        hidden: int = 640,
+        layers: int = 2,
+        feed: bool = True,
+        lexical: bool = True,
+        dropout: float = 0.1,
+        word_dropout: float = 0.0,
+        guide: int = 64,
+        precision: str = "int8",
+    ) -> None:
+        self.combine = checked_combine(combine)
+        sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "guide": guide}
+        for name, size in {**sizes, "topic_count": topic_count}.items():
+            at_least(self.name, name, size, 1)
+        for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
+            if not 0 <= share < 1:
+                raise ConfigError(f"{name} is out of range", seen=share, allowed="0 to below 1", next_step="change it")
+        check_choice(self.name, "precision", precision, ("int8", "float32"))
+        self.topics, self.peek, self.precision = topics, peek, precision
+        self.topic_count = topic_count
+        self.dimensions, self.hidden, self.layers, self.guide = sizes.values()
+        self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
+        self.chains: dict[str, TopicPredictor] = {}
+        self.prior: Predictor | None = None
+        self._topic_model: HmmLda | None = None
+        self._known_topics: dict[tuple[str, bool], Reals] = {}
+
+    @property
+    def topic_model(self) -> HmmLda:
+        """The topics, read from their folder where they are not here yet."""
+        if self._topic_model is None:
+            if not self.topics:
+                raise ConfigError(
+                    "hmm-lda-gm needs a topic model",
+                    seen="topics = ''",
+                    allowed="the folder of a trained hmm-lda",
+                    next_step="set `topics`, such as topics=zoo/hmm-lda",
+                )
+            self._topic_model = HmmLda.load(self.topics)
+        return self._topic_model
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Learn topics where none are given, then train all parts."""
+        known = list(documents)
+        if self._topic_model is None and not self.topics:
+            small = HmmLda(topics=max(self.topic_count, 2), drop_top=0, rarest=1, prior_words=1.0, iterations=20)
+            self._topic_model = small.fit(known, seed=seed, progress=progress)
+        return super().fit(known, seed=seed, progress=progress)
+
+    # Training ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is trained: two directions and a language model."""
+        return PARTS
+
+    def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """An untrained network."""
+        return self.empty_network(part, tokenizer)
+
+    def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """An encoder-decoder with topics; for the prior, the language model that Seq2Seq has too."""
+        is_prior = part == "prior"
+        sizes = Architecture(
+            tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, encoder=not is_prior,
+            dropout=self.dropout, word_dropout=0.0 if is_prior else self.word_dropout, feed=self.feed,
+            lexical=self.lexical, guide=0 if is_prior else self.guide,
+        )  # fmt: skip
+        special = {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}
+        if is_prior:
+            return Seq2SeqNetwork(sizes, **special)
+        return TopicNetwork(sizes, self.topic_model.topics, **special)
+
+    def training_batches(
+        self, part: str, store: TokenStore, pad: int, settings: TrainingSettings
+    ) -> PairStream | GuidedStream:
+        """The sentence pairs of one direction, with topics."""
+        direction: Direction = next(name for name in PARTS if name == part)
+        stream = PairStream(
+            store, direction, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed,
+            pad=pad,
+        )  # fmt: skip
+        return stream if part == "prior" else GuidedStream(stream, self._topics_of(store, part == "backward"))
+
+    def _topics_of(self, store: TokenStore, backwards: bool) -> Reals:
+        """The topics that guide every sentence of a store, found once: [sentences, topics], float16."""
+        key = (store.info.fingerprint, backwards)
+        if key not in self._known_topics:
+            found = store_topics(self.topic_model, store, backwards=backwards, peek=self.peek)
+            self._known_topics[key] = found
+        return self._known_topics[key]
+
+    def batch_loss(self, network: torch.nn.Module, batch: PairBatch | GuidedBatch, device: torch.device) -> LossPart:
+        """The summed loss of a batch."""
+        if not len(batch):
+            return LossPart(no_loss(network), 0)
+        pairs = batch if isinstance(batch, PairBatch) else batch.pairs
+        source = Tokens(moved(pairs.source, device), moved(pairs.source_lengths, device))
+        target = Tokens(moved(pairs.target, device), moved(pairs.target_lengths, device))
+        places = moved(pairs.places(), device)
+        if isinstance(batch, PairBatch):
+            assert isinstance(network, Seq2SeqNetwork)
+            return LossPart(network.loss(source, target, places), pairs.tokens)
+        assert isinstance(network, TopicNetwork)
+        topics = moved(batch.topics, device)
+        return LossPart(network.loss(source, target, topics, places), pairs.tokens)
+
+    def foundation(self, part: str) -> dict[str, torch.Tensor]:
+        """The topics that a part stands on: with others, it must be learned again."""
+        if part == "prior":
+            return {}
+        return {"topics": torch.from_numpy(self.topic_model.to_artifact().tensors["words"].astype(np.float32))}
+
+    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+        """Put a trained network to its use."""
+        if isinstance(network, TopicNetwork):
+            self.chains[part] = TopicPredictor(network, self.topic_model, ids, peek=self.peek)
+        else:
+            assert isinstance(network, Seq2SeqNetwork)
+            self.prior = Predictor(network, ids.tokenizer, ids)
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """The trained networks by the names of their parts."""
+        found: dict[str, torch.nn.Module] = {part: chain.network for part, chain in self.chains.items()}
+        return found if self.prior is None else {**found, "prior": self.prior.network}
+
+    def beside(self) -> dict[str, Artifact]:
+        """The topic model is saved with the networks it guides."""
+        return {TOPIC_MODEL: self.topic_model.to_artifact()}
+
+    def read_beside(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the saved topic model in."""
+        prefix = f"{TOPIC_MODEL}/"
+        tensors = {k.removeprefix(prefix): v for k, v in artifact.tensors.items() if k.startswith(prefix)}
+        config = artifact.config.get(TOPIC_MODEL, {})
+        self._topic_model = HmmLda.from_artifact(replace(artifact, tensors=tensors, config=config), folder)
+
+    # Scoring ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def scorer(self) -> SequenceScorer:
+        """The parts put together."""
+        if not self.chains:
+            raise untrained(self.name)
+        return SequenceScorer(self.chains["forward"], self.chains.get("backward"), self.prior, self.combine)
+
+    def combined(self, combine: str) -> HmmLdaGm:
+        """The same networks, combined another way."""
+        return self.adjusted({"combine": combine})
+
+    def adjusted(self, changes: Mapping[str, Any]) -> HmmLdaGm:
+        """The same networks with other settings, of those in ``adjustable``."""
+        other = HmmLdaGm(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
+        other.prior, other.tokenizer, other.chains = self.prior, self.tokenizer, self.chains
+        other._topic_model = self._topic_model
+        return other
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """One score per document: the mean over its sentences but the first."""
+        return self.scorer.score(documents)
+
+    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        """The scores of a document's sentences in several orders; they are read once."""
+        return self.scorer.order_scores(document, orders)
+
+    def prefix_steps(self, document: Document) -> PrefixSteps:
+        """A search over a document's sentences."""
+        paths = TopicPaths(self.chains["forward"], document.sentences)
+        return SequenceSteps(self.scorer, paths, document.sentences)
+
+
+def store_topics(model: HmmLda, store: TokenStore, *, backwards: bool, peek: bool) -> Reals:
+    """The topics of every sentence of a store, by paragraph: [sentences, topics], float16.
+
+    Args:
+        model: The topic model.
+        store: Prepared text; its sentences are decoded to count their words.
+        backwards: Whether paragraphs are read from their end.
+        peek: Whether a sentence's topics have seen the sentence.
+    """
+    found = np.empty((store.sentence_count, model.topics), dtype=np.float16)
+    tokenizer, kind = store.tokenizer(), "filtered" if peek else "predicted"
+    for start in range(0, store.paragraph_count, PARAGRAPHS_AT_ONCE):
+        numbers = range(start, min(start + PARAGRAPHS_AT_ONCE, store.paragraph_count))
+        spans = [list(store.paragraph(number)) for number in numbers]
+        if backwards:
+            spans = [span[::-1] for span in spans]
+        texts = [[tokenizer.decode(store.sentence(number).tolist()) for number in span] for span in spans]
+        topics = model.topics_of_documents(texts, kind=kind)
+        found[[number for span in spans for number in span]] = topics
+    return found

@@ -1,0 +1,115 @@
+"""Sentences guided by topics: which ones those before let expect, and what that makes likely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from weft.models.generative.guided import GuidedDecoder
+from weft.models.generative.hmm_lda import HmmLda
+from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+
+Reals = npt.NDArray[np.float64]
+Order = Sequence[int]
+
+
+class TopicNetwork(nn.Module):
+    """An encoder-decoder whose guide is z_n = t_n V (the paper's equation 4).
+
+    Args:
+        architecture: Of encoder and decoder; its ``guide`` is the size of z.
+        topics: How many.
+        bos: Id that starts a target.
+        eos: Id that ends it.
+        pad: Id that fills rows up.
+    """
+
+    inside = "words."  # where the weights of an encoder-decoder have their place
+
+    def __init__(self, architecture: Architecture, topics: int, *, bos: int, eos: int, pad: int) -> None:
+        super().__init__()
+        self.words = Seq2SeqNetwork(architecture, bos=bos, eos=eos, pad=pad)
+        self.topics = nn.Linear(topics, architecture.guide, bias=False)  # V
+
+    def guide(self, topics: Tensor) -> Tensor:
+        """[rows, topics] → [rows, guide]."""
+        guide: Tensor = self.topics(topics.to(self.topics.weight.dtype))
+        return guide
+
+    def loss(self, source: Tokens, target: Tokens, topics: Tensor, places: Tensor | None = None) -> Tensor:
+        """Negative log-likelihood of the targets, summed."""
+        return self.words.loss(source, target, places, self.guide(topics))
+
+
+class TopicPredictor:
+    """log p(s_n | s_{n−1}, t_n) of every sentence of a text, in any orders; t_n comes from all sentences before.
+
+    Args:
+        network: The trained network.
+        model: The topic model.
+        ids: Sentences tokenised before.
+        peek: Whether t_n has seen s_n itself, as the paper's pipeline reads: not comparable to models that do not.
+    """
+
+    def __init__(self, network: TopicNetwork, model: HmmLda, ids: KnownIds, *, peek: bool) -> None:
+        self.network, self.model, self.ids, self.peek = network.eval(), model, ids, peek
+        self.decoder = GuidedDecoder(network.words, ids)
+
+    def token_counts(self, sentences: Sequence[str]) -> list[int]:
+        """Tokens of each sentence, ``</s>`` included."""
+        return self.decoder.token_counts(sentences)
+
+    def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
+        """For every order the log-probabilities of its sentences but the first: [sentences − 1] each."""
+        wanted = [(number, place) for number, order in enumerate(orders) for place in range(1, len(order))]
+        values = self.at(sentences, orders, wanted)
+        ends = np.cumsum([max(len(order) - 1, 0) for order in orders])[:-1]
+        return np.split(values, ends)
+
+    @torch.inference_mode()
+    def at(self, sentences: Sequence[str], orders: Sequence[Order], wanted: Sequence[tuple[int, int]]) -> Reals:
+        """The same at some places only, (number of the order, place in it): [wanted]."""
+        if not wanted:
+            return np.zeros(0)
+        found = self.model.topics_of_orders(sentences, orders, kind="filtered" if self.peek else "predicted")
+        topics = torch.from_numpy(np.stack([found[number][place] for number, place in wanted]).astype(np.float32))
+        device = self.decoder.device
+        sources = torch.tensor([orders[number][place - 1] for number, place in wanted], device=device)
+        targets = torch.tensor([orders[number][place] for number, place in wanted], device=device)
+        guide = self.network.guide(topics.to(device))
+        values = self.decoder.log_probs(self.decoder.read(sentences), sources, targets, guide)
+        exact: Reals = values.double().cpu().numpy()
+        return exact
+
+
+class TopicPaths:
+    """log p(next sentence | partial order) for partial orders that grow.
+
+    Topics of a partial order are found anew each step, in numpy; what costs is decoding, and only the next sentence is.
+
+    Args:
+        predictor: The model.
+        sentences: Of one text.
+    """
+
+    def __init__(self, predictor: TopicPredictor, sentences: Sequence[str]) -> None:
+        self.predictor, self.sentences = predictor, sentences
+
+    def begin(self, firsts: Sequence[int]) -> None:
+        """Start a path with each of these sentences."""
+        self.paths = [[first] for first in firsts]
+
+    def log_probs(self) -> Reals:
+        """Of every sentence after every path: [paths, sentences]."""
+        orders = [[*path, number] for path in self.paths for number in range(len(self.sentences))]
+        wanted = [(number, len(order) - 1) for number, order in enumerate(orders)]
+        return self.predictor.at(self.sentences, orders, wanted).reshape(len(self.paths), -1)
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Go on with some paths, one sentence longer."""
+        self.paths = [[*self.paths[row], column] for row, column in zip(rows, columns, strict=True)]

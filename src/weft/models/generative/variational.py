@@ -1,0 +1,228 @@
+"""Generative model 3 as a coherence model: a Markov chain of latent sentence variables (VLV-GM).
+
+Reference: Li & Jurafsky (2017), section 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from weft.corpora.batches import PairBatch, PairStream
+from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
+from weft.corpora.store import TokenStore
+from weft.corpora.tokenizers import Tokenizer
+from weft.document import Document, Score
+from weft.errors import ConfigError
+from weft.models import ModelCard, PrefixSteps
+from weft.models.baselines.lsa import untrained
+from weft.models.baselines.settings import at_least, check_choice
+from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.generative.neural_model import NeuralModel, moved, no_loss
+from weft.models.generative.parts import PARTS
+from weft.models.generative.predictor import Predictor
+from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
+from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
+from weft.scoring import SequenceScorer, SequenceSteps, checked_combine
+from weft.training import LossPart, TrainingSettings
+
+SETTINGS = (
+    "combine", "dimensions", "hidden", "layers", "feed", "lexical", "dropout", "word_dropout", "latent", "width",
+    "annealing", "free_nats", "bag_weight", "estimator", "samples", "precision",
+)  # fmt: skip
+SHORTEST, WINDOW = 2, 12  # sentences of the texts it learns from; longer ones are cut into windows
+
+
+class VlvGm(NeuralModel):
+    """Predicts each sentence from all before it, guided by a latent variable that is carried from sentence to sentence.
+
+    Args:
+        combine: ``uni`` (forward only), ``bi`` (both directions) or ``mmi`` (both, less the language model).
+        dimensions: Size of token vectors.
+        hidden: Size of LSTM states.
+        layers: LSTM layers.
+        feed: Whether the decoder's upper layers read what attention found.
+        lexical: Whether attention also leads from the source's words straight to the output.
+        dropout: In training.
+        word_dropout: Share of the decoder's input words hidden in training, which makes it lean on z.
+        latent: Size of z.
+        width: Of the sentence-level LSTM.
+        annealing: Share of the training over which the weight of the divergence rises from 0 to 1.
+        free_nats: Divergence a sentence that costs nothing.
+        bag_weight: What predicting the words from z alone counts.
+        estimator: ``iwae`` (importance sampling) or ``elbo`` (the lower bound).
+        samples: Samples of every latent variable, in scoring.
+        precision: Of saved weights: ``int8`` or ``float32``.
+
+    Example:
+        >>> VlvGm(estimator="elbo", samples=2).estimate.name
+        'elbo-2'
+    """
+
+    name = "vlv-gm"
+    settings = SETTINGS
+    adjustable = ("combine", "estimator", "samples")  # what can change without training again
+    card = ModelCard(
+        summary="encoder-decoder guided by a chain of latent variables, one a sentence",
+        reference="Li & Jurafsky 2017, section 3.3; Serban et al. 2017; Chung et al. 2015",
+        score_range="uni and bi below 0; mmi around 0",
+        meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
+        comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
+        needs="training (weft train configs/vlv-gm.toml)",
+    )
+
+    def __init__(
+        self,
+        combine: str = "mmi",
+        dimensions: int = 384,
+        hidden: int = 640,
+        layers: int = 2,
+        feed: bool = True,
+        lexical: bool = True,
+        dropout: float = 0.1,
+        word_dropout: float = 0.15,
+        latent: int = 64,
+        width: int = 512,
+        annealing: float = 0.3,
+        free_nats: float = 3.0,
+        bag_weight: float = 0.1,
+        estimator: str = "iwae",
+        samples: int = 5,
+        precision: str = "int8",
+    ) -> None:
+        self.combine = checked_combine(combine)
+        sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "latent": latent, "width": width}
+        for name, size in {**sizes, "samples": samples}.items():
+            at_least(self.name, name, size, 1)
+        for name, share in (("dropout", dropout), ("word_dropout", word_dropout), ("annealing", annealing)):
+            _check_range(name, share, 1.0)
+        for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
+            _check_range(name, value, 1e6)
+        check_choice(self.name, "precision", precision, ("int8", "float32"))
+        check_choice(self.name, "estimator", estimator, ESTIMATORS)
+        self.dimensions, self.hidden, self.layers, self.latent, self.width = sizes.values()
+        self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
+        self.annealing, self.free_nats, self.bag_weight = annealing, free_nats, bag_weight
+        self.estimator, self.samples, self.precision = estimator, samples, precision
+        self.chains: dict[str, VariationalPredictor] = {}
+        self.prior: Predictor | None = None
+
+    @property
+    def estimate(self) -> Estimate:
+        """How log-probabilities are found."""
+        return Estimate(self.estimator, self.samples)
+
+    # Training ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is trained: two chains and a language model."""
+        return PARTS
+
+    def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """An untrained network."""
+        return self.empty_network(part, tokenizer)
+
+    def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """A chain with its encoder and decoder; for the prior, the language model that Seq2Seq has too."""
+        is_prior = part == "prior"
+        sizes = Architecture(
+            tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, encoder=not is_prior,
+            dropout=self.dropout, word_dropout=0.0 if is_prior else self.word_dropout, feed=self.feed,
+            lexical=self.lexical, guide=0 if is_prior else self.latent,
+        )  # fmt: skip
+        special = {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}
+        if is_prior:
+            return Seq2SeqNetwork(sizes, **special)
+        cures = Cures(self.annealing, self.free_nats, self.bag_weight)
+        return VariationalNetwork(sizes, self.width, cures=cures, **special)
+
+    def training_batches(
+        self, part: str, store: TokenStore, pad: int, settings: TrainingSettings
+    ) -> PairStream | ParagraphStream:
+        """Windows of paragraphs, read from their end for the backward chain; single sentences for the prior."""
+        common = {"batch_tokens": settings.batch_tokens, "max_tokens": settings.max_tokens, "seed": settings.seed}
+        if part == "prior":
+            return PairStream(store, "prior", pad=pad, **common)
+        return ParagraphStream(
+            store, pad=pad, fewest=SHORTEST, window=WINDOW, backwards=part == "backward", dated=False, **common
+        )
+
+    def batch_loss(self, network: torch.nn.Module, batch: PairBatch | ParagraphBatch, device: torch.device) -> LossPart:
+        """The summed loss of a batch, with the divergence beside it."""
+        if not len(batch):
+            return LossPart(no_loss(network), 0)
+        if isinstance(batch, PairBatch):
+            assert isinstance(network, Seq2SeqNetwork)
+            target = Tokens(moved(batch.target, device), moved(batch.target_lengths, device))
+            source = Tokens(moved(batch.source, device), moved(batch.source_lengths, device))
+            return LossPart(network.loss(source, target, moved(batch.places(), device)), batch.tokens)
+        assert isinstance(network, VariationalNetwork)
+        sentences = Tokens(moved(batch.sentences, device), moved(batch.lengths, device))
+        bound = network.bound(Texts(sentences, moved(batch.places, device)))
+        tokens = batch.predicted_tokens
+        # Parts are divided by tokens like the loss; the divergence is wanted per sentence.
+        divergence = bound.divergence.detach() * (tokens / max(bound.sentences, 1))
+        return LossPart(network.weigh(bound), tokens, {"words": bound.words.detach(), "divergence": divergence})
+
+    def foundation(self, part: str) -> dict[str, torch.Tensor]:  # noqa: ARG002
+        """No part stands on another."""
+        return {}
+
+    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+        """Put a trained network to its use."""
+        if isinstance(network, VariationalNetwork):
+            self.chains[part] = VariationalPredictor(network, ids, self.estimate)
+        else:
+            assert isinstance(network, Seq2SeqNetwork)
+            self.prior = Predictor(network, ids.tokenizer, ids)
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """The trained networks by the names of their parts."""
+        found: dict[str, torch.nn.Module] = {part: chain.network for part, chain in self.chains.items()}
+        return found if self.prior is None else {**found, "prior": self.prior.network}
+
+    # Scoring ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def scorer(self) -> SequenceScorer:
+        """The parts put together."""
+        if not self.chains:
+            raise untrained(self.name)
+        return SequenceScorer(self.chains["forward"], self.chains.get("backward"), self.prior, self.combine)
+
+    def combined(self, combine: str) -> VlvGm:
+        """The same networks, combined another way."""
+        return self.adjusted({"combine": combine})
+
+    def adjusted(self, changes: Mapping[str, Any]) -> VlvGm:
+        """The same networks with other settings, of those in ``adjustable``."""
+        other = VlvGm(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
+        other.prior, other.tokenizer = self.prior, self.tokenizer
+        other.chains = {
+            part: VariationalPredictor(chain.network, chain.ids, other.estimate) for part, chain in self.chains.items()
+        }
+        return other
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """One score per document: the mean over its sentences but the first."""
+        return self.scorer.score(documents)
+
+    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        """The scores of a document's sentences in several orders; they are read once."""
+        return self.scorer.order_scores(document, orders)
+
+    def prefix_steps(self, document: Document) -> PrefixSteps:
+        """A search over a document's sentences that carries the chain of every partial order along."""
+        paths = PrefixChains(self.chains["forward"], document.sentences)
+        return SequenceSteps(self.scorer, paths, document.sentences)
+
+
+def _check_range(name: str, value: float, highest: float) -> None:
+    if not 0 <= value <= highest or (name.endswith("dropout") and value == highest):
+        raise ConfigError(
+            f"vlv-gm's `{name}` is out of range", seen=value, allowed=f"from 0 to {highest:g}", next_step="change it"
+        )

@@ -1,0 +1,184 @@
+"""Log-probabilities of sentences under a chain of latent variables, by importance sampling or by the lower bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from weft.errors import ConfigError
+from weft.models.generative.guided import GuidedDecoder, ReadText
+from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.latent_chain import ChainStep
+from weft.models.generative.variational_network import VariationalNetwork
+
+Reals = npt.NDArray[np.float64]
+Order = Sequence[int]
+ESTIMATORS = ("iwae", "elbo")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How log p(s_n | s_1 … s_{n−1}) is estimated, since z_n cannot be integrated out.
+
+    Attributes:
+        kind: ``iwae`` (importance-weighted, Burda et al. 2016) or ``elbo`` (the mean of the lower bound).
+        samples: Samples of every latent variable.
+        seed: The same noise for every text and every order, so that orders of a text differ by themselves alone.
+    """
+
+    kind: str = "iwae"
+    samples: int = 5
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.kind not in ESTIMATORS or self.samples < 1:
+            raise ConfigError(
+                "unknown estimate",
+                seen=f"{self.kind} with {self.samples} samples",
+                allowed="iwae or elbo, 1 sample or more",
+                next_step="change `estimator` or `samples`",
+            )
+
+    @property
+    def name(self) -> str:
+        """As recorded in results."""
+        return f"{self.kind}-{self.samples}"
+
+
+class VariationalPredictor:
+    """log p(s_n | s_1 … s_{n−1}) of every sentence of a text, in any orders of its sentences.
+
+    Sentences are encoded once; the chain runs anew for every order, since it remembers all that came before.
+
+    Args:
+        network: The trained network.
+        ids: Sentences tokenised before.
+        estimate: How.
+    """
+
+    def __init__(self, network: VariationalNetwork, ids: KnownIds, estimate: Estimate) -> None:
+        self.network, self.ids, self.estimate = network.eval(), ids, estimate
+        self.decoder = GuidedDecoder(network.words, ids)
+
+    @property
+    def estimator(self) -> str:
+        """What its log-probabilities are: an estimate, not exact."""
+        return self.estimate.name
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.decoder.device
+
+    def token_counts(self, sentences: Sequence[str]) -> list[int]:
+        """Tokens of each sentence, ``</s>`` included."""
+        return self.decoder.token_counts(sentences)
+
+    @torch.inference_mode()
+    def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
+        """For every order the log-probabilities of its sentences but the first: [sentences − 1] each."""
+        found: dict[int, Reals] = {}
+        read = self.decoder.read(sentences) if any(len(order) > 1 for order in orders) else None
+        for length in sorted({len(order) for order in orders}):
+            alike = [number for number, order in enumerate(orders) if len(order) == length]
+            if length < 2 or read is None:
+                found |= dict.fromkeys(alike, np.zeros(0))
+                continue
+            places = torch.tensor([list(orders[number]) for number in alike], device=self.device)  # [orders, length]
+            found |= dict(zip(alike, self._of_orders(read, places), strict=True))
+        return [found[number] for number in range(len(orders))]
+
+    def _of_orders(self, read: ReadText, places: Tensor) -> Reals:
+        """[orders, length − 1]."""
+        orders, length = places.shape
+        samples = self.estimate.samples
+        rows = places.repeat_interleave(samples, dim=0)  # [orders · samples, length]
+        noise = torch.stack([self.noise(place).repeat(orders, 1) for place in range(length - 1)])
+        steps = self.network.walk(self.network.chain.read(read.vectors), rows, noise)
+        latent = torch.stack([step.latent for step in steps])  # [length − 1, rows, latent]
+        densities = torch.stack([_density_ratio(step) for step in steps])  # [length − 1, rows]
+        sources, targets = rows[:, :-1].T.flatten(), rows[:, 1:].T.flatten()  # [(length − 1) · rows] each
+        words = self.decoder.log_probs(read, sources, targets, latent.flatten(0, 1))
+        weights = (words.view(length - 1, -1) + densities).double().view(length - 1, orders, samples)
+        values: Reals = self._combined(weights).T.cpu().numpy()
+        return values
+
+    def noise(self, place: int) -> Tensor:
+        """Standard normal, the same for every text and order, whatever its length: [samples, latent]."""
+        generator = np.random.default_rng([self.estimate.seed, place])
+        drawn = generator.standard_normal((self.estimate.samples, self.network.chain.latent), dtype=np.float32)
+        return torch.from_numpy(drawn).to(self.device)
+
+    def _combined(self, weights: Tensor) -> Tensor:
+        """Log-weights of samples, [steps, orders, samples], to log-probabilities, [steps, orders].
+
+        A sample is a whole chain: what it counts for sentence n is the product of its weights so far.
+        """
+        if self.estimate.kind == "elbo":
+            return weights.mean(dim=-1)
+        totals = weights.cumsum(dim=0).logsumexp(dim=-1)  # [steps, orders]
+        before = torch.cat([torch.full_like(totals[:1], float(np.log(weights.shape[-1]))), totals[:-1]])
+        return totals - before
+
+
+class PrefixChains:
+    """log p(next sentence | partial order) for partial orders that grow, the state of each chain carried along.
+
+    Args:
+        predictor: The chain.
+        sentences: Of one text.
+    """
+
+    def __init__(self, predictor: VariationalPredictor, sentences: Sequence[str]) -> None:
+        self.predictor, self.size = predictor, len(sentences)
+        with torch.inference_mode():
+            self.read = predictor.decoder.read(sentences)
+            self.vectors = predictor.network.chain.read(self.read.vectors)  # [sentences, width]
+
+    @torch.inference_mode()
+    def begin(self, firsts: Sequence[int]) -> None:
+        """Start a path with each of these sentences."""
+        samples = self.predictor.estimate.samples
+        self.last = torch.tensor(list(firsts), device=self.predictor.device).repeat_interleave(samples)
+        self.state = self.predictor.network.chain.begin(self.vectors[self.last])  # rows: paths · samples
+        self.weights = torch.zeros(len(firsts), samples, dtype=torch.float64, device=self.predictor.device)
+        self.place = 0
+
+    @torch.inference_mode()
+    def log_probs(self) -> Reals:
+        """Of every sentence after every path: [paths, sentences]; all are decoded at once."""
+        predictor, rows = self.predictor, len(self.last)
+        candidates = torch.arange(self.size, device=self.last.device).repeat(rows)  # [rows · sentences]
+        owners = torch.arange(rows, device=self.last.device).repeat_interleave(self.size)
+        noise = predictor.noise(self.place).repeat(len(self.weights), 1)  # [rows, latent]
+        self.step = predictor.network.chain.step(self.state.select(owners), self.vectors[candidates], noise[owners])
+        words = predictor.decoder.log_probs(self.read, self.last[owners], candidates, self.step.latent)
+        grown = (words + _density_ratio(self.step)).double().view(len(self.weights), -1, self.size)
+        self.grown = self.weights[:, :, None] + grown  # [paths, samples, sentences]
+        if predictor.estimate.kind == "elbo":
+            values = grown.mean(dim=1)
+        else:
+            values = self.grown.logsumexp(dim=1) - self.weights.logsumexp(dim=1, keepdim=True)
+        found: Reals = values.cpu().numpy()
+        return found
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Go on with some paths, one sentence longer."""
+        paths = torch.tensor(list(rows), device=self.last.device)
+        placed = torch.tensor(list(columns), device=self.last.device)
+        samples = self.predictor.estimate.samples
+        owners = (paths[:, None] * samples + torch.arange(samples, device=paths.device)).flatten()  # [new rows]
+        self.state = self.step.state.select(owners * self.size + placed.repeat_interleave(samples))
+        self.weights = self.grown[paths, :, placed]
+        self.last = placed.repeat_interleave(samples)
+        self.place += 1
+
+
+def _density_ratio(step: ChainStep) -> Tensor:
+    """Log p(z_n | …) − log q(z_n | …): [rows]."""
+    return step.prior.log_prob(step.latent) - step.posterior.log_prob(step.latent)

@@ -1,0 +1,101 @@
+"""HMM-LDA-GM: topics that guide, what they have seen, and ordering with memory."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from weft.document import Document  # noqa: E402
+from weft.errors import ConfigError  # noqa: E402
+from weft.models import load_model  # noqa: E402
+from weft.models.generative.topic import HmmLdaGm  # noqa: E402
+from weft.models.generative.topic_predictor import TopicNetwork  # noqa: E402
+from weft.ordering import order_document  # noqa: E402
+from weft.scoring import order_values  # noqa: E402
+
+THEMES = (("cat", "dog", "fox"), ("stock", "bond", "share"))
+TEXT = ("a cat and a dog", "the fox ran", "a stock fell", "the bond rose")
+
+
+@pytest.fixture(scope="module")
+def model() -> HmmLdaGm:
+    documents = [
+        Document(str(n), tuple(f"the {THEMES[n % 2][(n + k) % 3]} is a {THEMES[n % 2][k % 3]}" for k in range(4)))
+        for n in range(30)
+    ]
+    made = HmmLdaGm(topic_count=2, dimensions=12, hidden=12, layers=1, guide=3, precision="float32")
+    made.fit(documents)
+    for network in made.networks().values():
+        if isinstance(network, TopicNetwork):  # a few steps move them little, and topics must be seen to matter
+            assert network.words.guides is not None
+            torch.nn.init.normal_(network.words.guides.writing.weight)
+            torch.nn.init.normal_(network.topics.weight)
+    return made
+
+
+def test_the_guide_is_the_expected_topic_vector(model: HmmLdaGm) -> None:
+    network = model.networks()["forward"]
+    assert isinstance(network, TopicNetwork)
+    topics = torch.tensor([[0.25, 0.75]])
+    expected = 0.25 * network.topics.weight[:, 0] + 0.75 * network.topics.weight[:, 1]
+    assert torch.allclose(network.guide(topics)[0], expected, atol=1e-6)
+
+
+def test_nothing_of_a_sentence_leaks_into_its_own_topics(model: HmmLdaGm) -> None:
+    forward = model.chains["forward"]
+    with torch.inference_mode():
+        found = [forward.model.topics_of_orders(TEXT, [order])[0] for order in ([0, 1, 2], [0, 1, 3])]
+    assert np.allclose(found[0], found[1])  # another third sentence, the same prediction of it
+    peeking = [forward.model.topics_of_orders(TEXT, [order], kind="filtered")[0] for order in ([0, 1], [0, 2])]
+    assert not np.allclose(peeking[0][1], peeking[1][1])
+
+
+def test_peeking_is_a_variant_of_its_own(model: HmmLdaGm) -> None:
+    settings = {name: getattr(model, name) for name in HmmLdaGm.settings}
+    peeking = HmmLdaGm(**{**settings, "peek": True})
+    peeking._topic_model = model.topic_model
+    assert model.tokenizer is not None
+    peeking.assemble(model.networks(), model.tokenizer)
+    one, two = (each.score([Document("t", TEXT)])[0].value for each in (model, peeking))
+    assert one != pytest.approx(two, abs=1e-4)
+
+
+def test_topics_remember_more_than_the_last_sentence(model: HmmLdaGm) -> None:
+    one, two = model.chains["forward"].log_probs(TEXT, [[0, 1, 2], [3, 1, 2]])
+    assert one[1] != pytest.approx(two[1], abs=1e-5)
+
+
+def test_orders_are_scored_as_texts_and_search_finds_the_best(model: HmmLdaGm) -> None:
+    document = Document("t", TEXT)
+    orders = [(0, 1, 2, 3), (3, 1, 0, 2), (2, 0), (1,), ()]
+    for combine in ("uni", "bi", "mmi"):
+        way = model.combined(combine)
+        expected = [score.value for score in way.score([document.reorder(order) for order in orders])]
+        assert order_values(way, document, orders)[:3] == pytest.approx(expected[:3], abs=1e-5)
+        assert expected[3:] == [None, None]
+    uni = model.combined("uni")
+    every = [(1, *rest) for rest in itertools.permutations((0, 2, 3))]
+    values = order_values(uni, document, every)
+    best = max(range(len(every)), key=lambda number: values[number] or -np.inf)
+    assert order_document(uni, document, first=1, beam=30).order == every[best]
+
+
+def test_a_saved_model_brings_its_topics(model: HmmLdaGm, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    text = [Document("t", TEXT)]
+    assert again.score(text)[0].value == pytest.approx(model.score(text)[0].value, abs=1e-6)
+    assert isinstance(again, HmmLdaGm)
+    assert again.topic_model.known == model.topic_model.known
+
+
+def test_without_topics_it_says_what_to_do() -> None:
+    with pytest.raises(ConfigError, match="topic model"):
+        _ = HmmLdaGm().topic_model
+    with pytest.raises(ConfigError):
+        HmmLdaGm(guide=0)
