@@ -28,6 +28,7 @@ from weft.training import Batches, LossPart, Report, Trainer, TrainingSettings, 
 VALIDATION_BATCHES = 40
 LOG_EVERY = 50
 CHECKPOINT_SECONDS = 60.0
+NETWORKS = 2  # rises when networks are put together differently: checkpoints from before are then not resumed
 
 
 class Trainable(Protocol):
@@ -199,7 +200,7 @@ class _Lesson:
         """A hash of all that decides how the run goes; a checkpoint of another recipe is not resumed."""
         plain = {name: value for name, value in vars(self.model).items() if isinstance(value, str | int | float | bool)}
         stores = [store.info.fingerprint if store else "" for store in (self.corpus.train, self.corpus.valid)]
-        content = [self.part, plain, asdict(self.settings), stores]
+        content = [NETWORKS, self.part, plain, asdict(self.settings), stores]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
         weights = [*(self.start or {}).items(), *self.model.foundation(self.part).items()]
         for name, value in sorted(weights):

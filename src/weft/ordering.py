@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from weft.corpora.corruption import hash_order
 from weft.document import Document
-from weft.errors import ConfigError, ModelError, check_known
+from weft.errors import ConfigError, check_known
 from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps
-from weft.scoring import Table, order_values, path_value
+from weft.scoring import Table, check_numbers, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it
@@ -132,13 +132,8 @@ def order_table(
     """
     _check(len(table), first, search, beam)
     for scores in (table, precedence):
-        if scores is not None and not np.isfinite(scores).all():
-            raise ModelError(
-                "the model's scores are not all numbers",
-                seen=f"{int((~np.isfinite(scores)).sum())} of {scores.size}",
-                allowed="finite scores",
-                next_step="train the model again, or use another",
-            )
+        if scores is not None:
+            check_numbers(scores)
     shuffled = _shuffle(len(table), first, seed, name)
     cells = np.ix_(shuffled, shuffled)
     searched = np.zeros_like(table) if objective == "precedence" else table[cells]

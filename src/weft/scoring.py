@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score, Window
-from weft.errors import ConfigError
+from weft.errors import ConfigError, ModelError
 from weft.models import DocumentScorer, OrderScorer, PairwiseModel, SentenceModel, SequenceModel
 
 Table = npt.NDArray[np.float64]
@@ -145,7 +145,9 @@ class Scorer:
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean over adjacent pairs, all documents in one batch."""
         pairs = [pair for document in documents for pair in pairwise(document.sentences)]
-        values = iter(self._log_probs(pairs).combined(self.combine).tolist())
+        found = self._log_probs(pairs).combined(self.combine)
+        check_numbers(found)
+        values = iter(found.tolist())
         scores = []
         for document in documents:
             parts = tuple(next(values) for _ in range(max(len(document) - 1, 0)))
@@ -247,7 +249,9 @@ class SequenceScorer:
             places = np.asarray(order, dtype=np.int64)
             left, right = places[:-1], places[1:]
             pairs = PairLogProbs(one, other, prior[left], prior[right], counts[left], counts[right])
-            parts = tuple(pairs.combined(self.combine).tolist()) if len(places) > 1 else ()
+            values = pairs.combined(self.combine)
+            check_numbers(values)
+            parts = tuple(values.tolist())
             found.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
         return found
 
@@ -321,6 +325,21 @@ def check_parts(scorer: Scorer | SequenceScorer, combine: str) -> None:
             seen=combine,
             allowed="uni with forward; bi with backward too; mmi with prior too",
             next_step="give the missing model or choose another combination",
+        )
+
+
+def check_numbers(scores: Table) -> None:
+    """Refuse what a damaged or diverged model says: a score that is not a number would be shown like any other.
+
+    Raises:
+        ModelError: A score is NaN or infinite.
+    """
+    if not np.isfinite(scores).all():
+        raise ModelError(
+            "the model's scores are not all numbers",
+            seen=f"{int((~np.isfinite(scores)).sum())} of {scores.size}",
+            allowed="finite scores",
+            next_step="train the model again, or use another",
         )
 
 

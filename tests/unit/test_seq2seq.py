@@ -11,7 +11,7 @@ from torch import Tensor  # noqa: E402
 
 from weft.artifacts import Artifact  # noqa: E402
 from weft.document import Document, Window  # noqa: E402
-from weft.errors import ConfigError, CorpusError  # noqa: E402
+from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.fitting import fit_documents  # noqa: E402
 from weft.models import load_model  # noqa: E402
 from weft.models.generative.given_vectors import vectors_of_tokens  # noqa: E402
@@ -264,3 +264,13 @@ def test_weights_from_before_attention_had_keys_and_values() -> None:
     found = weights @ (source @ new["attention.value.weight"].T) / weights.sum()
     assert np.allclose(found + new["output.weight"] @ state, expected, atol=1e-5)
     assert set(new) == {"attention.key.weight", "attention.value.weight", "output.weight"}
+
+
+def test_weights_that_are_no_numbers_give_no_score() -> None:
+    documents = [Document(str(n), ("a cat sat", "the cat slept", "a dog ran")) for n in range(8)]
+    model = Seq2Seq(dimensions=8, hidden=8, layers=1)
+    fit_documents(model, documents, settings=TrainingSettings(steps=2, warmup=1, batch_tokens=200), vocabulary=280)
+    with torch.no_grad():
+        model.predictors["forward"].network.output.weight.fill_(float("nan"))
+    with pytest.raises(ModelError, match="not all numbers"):
+        model.score(documents[:1])

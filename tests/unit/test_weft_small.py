@@ -13,10 +13,12 @@ import pytest
 import torch
 
 from weft.artifacts import load_artifact, save_artifact
+from weft.cli.output import subjects_of
 from weft.corpora.tokenizers import BpeTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
 from weft.generation import Decoding
+from weft.models import load_model
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.plain_predictor import PlainPredictor
 from weft.models.generative.seq2seq import Seq2Seq
@@ -238,3 +240,24 @@ main()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_settings_of_a_saved_one_can_change_and_are_kept(tmp_path: Path) -> None:
+    WeftSmall().save(tmp_path / "m")
+    changed = load_model(tmp_path / "m", {"combine": "bi", "precedence_weight": 0.5})
+    assert isinstance(changed, WeftSmall)
+    text = Document("t", ("Mary ate some apples.", "She likes apples.", "The senate adjourned."))
+    whole, half = WeftSmall().precedence_table(text), changed.precedence_table(text)
+    assert whole is not None
+    assert half is not None
+    assert half == pytest.approx(0.5 * whole, abs=1e-6)
+    assert changed.combined("mmi").precedence_weight == 0.5
+    changed.save(tmp_path / "n")
+    again = WeftSmall.load(tmp_path / "n")
+    assert (again.combine, again.precedence_weight) == ("bi", 0.5)
+
+
+def test_results_of_other_settings_never_share_a_name() -> None:
+    plain = subjects_of("weft-small", {}, "", ["mmi"])
+    changed = subjects_of("weft-small", {"combine": "bi"}, "", ["mmi"])
+    assert [one.variant for one in (*plain, *changed)] == ["mmi", "mmi-combine=bi"]

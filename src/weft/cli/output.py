@@ -301,8 +301,9 @@ def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: S
             next_step="leave --combine away",
         )
     settings = dict(subject.settings or {})
+    named = subject.variant  # settings given by --set are part of it, so that no other result is written over
     return [
-        replace(subject, model=combined(way), variant=joined(way, variant), settings={**settings, "combine": way})
+        replace(subject, model=combined(way), variant=joined(way, named), settings={**settings, "combine": way})
         for way in combine
     ]
 

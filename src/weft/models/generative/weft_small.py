@@ -104,6 +104,7 @@ class WeftSmall:
     """
 
     name = "weft-small"
+    adjustable = ("combine", "precedence_weight")  # what can change without training again
     card = ModelCard(
         summary="a small Seq2Seq model inside the package: how much each sentence helps to predict its neighbours",
         reference="Li & Jurafsky 2017, section 3.1 (MMI)",
@@ -144,7 +145,13 @@ class WeftSmall:
 
     def combined(self, combine: str) -> Self:
         """The same networks, combined another way; what was computed for one is known to the other."""
-        return self._of(self._networks, combine)
+        return self.adjusted({"combine": combine})
+
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """The same networks with other settings, of those in ``adjustable``."""
+        other = self._of(self._networks, changes.get("combine", self.combine))
+        other.precedence_weight = float(changes.get("precedence_weight", self.precedence_weight))
+        return other
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean over adjacent pairs."""
@@ -207,7 +214,7 @@ class WeftSmall:
         texts = {name: text for name, text in read.texts.items() if name != REFERENCE}
         if self.reference is not None:
             texts[REFERENCE] = self.reference.to_text()
-        config = {**read.config, "combine": self.combine}
+        config = {**read.config, "combine": self.combine, "precedence_weight": self.precedence_weight}
         save_artifact(replace(read, model=self.name, config=config, texts=texts, training=training or {}), folder)
 
     @classmethod
