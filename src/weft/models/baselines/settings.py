@@ -64,6 +64,12 @@ def check_choice(model: str, setting: str, value: object, allowed: Sequence[str]
         )
 
 
+def check_share(setting: str, value: float) -> None:
+    """Refuse a share that is not from 0 to below 1, such as a dropout that would leave nothing."""
+    if not 0 <= value < 1:
+        raise ConfigError(f"{setting} is out of range", seen=value, allowed="from 0 to below 1", next_step="change it")
+
+
 def rebuild(build: Callable[..., Model], artifact: Artifact, folder: str | Path, settings: Sequence[str]) -> Model:
     """Build a model with the settings of a saved one, which its constructor checks.
 

@@ -9,10 +9,12 @@ from typing import Any, ClassVar, Self
 import torch
 
 from weft.artifacts import Artifact, load_artifact, save_artifact
+from weft.corpora.batches import PairBatch
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
 from weft.models.baselines.lsa import untrained
 from weft.models.generative.known_ids import KnownIds
+from weft.models.generative.network import Tokens
 from weft.models.generative.parts import (
     TOKENIZER,
     saved_parts,
@@ -141,6 +143,13 @@ def moved(values: Any, device: torch.device) -> torch.Tensor:
     tensor = torch.from_numpy(values)
     # Pinned memory lets the copy overlap with the step before.
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
+
+
+def moved_pairs(batch: PairBatch, device: torch.device) -> tuple[Tokens, Tokens, torch.Tensor]:
+    """Sources, targets, and which predictions are real, on a device."""
+    source = Tokens(moved(batch.source, device), moved(batch.source_lengths, device))
+    target = Tokens(moved(batch.target, device), moved(batch.target_lengths, device))
+    return source, target, moved(batch.places(), device)
 
 
 def no_loss(network: torch.nn.Module) -> torch.Tensor:

@@ -19,11 +19,11 @@ from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice
+from weft.models.baselines.settings import at_least, check_choice, check_share
 from weft.models.generative.given_vectors import vectors_of_tokens
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.generative.neural_model import NeuralModel, moved, no_loss
+from weft.models.generative.network import Architecture, Seq2SeqNetwork
+from weft.models.generative.neural_model import NeuralModel, moved_pairs, no_loss
 from weft.models.generative.parts import ENCODERS, PARTS, PRECEDENCE
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.generative.predictor import Predictor
@@ -92,8 +92,8 @@ class Seq2Seq(NeuralModel):
         self.combine = checked_combine(combine)
         for name, size in (("dimensions", dimensions), ("hidden", hidden), ("layers", layers)):
             at_least(self.name, name, size, 1)
-        _check_share("dropout", dropout)
-        _check_share("word_dropout", word_dropout)
+        check_share("dropout", dropout)
+        check_share("word_dropout", word_dropout)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
         if not math.isfinite(precedence_weight):
             raise ConfigError(
@@ -166,9 +166,7 @@ class Seq2Seq(NeuralModel):
             encoders = [predictor.network for predictor in self._encoders()]
             return LossPart(network.loss(batch_bag(encoders, batch, device)), batch.pairs)
         assert isinstance(network, Seq2SeqNetwork)
-        source = Tokens(moved(batch.source, device), moved(batch.source_lengths, device))
-        target = Tokens(moved(batch.target, device), moved(batch.target_lengths, device))
-        return LossPart(network.loss(source, target, moved(batch.places(), device)), batch.tokens)
+        return LossPart(network.loss(*moved_pairs(batch, device)), batch.tokens)
 
     def foundation(self, part: str) -> dict[str, torch.Tensor]:
         """The weights a part stands on: with other encoders, precedence must be learned again."""
@@ -238,8 +236,3 @@ class Seq2Seq(NeuralModel):
         """The trained networks by the names of their parts."""
         found: dict[str, torch.nn.Module] = {part: predictor.network for part, predictor in self.predictors.items()}
         return found if self.judge is None else {**found, PRECEDENCE: self.judge.network}
-
-
-def _check_share(name: str, share: float) -> None:
-    if not 0 <= share < 1:
-        raise ConfigError(f"{name} is out of range", seen=share, allowed="from 0 to below 1", next_step="change it")

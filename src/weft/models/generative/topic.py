@@ -5,7 +5,7 @@ Reference: Li & Jurafsky (2017), section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -16,22 +16,21 @@ import torch
 from weft.artifacts import Artifact
 from weft.corpora.batches import Direction, PairBatch, PairStream
 from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
-from weft.document import Document, Score
+from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice
+from weft.models.baselines.settings import at_least, check_choice, check_share
+from weft.models.generative.guided_model import GuidedModel
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.generative.neural_model import NeuralModel, moved, no_loss
+from weft.models.generative.network import Architecture, Seq2SeqNetwork
+from weft.models.generative.neural_model import moved, moved_pairs, no_loss
 from weft.models.generative.parts import PARTS
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.topic_chain import Reals
 from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
-from weft.scoring import SequenceScorer, SequenceSteps, checked_combine
+from weft.scoring import SequenceSteps, checked_combine
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
@@ -77,7 +76,7 @@ class GuidedStream:
         return GuidedBatch(self.stream.batch(pairs), self.topics[self.stream.targets[pairs]])
 
 
-class HmmLdaGm(NeuralModel):
+class HmmLdaGm(GuidedModel):
     """Predicts each sentence from the one before it, guided by the topics that all before it let expect.
 
     Args:
@@ -134,8 +133,7 @@ class HmmLdaGm(NeuralModel):
         for name, size in {**sizes, "topic_count": topic_count}.items():
             at_least(self.name, name, size, 1)
         for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
-            if not 0 <= share < 1:
-                raise ConfigError(f"{name} is out of range", seen=share, allowed="0 to below 1", next_step="change it")
+            check_share(name, share)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
         self.topics, self.peek, self.precision = topics, peek, precision
         self.topic_count = topic_count
@@ -171,25 +169,12 @@ class HmmLdaGm(NeuralModel):
     # Training ---------------------------------------------------------------------------------------------------------
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """What is trained: two directions and a language model."""
-        return PARTS
+    def guide_size(self) -> int:
+        """Size of z_n = t_n V."""
+        return self.guide
 
-    def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """An untrained network."""
-        return self.empty_network(part, tokenizer)
-
-    def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """An encoder-decoder with topics; for the prior, the language model that Seq2Seq has too."""
-        is_prior = part == "prior"
-        sizes = Architecture(
-            tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, encoder=not is_prior,
-            dropout=self.dropout, word_dropout=0.0 if is_prior else self.word_dropout, feed=self.feed,
-            lexical=self.lexical, guide=0 if is_prior else self.guide,
-        )  # fmt: skip
-        special = {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}
-        if is_prior:
-            return Seq2SeqNetwork(sizes, **special)
+    def guided_network(self, sizes: Architecture, special: Mapping[str, int]) -> torch.nn.Module:
+        """An encoder-decoder with topics."""
         return TopicNetwork(sizes, self.topic_model.topics, **special)
 
     def training_batches(
@@ -215,16 +200,12 @@ class HmmLdaGm(NeuralModel):
         """The summed loss of a batch."""
         if not len(batch):
             return LossPart(no_loss(network), 0)
-        pairs = batch if isinstance(batch, PairBatch) else batch.pairs
-        source = Tokens(moved(pairs.source, device), moved(pairs.source_lengths, device))
-        target = Tokens(moved(pairs.target, device), moved(pairs.target_lengths, device))
-        places = moved(pairs.places(), device)
         if isinstance(batch, PairBatch):
             assert isinstance(network, Seq2SeqNetwork)
-            return LossPart(network.loss(source, target, places), pairs.tokens)
+            return LossPart(network.loss(*moved_pairs(batch, device)), batch.tokens)
         assert isinstance(network, TopicNetwork)
-        topics = moved(batch.topics, device)
-        return LossPart(network.loss(source, target, topics, places), pairs.tokens)
+        source, target, places = moved_pairs(batch.pairs, device)
+        return LossPart(network.loss(source, target, moved(batch.topics, device), places), batch.pairs.tokens)
 
     def foundation(self, part: str) -> dict[str, torch.Tensor]:
         """The topics that a part stands on: with others, it must be learned again."""
@@ -237,13 +218,7 @@ class HmmLdaGm(NeuralModel):
         if isinstance(network, TopicNetwork):
             self.chains[part] = TopicPredictor(network, self.topic_model, ids, peek=self.peek)
         else:
-            assert isinstance(network, Seq2SeqNetwork)
-            self.prior = Predictor(network, ids.tokenizer, ids)
-
-    def networks(self) -> dict[str, torch.nn.Module]:
-        """The trained networks by the names of their parts."""
-        found: dict[str, torch.nn.Module] = {part: chain.network for part, chain in self.chains.items()}
-        return found if self.prior is None else {**found, "prior": self.prior.network}
+            super().take(part, network, ids)
 
     def beside(self) -> dict[str, Artifact]:
         """The topic model is saved with the networks it guides."""
@@ -258,31 +233,12 @@ class HmmLdaGm(NeuralModel):
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
-    @property
-    def scorer(self) -> SequenceScorer:
-        """The parts put together."""
-        if not self.chains:
-            raise untrained(self.name)
-        return SequenceScorer(self.chains["forward"], self.chains.get("backward"), self.prior, self.combine)
-
-    def combined(self, combine: str) -> HmmLdaGm:
-        """The same networks, combined another way."""
-        return self.adjusted({"combine": combine})
-
-    def adjusted(self, changes: Mapping[str, Any]) -> HmmLdaGm:
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """The same networks with other settings, of those in ``adjustable``."""
-        other = HmmLdaGm(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
+        other = type(self)(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
         other.prior, other.tokenizer, other.chains = self.prior, self.tokenizer, self.chains
         other._topic_model = self._topic_model
         return other
-
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over its sentences but the first."""
-        return self.scorer.score(documents)
-
-    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of a document's sentences in several orders; they are read once."""
-        return self.scorer.order_scores(document, orders)
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences."""

@@ -5,28 +5,26 @@ Reference: Li & Jurafsky (2017), section 3.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 import torch
 
 from weft.corpora.batches import PairBatch, PairStream
 from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
-from weft.document import Document, Score
+from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice
+from weft.models.baselines.settings import at_least, check_choice, check_share
+from weft.models.generative.guided_model import GuidedModel
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.generative.neural_model import NeuralModel, moved, no_loss
-from weft.models.generative.parts import PARTS
+from weft.models.generative.neural_model import moved, moved_pairs, no_loss
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
-from weft.scoring import SequenceScorer, SequenceSteps, checked_combine
+from weft.scoring import SequenceSteps, checked_combine
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
@@ -36,7 +34,7 @@ SETTINGS = (
 SHORTEST, WINDOW = 2, 12  # sentences of the texts it learns from; longer ones are cut into windows
 
 
-class VlvGm(NeuralModel):
+class VlvGm(GuidedModel):
     """Predicts each sentence from all before it, guided by a latent variable that is carried from sentence to sentence.
 
     Args:
@@ -97,8 +95,9 @@ class VlvGm(NeuralModel):
         sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "latent": latent, "width": width}
         for name, size in {**sizes, "samples": samples}.items():
             at_least(self.name, name, size, 1)
-        for name, share in (("dropout", dropout), ("word_dropout", word_dropout), ("annealing", annealing)):
-            _check_range(name, share, 1.0)
+        for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
+            check_share(name, share)
+        _check_range("annealing", annealing, 1.0)
         for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
             _check_range(name, value, 1e6)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
@@ -118,25 +117,12 @@ class VlvGm(NeuralModel):
     # Training ---------------------------------------------------------------------------------------------------------
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """What is trained: two chains and a language model."""
-        return PARTS
+    def guide_size(self) -> int:
+        """Size of z."""
+        return self.latent
 
-    def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """An untrained network."""
-        return self.empty_network(part, tokenizer)
-
-    def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """A chain with its encoder and decoder; for the prior, the language model that Seq2Seq has too."""
-        is_prior = part == "prior"
-        sizes = Architecture(
-            tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, encoder=not is_prior,
-            dropout=self.dropout, word_dropout=0.0 if is_prior else self.word_dropout, feed=self.feed,
-            lexical=self.lexical, guide=0 if is_prior else self.latent,
-        )  # fmt: skip
-        special = {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}
-        if is_prior:
-            return Seq2SeqNetwork(sizes, **special)
+    def guided_network(self, sizes: Architecture, special: Mapping[str, int]) -> torch.nn.Module:
+        """A chain with its encoder and decoder."""
         cures = Cures(self.annealing, self.free_nats, self.bag_weight)
         return VariationalNetwork(sizes, self.width, cures=cures, **special)
 
@@ -157,9 +143,7 @@ class VlvGm(NeuralModel):
             return LossPart(no_loss(network), 0)
         if isinstance(batch, PairBatch):
             assert isinstance(network, Seq2SeqNetwork)
-            target = Tokens(moved(batch.target, device), moved(batch.target_lengths, device))
-            source = Tokens(moved(batch.source, device), moved(batch.source_lengths, device))
-            return LossPart(network.loss(source, target, moved(batch.places(), device)), batch.tokens)
+            return LossPart(network.loss(*moved_pairs(batch, device)), batch.tokens)
         assert isinstance(network, VariationalNetwork)
         sentences = Tokens(moved(batch.sentences, device), moved(batch.lengths, device))
         bound = network.bound(Texts(sentences, moved(batch.places, device)))
@@ -177,43 +161,18 @@ class VlvGm(NeuralModel):
         if isinstance(network, VariationalNetwork):
             self.chains[part] = VariationalPredictor(network, ids, self.estimate)
         else:
-            assert isinstance(network, Seq2SeqNetwork)
-            self.prior = Predictor(network, ids.tokenizer, ids)
-
-    def networks(self) -> dict[str, torch.nn.Module]:
-        """The trained networks by the names of their parts."""
-        found: dict[str, torch.nn.Module] = {part: chain.network for part, chain in self.chains.items()}
-        return found if self.prior is None else {**found, "prior": self.prior.network}
+            super().take(part, network, ids)
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
-    @property
-    def scorer(self) -> SequenceScorer:
-        """The parts put together."""
-        if not self.chains:
-            raise untrained(self.name)
-        return SequenceScorer(self.chains["forward"], self.chains.get("backward"), self.prior, self.combine)
-
-    def combined(self, combine: str) -> VlvGm:
-        """The same networks, combined another way."""
-        return self.adjusted({"combine": combine})
-
-    def adjusted(self, changes: Mapping[str, Any]) -> VlvGm:
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """The same networks with other settings, of those in ``adjustable``."""
-        other = VlvGm(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
+        other = type(self)(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
         other.prior, other.tokenizer = self.prior, self.tokenizer
         other.chains = {
             part: VariationalPredictor(chain.network, chain.ids, other.estimate) for part, chain in self.chains.items()
         }
         return other
-
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over its sentences but the first."""
-        return self.scorer.score(documents)
-
-    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of a document's sentences in several orders; they are read once."""
-        return self.scorer.order_scores(document, orders)
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences that carries the chain of every partial order along."""
@@ -222,7 +181,7 @@ class VlvGm(NeuralModel):
 
 
 def _check_range(name: str, value: float, highest: float) -> None:
-    if not 0 <= value <= highest or (name.endswith("dropout") and value == highest):
+    if not 0 <= value <= highest:
         raise ConfigError(
             f"vlv-gm's `{name}` is out of range", seen=value, allowed=f"from 0 to {highest:g}", next_step="change it"
         )
