@@ -35,7 +35,7 @@ from weft.artifacts import write_atomically
 from weft.corpora.jsonl import read_jsonl
 from weft.document import Document
 from weft.models.generative.bags import Bags, read_bags
-from weft.models.generative.hmm_lda import WARM_SHARE, WARMEST, HmmLda
+from weft.models.generative.hmm_lda import HmmLda
 from weft.tasks.metrics import bootstrap_interval
 from weft.version import VERSION
 
@@ -125,12 +125,6 @@ def perplexity(log_probs: npt.NDArray[Any], bags: Bags, seed: int) -> dict[str, 
     return {"perplexity": value, "interval": [float(np.exp(bound)) for bound in bounds], "paragraphs": len(sums)}
 
 
-def learn(model: HmmLda, bags: Bags) -> None:
-    """As `HmmLda.fit` does, once the words are read."""
-    for done in range(model.iterations):
-        model.learn(bags, power=min(1.0, WARMEST + (1 - WARMEST) * done / (WARM_SHARE * model.iterations)))
-
-
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Both models, in one run."""
     known, bags = read_bags(articles(options.data, options.articles), vocabulary=20000, drop_top=150, rarest=5)
@@ -142,8 +136,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     for form in ("switch", "matrix"):
         model = HmmLda(topics=options.topics, transitions=form, iterations=options.iterations)
         model.start(known, bags, seed=options.seed)
-        learn(model, bags)
-        evidence = held_out.chains.restored(model._filter(held_out).evidence)
+        model.learn_softly(bags)
+        evidence = model.bag_evidence(held_out)
         result["models"][f"hmm-lda-{form}"] = perplexity(evidence, held_out, options.seed)
         contenders[f"hmm-lda-{form}"] = lambda model=model: model.learn(bags)  # type: ignore[misc]
     found = lda_log_probs(held_out, lda_word_shares(lda, known.words), np.asarray(lda.alpha, float), options.seed)

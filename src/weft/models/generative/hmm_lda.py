@@ -8,19 +8,18 @@ topic "a distribution based on the previous topic", which is the matrix form.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.document import Document, Score
-from weft.errors import ConfigError, ModelError
+from weft.errors import ConfigError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice, check_finite, check_seed, rebuild
+from weft.models.baselines.settings import at_least, check_choice, check_seed, rebuild
 from weft.models.baselines.word_vectors import VOCABULARY
 from weft.models.generative.bags import Bags, Vocabulary, read_bags
 from weft.models.generative.topic_chain import (
@@ -36,6 +35,14 @@ from weft.models.generative.topic_chain import (
     expected_moves,
     forward_pass,
 )
+from weft.models.generative.topic_parameters import (
+    Expectations,
+    Parameters,
+    added,
+    log_shares,
+    read_parameters,
+    word_shares,
+)
 from weft.models.threads import in_threads, thread_count
 from weft.progress import Progress, silent
 
@@ -48,59 +55,6 @@ WARM_SHARE = 0.8  # of the iterations of a fit, until the power is 1
 MIXTURE_WEIGHT = 0.3  # how many draws the mixture over all documents counts for, in the mixture of one
 MOVE_SMOOTHING = 0.1  # added to every expected move from topic to topic
 FOLD_IN_STEPS = 5  # steps that find the mixture of a new document, for smoothing
-
-
-@dataclass
-class Parameters:
-    """What is learned.
-
-    Attributes:
-        words: log p(word | topic), [words, topics].
-        base: p(topic), of the first sentence (matrix) or of a draw (switch): [topics].
-        matrix: p(next topic | topic), [topics, topics]; unused by the switch.
-        redraw: ε; unused by the matrix.
-    """
-
-    words: Reals
-    base: Reals
-    matrix: Reals
-    redraw: float
-
-    def packed(self) -> dict[str, npt.NDArray[Any]]:
-        """As written to disk: log-probabilities in float16, which holds them to a thousandth."""
-        types = {"words": np.float16, "base": np.float32, "matrix": np.float32}
-        return {name: getattr(self, name).astype(kind) for name, kind in types.items()}
-
-    def rounded(self) -> Parameters:
-        """As they will be saved, so that saving changes no score."""
-        return Parameters.unpacked(self.packed(), self.redraw)
-
-    @staticmethod
-    def unpacked(tensors: Mapping[str, npt.NDArray[Any]], redraw: float) -> Parameters:
-        """As read from disk."""
-        base, matrix = (tensors[name].astype(np.float64) for name in ("base", "matrix"))
-        return Parameters(tensors["words"].astype(np.float32), base, matrix, redraw)
-
-
-@dataclass
-class Expectations:
-    """Sums over sentences that the next parameters are made of.
-
-    Attributes:
-        words: [words, topics] expected uses.
-        first: [topics] expected first topics, or draws.
-        moves: [topics, topics].
-        redraws: How many redraws are expected.
-        chances: Transitions there were.
-        evidence: log p(all sentences).
-    """
-
-    words: Reals
-    first: Reals
-    moves: Reals
-    redraws: float = 0.0
-    chances: int = 0
-    evidence: float = 0.0
 
 
 class HmmLda:
@@ -172,13 +126,7 @@ class HmmLda:
             documents, vocabulary=self.vocabulary, drop_top=self.drop_top, rarest=self.rarest, progress=progress
         )
         self.start(known, bags, seed=seed)
-        warm = max(1, round(WARM_SHARE * self.iterations))
-        for done in range(self.iterations):
-            power = min(1.0, WARMEST + (1.0 - WARMEST) * done / warm)
-            evidence = self.learn(bags, power=power)
-            progress(
-                f"learning topics (log-likelihood per word {evidence / bags.tokens:.3f})", done + 1, self.iterations
-            )
+        self.learn_softly(bags, progress=progress)
         self._mixtures = self._blocks = None
         self.learned = self._parameters().rounded()
         return self
@@ -186,11 +134,19 @@ class HmmLda:
     def start(self, known: Vocabulary, bags: Bags, *, seed: int = 1) -> None:
         """Topics that are the corpus's own distribution, each a little disturbed."""
         generator = np.random.default_rng(seed)
-        disturbed = _word_shares(bags)[:, None] * (0.5 + generator.random((len(known.words), self.topics)))
+        disturbed = word_shares(bags)[:, None] * (0.5 + generator.random((len(known.words), self.topics)))
         even = np.full(self.topics, 1.0 / self.topics)
         matrix = 0.7 * np.eye(self.topics) + 0.3 * even
-        self.known, self.learned = known, Parameters(_log_shares(disturbed), even, matrix, redraw=0.5)
+        self.known, self.learned = known, Parameters(log_shares(disturbed), even, matrix, redraw=0.5)
         self._mixtures = None
+
+    def learn_softly(self, bags: Bags, *, progress: Progress = silent) -> None:
+        """All iterations of a fit, likelihoods rising to their full power."""
+        warm = max(1, round(WARM_SHARE * self.iterations))
+        for done in range(self.iterations):
+            evidence = self.learn(bags, power=min(1.0, WARMEST + (1.0 - WARMEST) * done / warm))
+            note = f"log-likelihood per word {evidence / bags.tokens:.3f}"
+            progress(f"learning topics ({note})", done + 1, self.iterations)
 
     def learn(self, bags: Bags, *, power: float = 1.0) -> float:
         """One iteration of expectation maximisation.
@@ -208,8 +164,8 @@ class HmmLda:
         blocks = self._blocks_of(bags)
         # A share of the blocks a thread, added up as they come: their sums are as large as the model.
         shares = [blocks[start :: thread_count()] for start in range(min(thread_count(), len(blocks)))]
-        total = _added(in_threads(lambda share: _added(self._expect(*block, power) for block in share), shares))
-        self.learned = self._maximised(total, _word_shares(bags))
+        total = added(in_threads(lambda share: added(self._expect(*block, power) for block in share), shares))
+        self.learned = self._maximised(total, word_shares(bags))
         return total.evidence
 
     def _blocks_of(self, bags: Bags) -> list[tuple[slice, Bags]]:
@@ -249,7 +205,7 @@ class HmmLda:
 
     def _maximised(self, total: Expectations, corpus: Reals) -> Parameters:
         before = self._parameters()
-        words = _log_shares(total.words + self.prior_words * corpus[:, None])
+        words = log_shares(total.words + self.prior_words * corpus[:, None])
         base = (total.first + 1.0) / (total.first + 1.0).sum()
         if self.transitions == "switch":
             return Parameters(words, base, before.matrix, (total.redraws + 1.0) / (total.chances + 2.0))
@@ -293,7 +249,10 @@ class HmmLda:
 
     def evidence(self, documents: Sequence[Sequence[str]]) -> Reals:
         """Log p(s_n | s_1 … s_{n−1}) of every sentence, words in any order, unknown words left out: [sentences]."""
-        bags = self._bags(documents)
+        return self.bag_evidence(self._bags(documents))
+
+    def bag_evidence(self, bags: Bags) -> Reals:
+        """The same of sentences whose words are counted already."""
         return bags.chains.restored(self._filter(bags).evidence)
 
     def perplexity(self, documents: Iterable[Document]) -> float:
@@ -312,7 +271,7 @@ class HmmLda:
         """One score per document: the mean over transitions of log p(s_n | s_1 … s_{n−1}) per word."""
         bags = self._bags([document.sentences for document in documents])
         counts = np.asarray(bags.counts.sum(axis=1)).ravel()  # [sentences]
-        values = bags.chains.restored(self._filter(bags).evidence) / np.maximum(counts, 1.0)
+        values = self.bag_evidence(bags) / np.maximum(counts, 1.0)
         scores = []
         for start, stop in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
             parts = tuple(values[start + 1 : stop].tolist())
@@ -371,56 +330,8 @@ class HmmLda:
         require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
         model = rebuild(cls, artifact, folder, SETTINGS)
         model.known = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
-        model.learned = _checked(artifact, model, folder)
+        model.learned = read_parameters(artifact, len(model.known.words), model.topics, folder)
         return model
-
-
-def _checked(artifact: Artifact, model: HmmLda, folder: str | Path) -> Parameters:
-    words, base, matrix = (artifact.tensors[name] for name in ("words", "base", "matrix"))
-    redraw = artifact.config.get("redraw")
-    check_finite(folder, words=words, base=base, matrix=matrix)
-    assert model.known is not None
-    fits = (
-        words.shape == (len(model.known.words), model.topics)
-        and base.shape == (model.topics,)
-        and matrix.shape == (model.topics, model.topics)
-        and isinstance(redraw, float)
-        and 0.0 <= redraw <= 1.0
-    )
-    if not fits:
-        raise ModelError(
-            f"the topics in {folder} do not fit together",
-            seen=f"{len(model.known.words)} words, {words.shape} log-probabilities",
-            allowed=f"{model.topics} topics throughout",
-            next_step="copy or train the model again",
-        )
-    return Parameters.unpacked(artifact.tensors, float(artifact.config["redraw"]))
-
-
-def _word_shares(bags: Bags) -> Reals:
-    """How much of the corpus each word is: [words]."""
-    counts = np.asarray(bags.counts.sum(axis=0), dtype=np.float64).ravel() + 0.1
-    shares: Reals = counts / counts.sum()
-    return shares
-
-
-def _log_shares(counts: Reals) -> Reals:
-    """Log of each column's shares, in float32: [words, topics]."""
-    shares: Reals = np.log(counts / counts.sum(axis=0)).astype(np.float32)
-    return shares
-
-
-def _added(parts: Iterable[Expectations]) -> Expectations:
-    waiting = iter(parts)
-    first = next(waiting)
-    for part in waiting:
-        first.words += part.words
-        first.first = first.first + part.first
-        first.moves = first.moves + part.moves
-        first.redraws += part.redraws
-        first.chances += part.chances
-        first.evidence += part.evidence
-    return first
 
 
 def _check_positive(prior_words: float) -> None:
