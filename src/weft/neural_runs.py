@@ -21,7 +21,7 @@ from weft.progress import Progress
 from weft.runtime import start_runtime
 from weft.training import Report, TrainingSettings
 
-RECENT_STEPS = 50  # what a shown loss and speed are the mean of
+RECENT_REPORTS = 50  # what a shown loss and speed are the mean of; a report is a step, or ten on a GPU
 
 
 def train_parts(
@@ -166,7 +166,7 @@ def _record(config: RunConfig, corpus: Corpus, command: str) -> dict[str, Any]:
 
 def _shown(part: str, progress: Progress) -> Callable[[Report], None]:
     """Tells how far a part is, its loss and its speed, both smoothed over the last steps."""
-    recent: deque[Report] = deque(maxlen=RECENT_STEPS)
+    recent: deque[Report] = deque(maxlen=RECENT_REPORTS)
     best = ""
 
     def listen(report: Report) -> None:

@@ -1,7 +1,7 @@
 """Generative model 1 in numpy: the scores of `weft.models.generative.network`, without torch and without training.
 
 One layer, with or without attention and lexical attention: what the embedded model is. A network that has more is
-declined, and `Seq2Seq` computes it.
+refused; `Seq2Seq` computes those.
 """
 
 from __future__ import annotations
