@@ -86,7 +86,7 @@ def ready_batches(stream: PairStream, steps: int, device: torch.device) -> list[
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """By turns: a warm-up, then each way as often as asked."""
     config = read_config(options.config)
-    model = Seq2Seq(**config.model.settings)
+    model = Seq2Seq(**{**config.model.settings, "contrast": 0.0})  # the bare steps know likelihood alone
     store = TokenStore(options.store)
     settings = TrainingSettings(steps=options.steps, validate_every=0, batch_tokens=options.batch_tokens)
     with start_runtime(options.device) as runtime:

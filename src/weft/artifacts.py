@@ -323,7 +323,8 @@ def _decode(place: Path, name: str, content: bytes) -> str:
 
 def _damaged(path: Path, why: str) -> ModelError:
     return ModelError(
-        f"the model file {path} is damaged or was altered: {why}",
+        f"the model file {path} is damaged or was altered",
+        seen=why,
         allowed="the folder exactly as `weft train` wrote it",
         next_step="copy or train the model again",
     )
@@ -334,4 +335,4 @@ def require(artifact: Artifact, folder: str | Path, *, tensors: tuple[str, ...],
     missing = [name for name in tensors if name not in artifact.tensors]
     missing += [name for name in texts if name not in artifact.texts]
     if missing:
-        raise _damaged(Path(folder), f"{artifact.model} needs {', '.join(missing)}")
+        raise _damaged(Path(folder), f"no {', '.join(missing)}, which {artifact.model} needs")

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
 from weft.models import MODELS, check_type, create_model, model_class, model_settings
+from weft.training_settings import TrainingSettings, check_training
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +90,9 @@ class RunConfig:
     training: Mapping[str, Any] = field(default_factory=dict)
 
 
-# The defaults of `weft.training.TrainingSettings`; a test keeps the two alike.
+# The seed is that of the run.
 TRAINING_DEFAULTS: Mapping[str, Any] = {
-    "optimizer": "adamw",
-    "learning_rate": 2e-3,
-    "warmup": 300,
-    "decay": "cosine",
-    "steps": 0,
-    "minutes": 0.0,
-    "batch_tokens": 12000,
-    "accumulate": 1,
-    "clip": 1.0,
-    "weight_decay": 0.01,
-    "max_tokens": 100,
-    "validate_every": 1000,
-    "patience": 0,
+    setting.name: setting.default for setting in fields(TrainingSettings) if setting.name != "seed"
 }
 
 Section = TypeVar("Section", DataSection, RunSection)
@@ -161,7 +150,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
             allowed="a TOML file, such as those in configs/",
             next_step="check the path",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: no TOML, no UTF-8, or a number of 5,000 digits
         raise ConfigError(
             f"{path} is not valid TOML: {error}",
             allowed="TOML in UTF-8",
@@ -194,7 +183,7 @@ def parse_value(text: str) -> Any:
     """Read a value as TOML (numbers, true, lists, quoted strings), else as plain text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         return text
 
 
@@ -257,7 +246,7 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
 
 
 def _training(values: Mapping[str, Any], model: object) -> dict[str, Any]:
-    """The settings of the training loop, checked without importing it (it needs torch).
+    """The settings of the training loop, checked but for how long it is to run, which the command line may still say.
 
     A table below them, such as [training.precedence], holds those in which one part differs.
     """
@@ -267,6 +256,7 @@ def _training(values: Mapping[str, Any], model: object) -> dict[str, Any]:
         _check_names(f"key in [{name}]", table, tuple(TRAINING_DEFAULTS))
         for key, value in table.items():
             check_type(f"{name}.{key}", value, TRAINING_DEFAULTS[key])
+        check_training(table, name)
     return {**(TRAINING_DEFAULTS if _learns_by_steps(model) else {}), **common, **tables}
 
 
@@ -282,8 +272,11 @@ def split_tables(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, M
 
 
 def _learns_by_steps(model: Any) -> bool:
-    """Whether the training loop is for this model: it has parts, and they are not trained yet."""
-    return hasattr(model, "parts") and not model.networks()
+    """Whether the training loop is for this model: it has parts, and they are not trained yet.
+
+    A trained model has the tokenizer that its networks read with; asking for the networks themselves may import torch.
+    """
+    return hasattr(model, "parts") and getattr(model, "tokenizer", None) is None
 
 
 def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -> None:

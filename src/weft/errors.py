@@ -7,7 +7,9 @@ The command line prints the message on one line and exits with code 2; the libra
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
+from typing import TypeGuard
 
 
 class WeftError(Exception):
@@ -65,6 +67,18 @@ def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = 
     """
     if name not in (names := tuple(known)):
         raise ConfigError(f"unknown {what}", seen=name, allowed=", ".join(names), next_step=next_step)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a finite number: neither NaN nor infinite nor true, and not beyond what a float can hold.
+
+    Example:
+        >>> [is_number(value) for value in (1, -0.5, float("nan"), float("inf"), True, "1", 10**400)]
+        [True, True, False, False, False, False, False]
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ in its beam with its score, so that there is no loop over hypotheses in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -16,9 +16,10 @@ from torch import Tensor
 from weft.corpora.corruption import hash_key
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.scoring import Combine, Scorer
+from weft.scoring import Combine, Scorer, SequenceScorer
 
 METHODS = ("beam", "diverse", "sample")
+REMEMBERED = 11  # sentences before a candidate that a model with memory judges it by: it learned from windows of 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class Decoding:
         max_tokens: Longest sentence.
         no_repeat: No run of this many tokens comes twice in a sentence; 0 to allow it.
         alike: A sentence may share this much of its words (Jaccard) with one already there, if there is a choice.
-        seed: Of sampling.
+        draws: Latent variables drawn a context, each with a beam of its own, by a model that has them.
+        seed: Of sampling, of words and of latent variables.
     """
 
     method: str = "beam"
@@ -54,6 +56,7 @@ class Decoding:
     max_tokens: int = 60
     no_repeat: int = 3
     alike: float = 0.4
+    draws: int = 5
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -66,6 +69,7 @@ class Decoding:
         _check(self.temperature > 0, "temperature out of range", self.temperature, "above 0")
         _check(0 < self.top_p <= 1, "top_p out of range", self.top_p, "above 0, at most 1")
         _check(self.top_k >= 0, "top_k out of range", self.top_k, "0 or more")
+        _check(1 <= self.draws <= 100, "draws out of range", self.draws, "1 to 100")
         _check(1 <= self.min_tokens <= self.max_tokens, "lengths out of range", self.min_tokens, "min up to max tokens")
 
 
@@ -241,11 +245,20 @@ class Writer(Protocol):
         """For every context (sentences, the nearest last) several candidates, best first."""
 
 
-def rerank(candidates: Sequence[Candidate], context: str, scorer: Scorer) -> list[Candidate]:
+def best_first(candidates: Iterable[Candidate], decoding: Decoding) -> list[Candidate]:
+    """The candidates of several searches as one search would rank them; a sentence found twice is kept once."""
+    best: dict[str, Candidate] = {}
+    for one in sorted(candidates, key=lambda one: -one.log_prob / max(1, one.tokens) ** decoding.length_power):
+        best.setdefault(one.text, one)
+    return list(best.values())
+
+
+def rerank(candidates: Sequence[Candidate], context: Sequence[str], scorer: Scorer | SequenceScorer) -> list[Candidate]:
     """Order complete candidates by how well they follow the context; bi and MMI need the whole sentence (§3.1)."""
-    documents = [Document(str(number), (context, candidate.text)) for number, candidate in enumerate(candidates)]
-    values = [score.value for score in scorer.score(documents)]
-    ranked = sorted(zip(values, range(len(candidates)), strict=True), key=lambda pair: (-(pair[0] or 0.0), pair[1]))
+    known = tuple(context[-REMEMBERED:] if isinstance(scorer, SequenceScorer) else context[-1:])
+    documents = [Document(str(number), (*known, candidate.text)) for number, candidate in enumerate(candidates)]
+    values = [score.transitions[-1] for score in scorer.score(documents)]
+    ranked = sorted(zip(values, range(len(candidates)), strict=True), key=lambda pair: (-pair[0], pair[1]))
     return [candidates[number] for _, number in ranked]
 
 
@@ -255,7 +268,7 @@ def continue_document(
     *,
     sentences: int = 1,
     decoding: Decoding = Decoding(),  # noqa: B008  frozen
-    scorer: Callable[[Combine], Scorer] | None = None,
+    scorer: Callable[[Combine], Scorer | SequenceScorer] | None = None,
     combine: Combine = "uni",
 ) -> Iterator[str]:
     """Write sentences one by one, each joining the context of the next.
@@ -277,7 +290,7 @@ def continue_document(
         candidates = writer.propose([context], replace(decoding, seed=seed))[0]
         fresh = _fresh(candidates, context, decoding.alike)
         if combine != "uni" and scorer is not None and context:
-            fresh = rerank(fresh, context[-1], scorer(combine))
+            fresh = rerank(fresh, context, scorer(combine))
         context.append(fresh[0].text)
         yield fresh[0].text
 

@@ -60,9 +60,9 @@ def train_parts(
                     listen=listen,
                 )  # fmt: skip
             else:
-                network = known.get(part) or finished_part(
-                    model, part, corpus, settings[part], folder / part, starts.get(part)
-                )
+                # What this run has finished stands before what it was built on.
+                finished = finished_part(model, part, corpus, settings[part], folder / part, starts.get(part))
+                network = finished or known.get(part)
             if network is not None:
                 model.assemble({part: network}, tokenizer)
                 model.to(runtime.device)

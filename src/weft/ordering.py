@@ -193,11 +193,11 @@ def _search(
     if search == "exact" or (search == "auto" and len(table) <= EXACT_LIMIT):
         return exact_order(table, precedence, first=first), "exact"
     found = beam_order(table, precedence, first=first, beam=beam), f"beam-{beam}"
-    if search == "beam" or first is not None:
+    if search == "beam" or first is not None or precedence is not None:
         return found
     # With no first sentence a left-to-right beam can start in the middle; growth at both ends cannot.
-    other = greedy_order(table, precedence), "greedy"
-    return max(found, other, key=lambda pair: order_gain(table, precedence, pair[0]))
+    other = greedy_order(table), "greedy"
+    return max(found, other, key=lambda pair: order_gain(table, None, pair[0]))
 
 
 def order_gain(table: Table, precedence: Table | None, order: Sequence[int]) -> float:
@@ -314,23 +314,23 @@ def _highest(values: Table, count: int) -> npt.NDArray[np.int64]:
 
 
 def greedy_order(table: Table, precedence: Table | None = None, *, first: int | None = None) -> tuple[int, ...]:
-    """Start with the best pair and grow at whichever end gains most (Lapata 2003); with ``first``, only to the right.
+    """Start with the best pair and grow at whichever end gains most (Lapata 2003).
+
+    With ``first``, and with precedence, it only grows to the right: precedence says where a text begins, and growth at
+    both ends could never put a sentence between two that are placed.
 
     Example:
         >>> greedy_order(np.array([[0, 0, 5], [4, 0, 0], [0, 0, 0]], dtype=float))
         (1, 0, 2)
     """
-    if first is not None:
+    if first is not None or precedence is not None:
         return beam_order(table, precedence, first=first, beam=1)
-    size = len(table)
-    before_all = np.zeros((size, size)) if precedence is None else precedence
-    used = np.zeros(size, dtype=bool)
-    placed: deque[int] = deque(_best_pair(table if precedence is None else table + precedence))
+    used = np.zeros(len(table), dtype=bool)
+    placed: deque[int] = deque(_best_pair(table))
     used[list(placed)] = True
-    while len(placed) < size:
-        around = list(placed)
-        after = np.where(used, -np.inf, table[placed[-1]] + before_all[around].sum(axis=0))  # [sentences]
-        before = np.where(used, -np.inf, table[:, placed[0]] + before_all[:, around].sum(axis=1))  # [sentences]
+    while len(placed) < len(table):
+        after = np.where(used, -np.inf, table[placed[-1]])  # [sentences]
+        before = np.where(used, -np.inf, table[:, placed[0]])  # [sentences]
         if before.max() > after.max():
             placed.appendleft(int(before.argmax()))
             used[placed[0]] = True

@@ -36,7 +36,7 @@ def checked_combine(combine: str) -> Combine:
     for way in WAYS:
         if combine == way:
             return way
-    raise ConfigError("unknown combination", seen=combine, allowed=", ".join(WAYS), next_step="change `combine`")
+    raise ConfigError("unknown combination", seen=str(combine), allowed=", ".join(WAYS), next_step="change `combine`")
 
 
 def path_value(table: Table, order: Sequence[int]) -> float | None:

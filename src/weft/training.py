@@ -15,79 +15,14 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor, nn
 
-from weft.errors import ConfigError, ModelError, check_known
+from weft.errors import ModelError
 from weft.prefetch import prefetched
 from weft.runtime import Runtime, seed_step
-
-LEAST: Mapping[str, float] = {
-    "learning_rate": 0, "warmup": 0, "steps": 0, "minutes": 0, "batch_tokens": 1, "accumulate": 1, "clip": 0,
-    "weight_decay": 0, "max_tokens": 1, "validate_every": 0, "patience": 0,
-}  # fmt: skip
+from weft.training_settings import TrainingSettings as TrainingSettings  # found here too: it is what a trainer is given
 
 # Steps between reports, by kind of device. On a GPU every report makes the host wait until the device is idle, and the
 # device then waits for the host's next launches. A divisor of `weft.fitting.LOG_EVERY`.
 REPORT_EVERY = {"cpu": 1, "cuda": 10}
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingSettings:
-    """How a network is trained.
-
-    Attributes:
-        optimizer: ``adamw``, ``adagrad`` or ``sgd``.
-        learning_rate: At its peak.
-        warmup: Steps over which it rises from zero.
-        decay: ``cosine`` or ``linear`` to zero over the run, or ``none``.
-        steps: Length of the run in steps; 0 where ``minutes`` decides.
-        minutes: Length of the run in minutes of training; 0 where ``steps`` decides.
-        batch_tokens: Padded target tokens a batch.
-        accumulate: Batches a step.
-        clip: Largest norm of the gradient.
-        weight_decay: Of AdamW.
-        max_tokens: Longest sentence to train on.
-        validate_every: Steps between validations; 0 for only one, at the end.
-        patience: Validations without gain before the run stops; 0 to never stop early.
-        seed: Of initialisation, order and dropout.
-    """
-
-    optimizer: str = "adamw"
-    learning_rate: float = 2e-3
-    warmup: int = 300
-    decay: str = "cosine"
-    steps: int = 0
-    minutes: float = 0.0
-    batch_tokens: int = 12000
-    accumulate: int = 1
-    clip: float = 1.0
-    weight_decay: float = 0.01
-    max_tokens: int = 100
-    validate_every: int = 1000
-    patience: int = 0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        check_known("optimizer", self.optimizer, ("adamw", "adagrad", "sgd"))
-        check_known("decay", self.decay, ("cosine", "linear", "none"))
-        for name, least in LEAST.items():
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= least):
-                raise ConfigError(
-                    f"training.{name} is out of range", seen=value, allowed=f"{least} or more", next_step="change it"
-                )
-        if self.learning_rate <= 0 or self.clip <= 0:
-            raise ConfigError(
-                "training.learning_rate and training.clip must be above 0",
-                seen=f"{self.learning_rate}, {self.clip}",
-                allowed="above 0",
-                next_step="change them",
-            )
-        if self.steps <= 0 and self.minutes <= 0:
-            raise ConfigError(
-                "the run has no end",
-                seen="steps 0, minutes 0",
-                allowed="one of them above 0",
-                next_step="give --minutes 5",
-            )
 
 
 @dataclass(frozen=True, slots=True)

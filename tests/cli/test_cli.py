@@ -20,7 +20,10 @@ from weft.version import VERSION
 ROOT = Path(__file__).parents[2]
 ESSAY = ROOT / "examples" / "essay.txt"
 SHUFFLED = ROOT / "examples" / "shuffled.txt"
-COMMANDS = ("prepare", "train", "score", "order", "generate", "corrupt", "evaluate", "table", "models", "config")
+COMMANDS = (
+    "prepare", "train", "score", "order", "generate", "picture", "corrupt", "evaluate", "calibrate", "table", "models",
+    "config", "curves",
+)  # fmt: skip
 
 
 def ok(*arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None) -> str:

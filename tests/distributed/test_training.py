@@ -210,6 +210,29 @@ def test_a_batch_is_what_the_store_says(store: TokenStore) -> None:
         assert batch.source[row, : batch.source_lengths[row]].tolist() == source
 
 
+def test_a_contrasted_sentence_is_of_the_paragraph_but_not_of_the_pair(store: TokenStore) -> None:
+    for direction in ("forward", "backward"):
+        stream = PairStream(store, direction, batch_tokens=300, max_tokens=50, seed=0, pad=0, contrast=True)
+        seen = set()
+        for pairs in stream.epoch(0):
+            others, batch = stream._others(pairs), stream.batch(pairs)
+            assert (others == stream._others(pairs)).all()
+            assert batch.other is not None
+            assert batch.other_lengths is not None
+            for row, (other, pair) in enumerate(zip(others, pairs, strict=True)):
+                paragraph = next(p for p in map(store.paragraph, range(store.paragraph_count)) if other in p)
+                assert len(paragraph) > 2
+                assert {int(stream.contexts[pair]), int(stream.targets[pair])} < set(paragraph)
+                assert other not in (stream.contexts[pair], stream.targets[pair])
+                assert batch.other[row, : batch.other_lengths[row]].tolist() == store.sentence(int(other)).tolist()
+                seen.add(int(other) - int(stream.contexts[pair]))
+        assert len(seen) > 3, "others stand at many distances"
+        half = batch.rows(0, 2)
+        assert half.other is not None
+        assert batch.other is not None
+        assert half.other.tolist() == batch.other[::2].tolist()
+
+
 def test_a_snapshot_at_any_yield_holds_the_validation_of_its_step(store: TokenStore) -> None:
     """Killed between a step and its validation, a run would go on without the validation, and with other weights."""
     chosen = model()

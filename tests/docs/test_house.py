@@ -18,7 +18,7 @@ SOURCE = Path(weft.__file__).parent
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime", "reference"),
+    ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime", "reference", "training_settings"),
     ("corpora", "models", "scoring", "generation", "training", "checkpoints", "fitting"),
     ("config",),
     ("ordering", "runs", "neural_runs"),
@@ -77,6 +77,8 @@ def test_commands_that_need_no_network_import_no_torch() -> None:
         ["score", str(essay), "-m", "foltz-sif"],
         ["order", str(essay), "-m", "foltz-glove"],
         ["table", "--results", str(essay.parents[1] / "results")],
+        ["config", "weft-small"],
+        ["config", "foltz-lsa"],
     ):
         code = f"import sys; from weft.cli import app; app({arguments!r}, standalone_mode=False); \
 print('torch' in sys.modules, file=sys.stderr)"

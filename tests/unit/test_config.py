@@ -16,7 +16,7 @@ from weft.config import (
     render_config,
 )
 from weft.errors import ConfigError
-from weft.models import MODELS
+from weft.models import MODELS, model_settings
 from weft.runs import train
 
 NEURAL = '[model]\nname = "seq2seq"\nprecedence = true\n[training]\nminutes = 5.0\n'
@@ -103,6 +103,50 @@ def test_overrides_reach_the_table_of_a_part(tmp_path: Path) -> None:
 def test_mistakes_in_a_nested_override_are_named(tmp_path: Path, override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_config(write(tmp_path, NEURAL), [override])
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.learning_rate=inf", "training.learning_rate is not a finite number: saw inf; allowed: .*next: "),
+        ("training.minutes=nan", "training.minutes is not a finite number: saw nan"),
+        (f"training.minutes={2**1024}", "training.minutes is not a finite number"),
+        ("training.learning_rate=0", "training.learning_rate is out of range: saw 0; allowed: above 0.*next: "),
+        ("training.clip=-1.0", "training.clip is out of range"),
+        ("training.batch_tokens=0", "training.batch_tokens is out of range: saw 0; allowed: 1 to .*next: "),
+        ("training.steps=99999999999", "training.steps is out of range"),
+        ("training.optimizer=adam", r"unknown optimizer in \[training\]: saw 'adam'; allowed: adamw.*next: "),
+        ("training.precedence.learning_rate=-0.1", "training.precedence.learning_rate is out of range: saw -0.1"),
+        ("training.precedence.learning_rate=inf", "training.precedence.learning_rate is not a finite number"),
+        ("training.precedence.accumulate=0", "training.precedence.accumulate is out of range"),
+        ("training.prior.decay=fast", r"unknown decay in \[training.prior\]: saw 'fast'; allowed: cosine"),
+        ("model.precedence_weight=-inf", "precedence_weight is not a finite number: saw -inf"),
+        ("model.dropout=nan", "dropout is not a finite number"),
+        (f"training.steps={'9' * 5000}", "training.steps has the wrong type"),
+        (f"training.steps={'[' * 5000}", "training.steps has the wrong type"),
+    ],
+)
+def test_values_that_would_be_refused_later_are_refused_now(tmp_path: Path, override: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_config(write(tmp_path, NEURAL), [override])
+
+
+def test_a_number_that_is_too_long_is_no_toml(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not valid TOML.*allowed: TOML.*next: "):
+        read_config(write(tmp_path, NEURAL + f"steps = {'9' * 5000}\n"))
+
+
+def test_what_decides_the_length_of_a_run_may_come_later() -> None:
+    assert config_of("seq2seq").training["minutes"] == 0.0  # `weft train` takes --minutes
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_setting_of_any_model_takes_what_is_not_finite(name: str) -> None:
+    for key, default in model_settings(name).items():
+        if isinstance(default, float):
+            for bad in ("nan", "inf", "-inf"):
+                with pytest.raises(ConfigError, match=f"{key} is not a finite number"):
+                    config_of(name, [f"model.{key}={bad}"])
 
 
 def test_only_models_with_parts_have_tables_below_training() -> None:

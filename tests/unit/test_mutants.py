@@ -6,18 +6,27 @@ import csv
 import io
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from tests.scorers import synthetic
 
 from weft.artifacts import Artifact, load_artifact, save_artifact, write_atomically
 from weft.cli.output import subject_of, write_result, write_scores
 from weft.corpora.readers import ReadOptions
+from weft.document import Document
 from weft.errors import ConfigError, ModelError, WeftError
 from weft.models import create_model
+from weft.models.generative.network import Architecture, Seq2SeqNetwork
+from weft.models.generative.parts import saved_weights
+from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.generative.weft_small import EMBEDDED
 from weft.tasks import EvaluateOptions, Subject, evaluate
 from weft.tasks.result import Result
 from weft.tasks.tables import Cell, Column, RenderedTable, load_results, render
@@ -117,3 +126,69 @@ def test_a_run_on_part_of_the_data_is_in_no_table(tmp_path: Path) -> None:
     replace(whole, settings={**whole.settings, "limit": 5}).save(tmp_path / "part")
     assert len(load_results(tmp_path / "whole")) == 1
     assert load_results(tmp_path / "part") == {}
+
+
+# Generative models ------------------------------------------------------------------------------------------------
+
+
+def test_the_weight_of_precedence_counts_with_torch_too() -> None:
+    model = Seq2Seq.load(EMBEDDED)
+    text = Document("t", ("Mary ate some apples.", "She likes apples.", "The senate adjourned in 1952."))
+    once, more = model.precedence_table(text), model.adjusted({"precedence_weight": -2.5}).precedence_table(text)
+    assert once is not None
+    assert more is not None
+    assert np.abs(once).max() > 0.1
+    assert more == pytest.approx(-2.5 * once, abs=1e-6)
+
+
+def test_a_fed_decoder_from_before_attention_had_keys_is_read() -> None:
+    """Its first layer asked the source with a query of its state, (Q h) · s; now the source has keys, h · (Qᵀ s)."""
+    torch.manual_seed(0)
+    network = Seq2SeqNetwork(Architecture(9, 4, 6, layers=2, dropout=0.0, feed=True), bos=1, eos=2, pad=0)
+    new = {name: value.numpy() for name, value in network.state_dict().items()}
+    old = {name: value for name, value in new.items() if name != "decoder.key.weight"}
+    old["decoder.query.weight"] = new["decoder.key.weight"].T.copy()
+    tensors = {f"forward/{name}": value for name, value in old.items()}
+    read = saved_weights(Artifact("seq2seq", {}, tensors), "forward")
+    assert set(read) == set(new)
+    for name, value in new.items():
+        assert np.array_equal(read[name], value), name
+
+
+# The command line -------------------------------------------------------------------------------------------------
+
+WATCH = """
+import os, sys
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            print(os.environ.get("OPENBLAS_NUM_THREADS"), os.environ.get("OMP_WAIT_POLICY"), file=sys.stderr)
+sys.meta_path.insert(0, Watch())
+from weft.cli import main
+sys.argv = ["weft", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "seen"),
+    [
+        ("score", {}, "1 PASSIVE"),
+        ("order", {}, "1 PASSIVE"),
+        ("order", {"OPENBLAS_NUM_THREADS": "3", "OMP_WAIT_POLICY": "ACTIVE"}, "3 ACTIVE"),
+        ("config", {}, "None PASSIVE"),
+    ],
+)
+def test_threads_of_matrix_products_are_settled_before_numpy_comes(
+    command: str, given: dict[str, str], seen: str, tmp_path: Path
+) -> None:
+    """Too late it would change nothing: the library of matrix products reads the environment once."""
+    text = tmp_path / "text.txt"
+    text.write_text("A cat sat. A cat slept.")
+    words = ["foltz-sif"] if command == "config" else [str(text), "--model", "foltz-sif"]
+    inherited = {k: v for k, v in os.environ.items() if k not in {"OPENBLAS_NUM_THREADS", "OMP_WAIT_POLICY"}}
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH, command, *words],
+        capture_output=True, text=True, check=True, env={**inherited, **given},
+    )  # fmt: skip
+    assert done.stderr.splitlines()[0] == seen  # numpy is looked for once; messages of the command follow

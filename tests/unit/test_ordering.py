@@ -92,6 +92,15 @@ def test_auto_is_exact_for_short_texts() -> None:
     assert order_document(create_model("random"), synthetic(1, 13)[0], first=0).search == "beam-10"
 
 
+def test_with_precedence_greedy_growth_puts_a_sentence_between_two() -> None:
+    """The best pair is (0, 2), and precedence says 0, 1, 2: growth at both ends could not part the pair again."""
+    table = np.zeros((3, 3))
+    table[0, 2] = 1.0
+    precedence = np.triu(np.full((3, 3), 3.0), k=1) - np.tril(np.full((3, 3), 3.0), k=-1)
+    assert greedy_order(table) in ((0, 2, 1), (1, 0, 2))
+    assert greedy_order(table, precedence) == (0, 1, 2)
+
+
 def test_with_nothing_given_auto_takes_the_better_of_beam_and_greedy() -> None:
     for document in synthetic(20, 20):
         values = {

@@ -184,7 +184,7 @@ def test_precedence_is_refused_where_it_was_never_learned() -> None:
         order_document(create_model("foltz-sif"), text, objective="best")  # type: ignore[arg-type]
 
 
-def config(store: TokenStore, tmp_path: Path, **run: str) -> dict[str, dict[str, object]]:
+def config(store: TokenStore, tmp_path: Path, **run: object) -> dict[str, dict[str, object]]:
     return {
         "model": {"name": "seq2seq", "dimensions": 8, "hidden": 8, "layers": 1, "precedence": True},
         "data": {"store": str(store.folder)},
@@ -205,6 +205,21 @@ def test_a_part_has_settings_of_its_own_and_stands_on_a_base(store: TokenStore, 
     for part in ("forward", "backward", "prior"):
         one, other = first.networks()[part].state_dict(), second.networks()[part].state_dict()
         assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_what_a_run_has_finished_stands_before_its_base(store: TokenStore, tmp_path: Path) -> None:
+    """Precedence trained by a later command must stand on the encoders of its own run, not on those of the base."""
+    train(build_config(config(store, tmp_path)))
+    first = Seq2Seq.load(tmp_path / "out")
+    based = build_config(config(store, tmp_path, base=str(tmp_path / "out"), out=str(tmp_path / "second"), seed=5))
+    train(based, parts=["forward"])
+    train(based, parts=["precedence"])
+    second = Seq2Seq.load(tmp_path / "second")
+    same = {
+        part: all(torch.equal(value, second.networks()[part].state_dict()[name]) for name, value in weights.items())
+        for part, weights in ((part, network.state_dict()) for part, network in first.networks().items())
+    }
+    assert same == {"forward": False, "backward": True, "prior": True, "precedence": False}
 
 
 def test_training_starts_from_given_weights(store: TokenStore, tmp_path: Path) -> None:

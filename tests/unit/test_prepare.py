@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from weft.corpora.crew import WorkerStoppedError
 from weft.corpora.files import ReadOptions
 from weft.corpora.overlap import OverlapIndex
 from weft.corpora.prepare import prepare
-from weft.corpora.prepare_workers import WorkerStoppedError
 from weft.corpora.store import TokenStore
 from weft.corpora.store_writer import StoreWriter
 from weft.corpora.tokenizers import BpeTokenizer

@@ -114,6 +114,49 @@ def test_chunked_cross_entropy_equals_the_plain_one(monkeypatch: pytest.MonkeyPa
         assert torch.allclose(one, two, atol=1e-4)
 
 
+def test_contrast_is_bayes_rule_for_two_sources() -> None:
+    net = network().train()
+    source, other = tokens([3, 4, 5], [6]), tokens([7, 8], [9, 3])
+    target = tokens([4, 5], [6, 7, 8])
+    places = torch.tensor([0, 1, 2, 4, 5, 6, 7])
+    weight = 3.0
+
+    def reference() -> Tensor:
+        """The same by whole logits and torch's own gradients."""
+        values = []
+        for one in (source, other):
+            inputs, predicted, real = net._shifted(target)
+            outputs, _ = net.decode(inputs, net.encode(one))
+            picked = (outputs @ net.embedding.weight.T).log_softmax(-1).gather(2, predicted[:, :, None]).squeeze(2)
+            values.append((picked * real).sum(dim=1))
+        right, wrong = values
+        chosen = right.exp() / (right.exp() + wrong.exp())
+        return -right.sum() - weight * chosen.log().sum()
+
+    expected = reference()
+    wanted = torch.autograd.grad(expected, list(net.parameters()))
+    loss = net.contrast_loss(source, other, target, places, weight)
+    torch.testing.assert_close(loss.total, expected)
+    torch.testing.assert_close(loss.likelihood + weight * loss.contrast, expected)
+    for found, gradient in zip(torch.autograd.grad(loss.total, list(net.parameters())), wanted, strict=True):
+        torch.testing.assert_close(found, gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_contrast_teaches_which_sentence_was_the_source() -> None:
+    """The targets are equally likely after either source at first; only the contrast can tell them apart."""
+    torch.manual_seed(0)
+    net = network(dropout=0.0).train()
+    source, other, target = tokens([3, 4], [5, 6]), tokens([5, 6], [3, 4]), tokens([7, 8], [8, 7])
+    places = torch.tensor([0, 1, 2, 3, 4, 5])
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss = net.contrast_loss(source, other, target, places, 1.0)
+        loss.total.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    assert float(loss.contrast) < 0.1  # 2 log 2 = 1.39 at chance
+
+
 def test_a_scorer_of_predictors_is_a_table(tmp_path: object) -> None:
     from weft.corpora.tokenizers import BpeTokenizer
     from weft.models.generative.seq2seq import Seq2Seq
@@ -237,10 +280,11 @@ def test_a_saved_model_takes_settings_that_leave_its_weights_alone(tmp_path: Pat
     model = Seq2Seq(dimensions=8, hidden=8, layers=1)
     settings = TrainingSettings(steps=3, warmup=1, batch_tokens=200, validate_every=0)
     fit_documents(model, documents, settings=settings, vocabulary=280).save(tmp_path / "m")
-    changed = load_model(tmp_path / "m", {"combine": "bi", "precedence_weight": 2.0})
+    changed = load_model(tmp_path / "m", {"combine": "bi", "precedence_weight": 1})
     expected = model.combined("bi").score(documents[:1])[0].value
     assert changed.score(documents[:1])[0].value == pytest.approx(expected, abs=1e-6)
-    assert getattr(changed, "precedence_weight") == 2.0  # noqa: B009 - not a part of the protocol
+    with pytest.raises(ConfigError, match="not learned precedence"):
+        load_model(tmp_path / "m", {"precedence_weight": 2.0})
     with pytest.raises(ConfigError, match="fixed"):
         load_model(tmp_path / "m", {"hidden": 9})
     with pytest.raises(ConfigError):

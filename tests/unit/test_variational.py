@@ -12,8 +12,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import Tensor  # noqa: E402
-
 from weft.config import build_config  # noqa: E402
 from weft.corpora.paragraphs import ParagraphStream  # noqa: E402
 from weft.corpora.prepare import prepare  # noqa: E402
@@ -26,7 +24,7 @@ from weft.models.generative.latent_diagnostics import latent_use  # noqa: E402
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
-from weft.models.generative.variational_network import Bound, Cures, Texts, VariationalNetwork  # noqa: E402
+from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork  # noqa: E402
 from weft.models.generative.variational_predictor import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
@@ -168,8 +166,10 @@ def test_the_bag_of_words_ignores_order() -> None:
     one = net._bag(latent, Tokens(ids, torch.tensor([6])), torch.tensor([0]))
     two = net._bag(latent, Tokens(ids.flip(1), torch.tensor([6])), torch.tensor([0]))
     assert one.item() == pytest.approx(two.item(), rel=1e-5)
-    assert isinstance(net.bound(batch), Bound)
-    assert isinstance(latent, Tensor)
+    likely = (net.bag(latent) @ net.words.embedding.weight.T).log_softmax(-1)[0]  # [vocabulary]
+    assert one.item() == pytest.approx(-sum(likely[word].item() for word in ids[0]), rel=1e-5)
+    short = net._bag(latent, Tokens(ids, torch.tensor([4])), torch.tensor([0]))
+    assert short.item() == pytest.approx(-sum(likely[word].item() for word in ids[0, :4]), rel=1e-5)
 
 
 TEXT = ("a cat sat here", "the cat slept", "a dog ran away", "it barked")

@@ -167,6 +167,8 @@ def test_on_another_device_torch_computes(pair: tuple[Seq2Seq, WeftSmall], monke
         for way in ways:  # they hold the same networks
             assert way.scorer.forward is plain.predictors["forward"]
         close(plain.precedence_table(STRANGE), full.precedence_table(STRANGE))
+        half = plain.adjusted({"precedence_weight": 0.5}).precedence_table(STRANGE)
+        close(2 * np.asarray(half), full.precedence_table(STRANGE))
         close(plain.score([TEXT])[0].transitions, full.score([TEXT])[0].transitions)
     finally:
         plain.to(torch.device("cpu"))

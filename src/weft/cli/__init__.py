@@ -15,7 +15,7 @@ import typer
 
 from weft.cli.building import config, curves, models, prepare, train
 from weft.cli.experiments import calibrate, corrupt, evaluate, table
-from weft.cli.texts import generate, order, score
+from weft.cli.texts import generate, order, picture, score
 from weft.errors import WeftError
 from weft.version import VERSION
 
@@ -28,7 +28,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (score, order, generate, corrupt, evaluate, calibrate, table, models, config, prepare, train, curves):
+COMMANDS = (
+    score, order, generate, picture, corrupt, evaluate, calibrate, table, models, config, prepare, train, curves,
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -1,8 +1,10 @@
-"""Commands on texts: score, order, generate."""
+"""Commands on texts: score, order, generate, picture."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +22,10 @@ from weft.cli.options import (
     Seed,
     Setting,
 )
+
+if TYPE_CHECKING:
+    from weft.corpora.readers import ReadOptions
+    from weft.document import Document
 
 
 def score(
@@ -92,6 +98,9 @@ def generate(
     top_k: Annotated[int, typer.Option(help="Sample among the k likeliest words; 0 for all.")] = 0,
     top_p: Annotated[float, typer.Option(help="Sample among the likeliest words that make up this probability.")] = 0.9,
     max_tokens: Annotated[int, typer.Option(min=5, max=500, help="Longest sentence.")] = 60,
+    draws: Annotated[
+        int, typer.Option(min=1, max=100, help="Of a model with latent variables (vlv-gm): z drawn a sentence.")
+    ] = 5,
     seed: Seed = 1,
     format: Format = OutputFormat.table,
     input: Input = "auto",
@@ -107,7 +116,56 @@ def generate(
     from weft.generation import Decoding
 
     decoding = Decoding(
-        method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens, seed=seed
-    )
+        method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
+        draws=draws, seed=seed,
+    )  # fmt: skip
     reading = read_options(input, encoding, language, column)
     write_continuations(model, files, reading, decoding, sentences=sentences, combine=rerank, form=format.value)
+
+
+def picture(
+    file: Annotated[str, typer.Argument(help="The text to draw; - for stdin.")],
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="The folder of a trained hmm-lda, hmm-lda-gm (topics) or vlv-gm (z).")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The picture to write: .svg, .png or .pdf.")],
+    title: Annotated[str, typer.Option(help="Above the picture; the text's name without it.")] = "",
+    sentences: Annotated[int | None, typer.Option(min=1, help="Draw only the first so many sentences.")] = None,
+    document: Annotated[
+        int | None, typer.Option(min=1, help="Which text, counted from 1, where the file holds several.")
+    ] = None,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Draw what a model holds between the lines of a text: the topics of its sentences, or the path of z.
+
+    Example: weft picture examples/essay.txt --model zoo/hmm-lda --out topics.svg
+    """
+    from weft.cli.output import message, read_options
+    from weft.models import load_model
+    from weft.report.figures import picture_format
+    from weft.report.latent import draw_latent, first_sentences
+
+    picture_format(out)  # a wrong name is told before a model is read
+    text = _one_document(file, read_options(input, encoding, language, column), document)
+    text = text if sentences is None else first_sentences(text, sentences)
+    message(f"wrote {draw_latent(load_model(model), text, out, title=title)}")
+
+
+def _one_document(file: str, reading: ReadOptions, number: int | None) -> Document:
+    """The text of a file that holds one, or the one that was chosen."""
+    from weft.corpora.readers import read_documents
+    from weft.errors import ConfigError
+
+    wanted = 0 if number is None else number - 1
+    found = list(islice(read_documents(file, reading), wanted, wanted + 2))
+    if not found or (number is None and len(found) > 1):
+        raise ConfigError(
+            "a picture shows one text",
+            seen=f"{file} with several" if found else f"{file} with fewer than {wanted + 1}",
+            allowed="a file with one text, or the number of a text in it",
+            next_step="choose one with --document 1",
+        )
+    return found[0]

@@ -5,7 +5,7 @@ The plan of an epoch is a pure function of the seed and the epoch's number, so a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -28,12 +28,16 @@ class PairBatch:
         source_lengths: [rows]
         target: [rows, target time] the sentence to predict, padded on the right, without special tokens.
         target_lengths: [rows]
+        other: [rows, other time] a sentence of the same paragraph that is not the context, where one is contrasted.
+        other_lengths: [rows]
     """
 
     source: Whole
     source_lengths: Whole
     target: Whole
     target_lengths: Whole
+    other: Whole | None = None
+    other_lengths: Whole | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -55,9 +59,8 @@ class PairBatch:
 
     def rows(self, start: int, step: int) -> PairBatch:
         """Every ``step``-th row from ``start``: one process's share of a global batch."""
-        return PairBatch(
-            *(part[start::step] for part in (self.source, self.source_lengths, self.target, self.target_lengths))
-        )
+        parts = (getattr(self, field.name) for field in fields(self))
+        return PairBatch(*(None if part is None else part[start::step] for part in parts))  # type: ignore[arg-type]
 
 
 def pad_rows(flat: npt.NDArray[Any], offsets: Whole, pad: int) -> tuple[Whole, Whole]:
@@ -108,25 +111,37 @@ class PairStream:
         batch_tokens: Padded target tokens a batch holds, source and target counted by the longer of the two.
         max_tokens: Pairs with a longer sentence are left out of training.
         seed: Decides the order.
+        pad: Id that fills sentences up.
+        contrast: Whether every pair comes with another sentence of its paragraph, which then has at least three.
     """
 
     def __init__(
-        self, store: TokenStore, direction: Direction, *, batch_tokens: int, max_tokens: int, seed: int, pad: int
+        self,
+        store: TokenStore,
+        direction: Direction,
+        *,
+        batch_tokens: int,
+        max_tokens: int,
+        seed: int,
+        pad: int,
+        contrast: bool = False,
     ) -> None:
-        self.store, self.pad, self.seed, self.batch_tokens = store, pad, seed, batch_tokens
+        self.store, self.pad, self.seed = store, pad, seed
+        self.batch_tokens, self.max_tokens, self.contrast = batch_tokens, max_tokens, contrast
         contexts, targets = sentence_pairs(store, direction)
         lengths = store.lengths()
         self.has_context = direction != "prior"
         source_lengths = lengths[contexts] if self.has_context else np.zeros_like(targets)
         kept = (lengths[targets] <= max_tokens) & (source_lengths <= max_tokens) & (lengths[targets] > 0)
         kept &= (source_lengths > 0) if self.has_context else True
+        kept &= _paragraphs(store, targets)[1] > 2 if contrast else True
         self.contexts, self.targets = contexts[kept], targets[kept]
         self.source_lengths, self.target_lengths = source_lengths[kept], lengths[targets][kept]
         if not len(self.targets):
             raise CorpusError(
                 "the store holds no sentence pair to learn from",
                 seen=f"{store.sentence_count} sentences",
-                allowed="paragraphs of at least two sentences",
+                allowed=f"paragraphs of at least {'three' if contrast else 'two'} sentences",
                 next_step="prepare a corpus with paragraphs",
             )
 
@@ -160,4 +175,24 @@ class PairStream:
             empty = np.zeros((len(pairs), 0), dtype=np.int64)
             return PairBatch(empty, np.zeros(len(pairs), dtype=np.int64), target, target_lengths)
         source, source_lengths = pad_rows(*self.store.gather(self.contexts[pairs]), self.pad)
-        return PairBatch(source, source_lengths, target, target_lengths)
+        if not self.contrast:
+            return PairBatch(source, source_lengths, target, target_lengths)
+        other, other_lengths = pad_rows(*self.store.gather(self._others(pairs)), self.pad)
+        longest = min(self.max_tokens, other.shape[1])
+        other_lengths = np.clip(other_lengths, 1, longest)
+        return PairBatch(source, source_lengths, target, target_lengths, other[:, :longest], other_lengths)
+
+    def _others(self, pairs: Whole) -> Whole:
+        """For each pair a sentence of its paragraph, at random, that is neither its context nor its target."""
+        starts, sizes = _paragraphs(self.store, self.targets[pairs])
+        generator = np.random.default_rng([self.seed, int(pairs[0]), len(pairs)])  # the same whenever this is resumed
+        drawn = starts + (generator.random(len(pairs)) * (sizes - 2)).astype(np.int64)
+        first = np.minimum(self.contexts[pairs], self.targets[pairs])  # the pair stands side by side
+        return drawn + 2 * (drawn >= first)
+
+
+def _paragraphs(store: TokenStore, sentences: Whole) -> tuple[Whole, Whole]:
+    """Where the paragraph of each sentence begins, and how many sentences it has."""
+    offsets = np.asarray(store.paragraph_offsets)
+    owner = np.searchsorted(offsets, sentences, side="right") - 1
+    return offsets[owner], offsets[owner + 1] - offsets[owner]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.artifacts import STORAGE_ERRORS, telling_why_not_written
+from weft.corpora.crew import WorkerStoppedError
 from weft.corpora.files import ReadOptions
 from weft.corpora.overlap import OverlapIndex
 from weft.corpora.prepare_folder import claimed, discard, mark
@@ -23,7 +24,7 @@ from weft.corpora.prepare_inputs import (
     source_chunks,
     standard_input_as_file,
 )
-from weft.corpora.prepare_workers import Job, WorkerStoppedError, chunk_documents, kept_paragraphs, pack_all
+from weft.corpora.prepare_workers import Job, chunk_documents, kept_paragraphs, pack_all
 from weft.corpora.readers import read_documents
 from weft.corpora.store import FORMAT_VERSION, TokenStore, read_info
 from weft.corpora.store_writer import (

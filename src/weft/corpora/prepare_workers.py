@@ -1,26 +1,17 @@
 """The heavy half of `prepare`: parse, check and encode chunks of input, in this process or in several.
 
-Chunk number k goes to worker k modulo n and results are taken in the same order, so the output does not
-depend on how many workers there are or which is fastest. The main process only decompresses and cuts lines.
+`weft.corpora.crew` runs the processes; the main one only decompresses and cuts lines.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import queue
-import signal
-import threading
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 
 import numpy as np
 
+from weft.corpora.crew import in_order
 from weft.corpora.files import ReadOptions
 from weft.corpora.jsonl import document_of, parse_records
 from weft.corpora.overlap import OverlapIndex
@@ -28,10 +19,9 @@ from weft.corpora.store import dtype_for
 from weft.corpora.store_writer import Packed
 from weft.corpora.tokenizers import tokenizer_from_text
 from weft.document import Document
-from weft.errors import CorpusError, WeftError
+from weft.errors import CorpusError
 
-# Chunks under way per worker: one being encoded, one waiting, one on its way back.
-BACKLOG = 3
+IF_STOPPED = "run it again with --workers 1; it goes on where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +46,6 @@ class Chunk:
         return len(self.lines) + len(self.documents)
 
 
-class WorkerStoppedError(CorpusError):
-    """A worker died; the inputs are not to blame, so what is done so far is kept."""
-
-
 @dataclass(frozen=True, slots=True)
 class Job:
     """All a worker needs to know, small enough to be sent to each of them once."""
@@ -67,6 +53,10 @@ class Job:
     tokenizer: str
     held_out: OverlapIndex
     drop_overlap: bool = False
+
+    def begin(self) -> Callable[[Chunk], Packed]:
+        """Make the encoder; returns what packs a chunk."""
+        return Encoder(self).pack
 
 
 def chunk_documents(chunk: Chunk) -> Iterator[tuple[str, Document]]:
@@ -152,96 +142,4 @@ def pack_all(job: Job, chunks: Iterable[Chunk], *, workers: int) -> Generator[Pa
     Raises:
         CorpusError: A chunk cannot be read; the first one in the order of the input.
     """
-    if workers > 1:
-        return _pack_in_processes(job, chunks, workers)
-    encoder = Encoder(job)
-    return (encoder.pack(chunk) for chunk in chunks)
-
-
-def _pack_in_processes(job: Job, chunks: Iterable[Chunk], workers: int) -> Generator[Packed, None, None]:
-    crew = [_start_worker(job) for _ in range(workers)]
-    pipes = [pipe for _, pipe in crew]
-    waiting: deque[Connection] = deque()
-    try:
-        for number, chunk in enumerate(chunks):
-            if len(waiting) >= BACKLOG * workers:
-                yield _receive(waiting.popleft())
-            _send(pipes[number % workers], chunk)
-            waiting.append(pipes[number % workers])
-        while waiting:
-            yield _receive(waiting.popleft())
-    finally:
-        _stop(crew)
-
-
-def _start_worker(job: Job) -> tuple[BaseProcess, Connection]:
-    # "spawn": a forked copy of a process with threads (torch, tokenizers) can deadlock.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(job, theirs), daemon=True)
-    process.start()
-    theirs.close()  # so that the worker's death is seen here as the end of the pipe
-    return process, ours
-
-
-def _send(pipe: Connection, chunk: Chunk) -> None:
-    # A worker that died is reported by `_receive`, which knows whether it left an answer first.
-    with suppress(BrokenPipeError, ConnectionResetError):
-        pipe.send(chunk)
-
-
-def _receive(pipe: Connection) -> Packed:
-    try:
-        answer: Packed | WeftError = pipe.recv()
-    except (EOFError, ConnectionResetError):
-        raise WorkerStoppedError(
-            "a worker process stopped in the middle of its work",
-            seen="the end of its pipe",
-            allowed="enough memory, and a script whose entry is under `if __name__ == '__main__':`",
-            next_step="run it again with --workers 1; it goes on where it stopped",
-        ) from None
-    if isinstance(answer, WeftError):
-        raise answer
-    return answer
-
-
-def _stop(crew: list[tuple[BaseProcess, Connection]]) -> None:
-    for process, pipe in crew:
-        pipe.close()
-        process.terminate()  # it holds nothing but memory
-    for process, _ in crew:
-        process.join()
-        process.close()
-
-
-def work(job: Job, pipe: Connection) -> None:
-    """The life of a worker process: read chunks, answer each with its packed form or the error it met.
-
-    The end of the pipe, also when the main process is killed, is the end of the worker.
-    """
-    # Ctrl-C reaches the whole group; the main process decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # One process per core already: threads inside each would only fight.
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    encoder = Encoder(job)
-    inbox: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
-    # Reading on the side: if both ends of a pipe were writing, both would wait for ever.
-    threading.Thread(target=_read_into, args=(pipe, inbox), daemon=True).start()
-    while (chunk := inbox.get()) is not None:
-        with suppress(BrokenPipeError, ConnectionResetError):
-            pipe.send(_answer(encoder, chunk))
-
-
-def _read_into(pipe: Connection, inbox: queue.SimpleQueue[Chunk | None]) -> None:
-    try:
-        while True:
-            inbox.put(pipe.recv())
-    except (EOFError, OSError):
-        inbox.put(None)
-
-
-def _answer(encoder: Encoder, chunk: Chunk) -> Packed | WeftError:
-    try:
-        return encoder.pack(chunk)
-    except WeftError as error:
-        return error
+    return in_order(job, chunks, workers=workers, if_stopped=IF_STOPPED)

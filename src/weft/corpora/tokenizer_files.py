@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,22 @@ def _check_bpe_ids(vocabulary: object, source: str) -> None:
         raise _not_a_tokenizer(source, f"no {PAD}, {BOS}, {EOS} at ids 0, 1, 2")
     if set(vocabulary.values()) != set(range(len(vocabulary))):
         raise _not_a_tokenizer(source, "ids with gaps or repeats")
+
+
+def piece_bytes(names: Sequence[str]) -> list[bytes]:
+    r"""The bytes that byte-level pieces spell, a letter each: printable bytes are their own letters, the others follow.
+
+    A name with another letter stands for itself, as in the `tokenizers` library. Reference: Radford et al. 2019, GPT-2.
+
+    Example:
+        >>> piece_bytes(["Ġcat", "Ã©", "日"])
+        [b' cat', b'\xc3\xa9', b'\xe6\x97\xa5']
+    """
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [number for number in range(256) if number not in printable]
+    letters = {chr(number): number for number in printable}
+    letters |= {chr(256 + place): number for place, number in enumerate(others)}
+    return [bytes(letters[a] for a in name) if all(a in letters for a in name) else name.encode() for name in names]
 
 
 def word_counts(body: dict[str, Any], source: str) -> list[tuple[str, int]]:

@@ -23,6 +23,7 @@ from weft.corpora.tokenizer_files import (
     check_bpe,
     load_backend,
     parse_json,
+    piece_bytes,
     read_text,
     text_fingerprint,
     without_surrogates,
@@ -153,6 +154,19 @@ class BpeTokenizer:
         """The text of ids; special tokens are left out."""
         text: str = self._backend.decode([int(i) for i in ids], skip_special_tokens=True)
         return text.removeprefix(" ")
+
+    def pieces(self) -> list[bytes]:
+        """The bytes of every id; `decode` puts them one after the other. Special tokens have none.
+
+        Example:
+            >>> BpeTokenizer.train(["a cat"], vocabulary_size=259).pieces()[2:5]
+            [b'', b'!', b'"']
+        """
+        names = [self._backend.id_to_token(number) or "" for number in range(self.vocabulary_size)]
+        found = piece_bytes(names)
+        for number in (self.pad_id, self.bos_id, self.eos_id):
+            found[number] = b""
+        return found
 
     def to_text(self) -> str:
         """The contents of the saved file, which the `tokenizers` library itself can load."""

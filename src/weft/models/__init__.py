@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from weft.artifacts import MANIFEST, load_artifact
 from weft.document import Document, Score, Window
-from weft.errors import ConfigError, ModelError, did_you_mean
+from weft.errors import ConfigError, ModelError, did_you_mean, is_number
 from weft.progress import Progress, silent
 
 DEFAULT_MODEL = "weft-small"
@@ -214,8 +214,12 @@ def model_settings(name: str) -> dict[str, Any]:
 
 
 def check_type(name: str, value: object, default: object) -> None:
-    """Refuse a setting whose type is not that of its default; a default of None takes anything."""
+    """Refuse a number that is not finite, or a type that is not the default's; a default of None takes any type."""
     whole_for_real = isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool)
+    if (whole_for_real or isinstance(value, float)) and not is_number(value):
+        raise ConfigError(
+            f"{name} is not a finite number", seen=value, allowed="a finite number", next_step="change the value"
+        )
     if default is None or whole_for_real or type(value) is type(default):
         return
     raise ConfigError(

@@ -227,7 +227,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     """Cross-entropy and its gradients chunk by chunk, in the forward pass: only one chunk of logits ever exists."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, shares: Tensor | None) -> Tensor:
         matrix = weight.to(hidden.dtype)  # [vocabulary, dimensions]
         gradient_hidden = torch.empty_like(hidden)
         gradient_weight = torch.zeros_like(weight, dtype=torch.float32)
@@ -237,10 +237,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             logits = (hidden[rows] @ matrix.T).float()  # [chunk, vocabulary]
             log_norm = logits.logsumexp(dim=1)  # [chunk]
             picked = logits.gather(1, targets[rows, None]).squeeze(1)
-            total += (log_norm - picked).sum()
+            losses = log_norm - picked  # [chunk]
             # d loss / d logits = softmax − one-hot, written over the logits.
             gradient = (logits - log_norm[:, None]).exp_()
             gradient.scatter_add_(1, targets[rows, None], -torch.ones_like(picked)[:, None])
+            if shares is not None:
+                losses, gradient = losses * shares[rows], gradient * shares[rows, None]
+            total += losses.sum()
             narrow = gradient.to(hidden.dtype)
             gradient_hidden[rows] = narrow @ matrix
             gradient_weight += (narrow.T @ hidden[rows]).float()
@@ -248,23 +251,24 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
         gradient_hidden, gradient_weight = ctx.saved_tensors
-        return gradient_hidden * upstream[0].to(gradient_hidden.dtype), gradient_weight * upstream[0], None
+        return gradient_hidden * upstream[0].to(gradient_hidden.dtype), gradient_weight * upstream[0], None, None
 
 
-def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, shares: Tensor | None = None) -> Tensor:
     """Summed cross-entropy of tied output weights without the whole logits tensor.
 
     Args:
         hidden: [tokens, dimensions].
         weight: [vocabulary, dimensions].
         targets: [tokens].
+        shares: [tokens] what each counts; 1 where None.
 
     Returns:
         A scalar, in natural-log units.
     """
-    loss: Tensor = _ChunkedCrossEntropy.apply(hidden, weight, targets)  # type: ignore[no-untyped-call]
+    loss: Tensor = _ChunkedCrossEntropy.apply(hidden, weight, targets, shares)  # type: ignore[no-untyped-call]
     return loss
 
 

@@ -44,6 +44,9 @@ def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
 def unpack(packed: Mapping[str, npt.NDArray[Any]]) -> Weights:
     """The weights as float32.
 
+    Raises:
+        ValueError: Whole numbers have no scales, or scales do not fit what they are for.
+
     Example:
         >>> unpack({"w": np.array([[127, -64]], dtype=np.int8), "w.scale": np.array([0.5])})["w"].tolist()
         [[63.5, -32.0]]
@@ -52,7 +55,20 @@ def unpack(packed: Mapping[str, npt.NDArray[Any]]) -> Weights:
     for name, value in packed.items():
         if name.endswith(SCALE) and name.removesuffix(SCALE) in packed:
             continue
-        scale = packed.get(name + SCALE)
-        full = np.array(value, dtype=np.float32)
-        weights[name] = full if scale is None else np.multiply(full, scale[:, None], out=full, casting="same_kind")
+        weights[name] = _unpacked(name, value, packed.get(name + SCALE))
     return weights
+
+
+def _unpacked(name: str, value: npt.NDArray[Any], scale: npt.NDArray[Any] | None) -> npt.NDArray[np.float32]:
+    # Without its scales a matrix would pass for one with huge weights, and one scale would stretch over all rows.
+    if scale is None:
+        if value.dtype.kind != "f":
+            raise ValueError(f"{name} is of {value.dtype} and has no scale")
+        return np.array(value, dtype=np.float32)
+    if value.dtype != np.int8 or value.ndim != 2:
+        raise ValueError(f"{name} is of {value.dtype}, has the shape {value.shape} and yet a scale")
+    if scale.dtype.kind != "f" or scale.shape != value.shape[:1]:
+        raise ValueError(f"{name} has the shape {value.shape}, and its scale {scale.shape} of {scale.dtype}")
+    full = np.array(value, dtype=np.float32)
+    np.multiply(full, scale[:, None], out=full, casting="same_kind")
+    return full

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.artifacts import write_atomically
-from weft.errors import CorpusError, check_known
+from weft.errors import CorpusError
+from weft.report.figures import new_figure, picture_format, save_figure
 
 LOG = "log.jsonl"
 WIDTH, HEIGHT = 8.0, 4.0  # inches
-FORMATS: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 SMOOTHED = 40  # a shown point is the mean over this share of the log (1/40): a step's loss depends on its batch
 
 
@@ -104,30 +103,16 @@ def draw_curves(place: str | Path, out: str | Path, *, title: str = "") -> Path:
     Raises:
         CorpusError: There is no log, or matplotlib is not installed.
     """
-    target = Path(out)
-    form = target.suffix.lstrip(".").lower()
-    check_known("picture format", form, FORMATS, next_step="rename the output")
+    picture_format(out)
     curves = [read_curve(name, path) for name, path in find_logs(place).items()]
-    figure = _figure(curves, title)
-    with write_atomically(target) as handle:
-        # No date and a fixed salt: the same log gives the same file.
-        figure.savefig(handle, format=form, metadata=FORMATS[form])
-    return target
+    return save_figure(_figure(curves, title), out)
 
 
 def _figure(curves: Sequence[Curve], title: str) -> Any:
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise CorpusError(
-            "drawing needs matplotlib", allowed="the extra `plot`", next_step="pip install 'weft[plot]'"
-        ) from error
-    mpl.rcParams["svg.hashsalt"] = "weft"
     per_token = [curve for curve in curves if curve.name != "precedence"]
     others = [curve for curve in curves if curve.name == "precedence"]
     panels = [(group, label) for group, label in ((per_token, "nats per token"), (others, "nats per pair")) if group]
-    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    figure = new_figure(WIDTH, HEIGHT)
     for number, (group, label) in enumerate(panels, start=1):
         _draw_panel(figure.add_subplot(1, len(panels), number), group, label)
     figure.suptitle(title)

@@ -22,10 +22,13 @@ NOTES: Mapping[int, str] = {
     1: "All published permutations; `perm-1`, which equals the original, is left out. The paper prints the averages "
     "of its first and tenth row as .956 and .688; the means of its own columns are .961 and .694.",
     2: "Each paragraph against 20 permutations, a pure function of the seed and the paragraph's id: every model sees "
-    "the same ones. The paper does not say how many permutations it used.",
+    "the same ones. The paper does not say how many permutations it used. The paper trains its Seq2Seq by likelihood "
+    "alone; ours then learned for some minutes to tell neighbours from other sentences of a paragraph (docs/train.md); "
+    "what likelihood alone reached is in docs/log.md.",
     3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in "
     "τ: counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "
-    "(Lapata 2003). The paper searches for the highest sum of transitions, as our rows named `coherence` do; rows "
+    "(Lapata 2003), with precedence to the right only. The paper searches for the highest sum of transitions, as our "
+    "rows named `coherence` do; rows "
     "“and precedence”, and other rows of `seq2seq` and `weft-small`, also use what the model learned of which of two "
     "sentences comes first (docs/order.md).",
     4: "Not measured yet.",

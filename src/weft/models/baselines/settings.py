@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.artifacts import Artifact
-from weft.errors import ConfigError, ModelError
+from weft.errors import ConfigError, ModelError, is_number
 
 HIGHEST = 2**31 - 1  # what every library beneath takes for a count
 HIGHEST_SEED = 2**32 - 1
@@ -64,10 +65,26 @@ def check_choice(model: str, setting: str, value: object, allowed: Sequence[str]
         )
 
 
-def check_share(setting: str, value: float) -> None:
+def check_share(setting: str, value: object) -> None:
     """Refuse a share that is not from 0 to below 1, such as a dropout that would leave nothing."""
-    if not 0 <= value < 1:
-        raise ConfigError(f"{setting} is out of range", seen=value, allowed="from 0 to below 1", next_step="change it")
+    if not is_number(value) or not 0 <= value < 1:
+        raise ConfigError(
+            f"{setting} is out of range",
+            seen="null" if value is None else value,
+            allowed="from 0 to below 1",
+            next_step="change it",
+        )
+
+
+def check_weight(setting: str, value: object, *, least: float = -math.inf) -> None:
+    """Refuse a weight that is not a finite number, or is below the least that makes sense."""
+    if not is_number(value) or value < least:
+        raise ConfigError(
+            f"{setting} is out of range",
+            seen="null" if value is None else value,
+            allowed="a finite number" if math.isinf(least) else f"a finite number, {least:g} or more",
+            next_step="change it",
+        )
 
 
 def rebuild(build: Callable[..., Model], artifact: Artifact, folder: str | Path, settings: Sequence[str]) -> Model:

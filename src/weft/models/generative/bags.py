@@ -36,13 +36,17 @@ class Vocabulary:
         """The number of every word."""
         return {word: number for number, word in enumerate(self.words)}
 
+    def numbers(self, sentence: str) -> list[int]:
+        """The numbers of the known words of a sentence, in order."""
+        find = self.index.get
+        return [number for word in words_only(sentence) if (number := find(word)) is not None]
+
     def bags(self, documents: Iterable[Sequence[str]]) -> Bags:
         """Count the known words of every sentence; a document is a sequence of sentences."""
-        find = self.index.get
         ids, ends, offsets = array("i"), array("q", [0]), array("q", [0])
         for sentences in documents:
             for sentence in sentences:
-                ids.extend(number for word in words_only(sentence) if (number := find(word)) is not None)
+                ids.extend(self.numbers(sentence))
                 ends.append(len(ids))
             offsets.append(len(ends) - 1)
         return make_bags(np.asarray(ids), np.asarray(ends), np.asarray(offsets), len(self.words))

@@ -1,4 +1,4 @@
-"""Decoding the sentences of one text, each guided by a vector: what HMM-LDA-GM and VLV-GM have in common."""
+"""Decoding and writing sentences, each guided by a vector: what HMM-LDA-GM and VLV-GM have in common."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from weft.generation import Candidate, Decoding, search
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.memory import Sources
 from weft.models.generative.network import Seq2SeqNetwork
-from weft.models.generative.predictor import by_length, padded
+from weft.models.generative.predictor import PredictorSteps, by_length, candidates_of, padded
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +83,19 @@ class GuidedDecoder:
             memory = read.sources.select(sources[rows])
             values[rows] = self.network.log_prob(memory, part, guide[rows]).float()
         return values
+
+    def write(self, read: ReadText, sources: Tensor, guide: Tensor, decoding: Decoding) -> list[list[Candidate]]:
+        """Search for sentences that follow their source.
+
+        Args:
+            read: The text.
+            sources: [rows] numbers of sentences.
+            guide: [rows, guide].
+            decoding: How.
+
+        Returns:
+            For every row several sentences, best first; their log-probabilities are given the guide.
+        """
+        tokenizer = self.ids.tokenizer
+        steps = PredictorSteps(self.network, read.sources, len(sources), tokenizer, owners=sources, guide=guide)
+        return candidates_of(search(steps, len(sources), decoding, self.device), tokenizer)

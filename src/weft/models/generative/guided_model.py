@@ -9,6 +9,7 @@ import torch
 
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document, Score
+from weft.generation import Candidate, Decoding
 from weft.models import SequenceModel
 from weft.models.baselines.lsa import untrained
 from weft.models.generative.known_ids import KnownIds
@@ -23,6 +24,9 @@ class Chain(SequenceModel, Protocol):
     """A trained direction that remembers all sentences before."""
 
     network: Any
+
+    def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
+        """For every context several next sentences, best first."""
 
 
 class GuidedModel(NeuralModel):
@@ -83,6 +87,11 @@ class GuidedModel(NeuralModel):
         """The trained networks by the names of their parts."""
         found: dict[str, torch.nn.Module] = {part: chain.network for part, chain in self.chains.items()}
         return found if self.prior is None else {**found, "prior": self.prior.network}
+
+    @property
+    def predictors(self) -> Mapping[str, Chain]:
+        """The directions by the names of their parts, which can also write."""
+        return self.chains
 
     @property
     def scorer(self) -> SequenceScorer:

@@ -231,8 +231,11 @@ class HmmLda:
 
     def topics_of_documents(self, documents: Sequence[Sequence[str]], *, kind: str = "predicted") -> Reals:
         """The topics of the sentences of several texts, one text after the other: [sentences, topics]."""
+        return self.topics_of_bags(self._bags(documents), kind=kind)
+
+    def topics_of_bags(self, bags: Bags, *, kind: str = "predicted") -> Reals:
+        """The same of sentences whose words are counted already."""
         check_choice(self.name, "kind", kind, ("predicted", "filtered", "smoothed"))
-        bags = self._bags(documents)
         passes = self._smooth(bags) if kind == "smoothed" else self._filter(bags)
         return bags.chains.restored(getattr(passes, kind))
 

@@ -13,6 +13,7 @@ from weft.corpora.batches import PairBatch
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
 from weft.models.baselines.lsa import untrained
+from weft.models.baselines.settings import rebuild
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Tokens
 from weft.models.generative.parts import (
@@ -113,9 +114,11 @@ class NeuralModel:
     def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
         """The model that a folder was found to hold."""
         tokenizer = saved_tokenizer(artifact, folder)
-        model = cls(**{name: artifact.config[name] for name in cls.settings if name in artifact.config})
+        model = rebuild(cls, artifact, folder, cls.settings)
         model.read_beside(artifact, folder)
-        networks = {part: _load_network(model, part, tokenizer, artifact, folder) for part in saved_parts(artifact)}
+        networks = {
+            part: _load_network(model, part, tokenizer, artifact, folder) for part in saved_parts(artifact, folder)
+        }
         model._take_all(networks, tokenizer)
         model.reference = reference_for(saved_reference(artifact, folder), model.combine)
         return model

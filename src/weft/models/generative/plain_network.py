@@ -202,9 +202,11 @@ def check_weights(weights: Mapping[str, Reals]) -> None:
     Raises:
         ValueError: Some are missing, too many, or of another shape.
     """
-    missing = [name for name in ("embedding.weight", "decoder.weight_hh_l0") if name not in weights]
-    if missing:
-        raise ValueError(f"no {missing[0]}")
+    for name in ("embedding.weight", "decoder.weight_hh_l0"):  # all other shapes follow from these two
+        if name not in weights:
+            raise ValueError(f"no {name}")
+        if weights[name].ndim != 2 or not weights[name].size:
+            raise ValueError(f"{name} has the shape {weights[name].shape}, not that of a matrix")
     vocabulary, dimensions = weights["embedding.weight"].shape
     check_shapes(weights, _shapes(weights, vocabulary, dimensions, weights["decoder.weight_hh_l0"].shape[1]))
 

@@ -57,8 +57,10 @@ class PlainPrecedence:
         self.weights, self.predictors = weights, predictors
         self.layers = len({name.split(".")[2] for name in weights if name.startswith("among.layers.")})
         features = sum(2 * predictor.network.decoder.hidden for predictor in predictors)
-        width = len(weights.get("inputs.bias", ()))
-        check_shapes(weights, _shapes(features, width, self.layers))
+        bias = weights.get("inputs.bias", np.zeros(0, np.float32))  # [width]
+        if bias.ndim != 1 or len(bias) % HEADS:
+            raise ValueError(f"inputs.bias has the shape {bias.shape}, not ({HEADS} · n,)")
+        check_shapes(weights, _shapes(features, len(bias), self.layers))
 
     def table(self, document: Document) -> Table:
         """Log-odds that each sentence comes before each other one: [sentences, sentences], antisymmetric."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from weft.corpora.batches import pad_rows
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Window
-from weft.generation import Candidate, Decoding, search
+from weft.generation import Candidate, Decoding, Hypotheses, search
 from weft.models.generative.known_ids import KnownIds, nearest
 from weft.models.generative.memory import Memory, Sources
 from weft.models.generative.network import Seq2SeqNetwork, Tokens
@@ -76,21 +76,7 @@ class Predictor:
         """For every context several next sentences, best first; all contexts are searched at once."""
         sources = self._encode([context[-1] if context else None for context in contexts])
         steps = PredictorSteps(self.network, sources, len(contexts), self.tokenizer)
-        found = search(steps, len(contexts), decoding, self.device)
-        ids, log_probs, lengths = found.ids.tolist(), found.log_probs.tolist(), found.lengths.tolist()
-        return [
-            [
-                Candidate(self._text(row), value, int(length))
-                for row, value, length in zip(*rows, strict=True)
-                if value > DEAD
-            ]
-            for rows in zip(ids, log_probs, lengths, strict=True)
-        ]
-
-    def _text(self, ids: Sequence[int]) -> str:
-        """Words up to the end of the sentence, as text."""
-        end = ids.index(self.tokenizer.eos_id) if self.tokenizer.eos_id in ids else len(ids)
-        return " ".join(self.tokenizer.decode(ids[:end]).split())
+        return candidates_of(search(steps, len(contexts), decoding, self.device), self.tokenizer)
 
     def _encode(self, contexts: Sequence[str | None]) -> Sources:
         """Encode distinct sentences; nothing to read is an empty source, and an empty sentence beside others."""
@@ -111,9 +97,10 @@ class Predictor:
 
 @dataclass(frozen=True, slots=True)
 class _StepState:
-    """Where the rows of a search stand: their source, and the decoder's state once a word was fed."""
+    """Where the rows of a search stand: their source, what guides them, and the decoder's state after a word."""
 
     memory: Memory
+    guide: Tensor | None
     state: LstmState | None
 
 
@@ -122,33 +109,65 @@ class PredictorSteps:
 
     Args:
         network: The network.
-        sources: One a context.
+        sources: One a context, unless ``owners`` says otherwise.
         contexts: How many there are.
         tokenizer: Knows which ids are not words.
+        owners: [contexts] the source of each, where several contexts share one.
+        guide: [contexts, guide] what guides every word of each, where the network has a guide.
     """
 
-    def __init__(self, network: Seq2SeqNetwork, sources: Sources, contexts: int, tokenizer: Tokenizer) -> None:
-        self.network, self.sources, self.contexts = network, sources, contexts
+    def __init__(
+        self,
+        network: Seq2SeqNetwork,
+        sources: Sources,
+        contexts: int,
+        tokenizer: Tokenizer,
+        *,
+        owners: Tensor | None = None,
+        guide: Tensor | None = None,
+    ) -> None:
+        self.network, self.sources, self.guide = network, sources, guide
+        self.owners = torch.arange(contexts, device=network.embedding.weight.device) if owners is None else owners
         self.bos, self.eos = tokenizer.bos_id, tokenizer.eos_id
         unknown = () if tokenizer.unk_id is None else (tokenizer.unk_id,)
         self.forbidden = (tokenizer.pad_id, tokenizer.bos_id, *unknown)
 
     def begin(self, rows_each: int) -> _StepState:
-        """Every source repeated."""
-        rows = torch.arange(self.contexts, device=self.network.embedding.weight.device).repeat_interleave(rows_each)
-        return _StepState(self.sources.select(rows), None)
+        """Every source and every guide repeated."""
+        guide = None if self.guide is None else self.guide.repeat_interleave(rows_each, dim=0)  # [rows, guide]
+        return _StepState(self.sources.select(self.owners.repeat_interleave(rows_each)), guide, None)
 
     def advance(self, state: _StepState, words: Tensor) -> tuple[Tensor, _StepState]:
         """One decoder step and the log-probabilities of the next word."""
-        outputs, reached = self.network.decode(words[:, None], state.memory, state.state)  # [rows, 1, dimensions]
+        inputs = words[:, None]  # [rows, 1]
+        outputs, reached = self.network.decode(inputs, state.memory, state.state, state.guide)  # [rows, 1, dimensions]
         logits = (outputs[:, 0] @ self.network.embedding.weight.T).float()  # [rows, vocabulary]
-        return logits.log_softmax(dim=1), _StepState(state.memory, reached)
+        return logits.log_softmax(dim=1), _StepState(state.memory, state.guide, reached)
 
     def select(self, state: _StepState, rows: Tensor) -> _StepState:
-        """Some rows; the source stays with its context, so only the decoder's state moves."""
+        """Some rows; source and guide stay with their context, so only the decoder's state moves."""
         assert state.state is not None
         h, c = state.state
-        return _StepState(state.memory, (h[:, rows].contiguous(), c[:, rows].contiguous()))
+        return _StepState(state.memory, state.guide, (h[:, rows].contiguous(), c[:, rows].contiguous()))
+
+
+def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidate]]:
+    """What a search found as sentences, best first; hypotheses that never had a way on are left out."""
+    ids, log_probs, lengths = found.ids.tolist(), found.log_probs.tolist(), found.lengths.tolist()
+    return [
+        [
+            Candidate(_text(row, tokenizer), value, int(length))
+            for row, value, length in zip(*rows, strict=True)
+            if value > DEAD
+        ]
+        for rows in zip(ids, log_probs, lengths, strict=True)
+    ]
+
+
+def _text(ids: Sequence[int], tokenizer: Tokenizer) -> str:
+    """Words up to the end of the sentence, as text."""
+    end = ids.index(tokenizer.eos_id) if tokenizer.eos_id in ids else len(ids)
+    return " ".join(tokenizer.decode(ids[:end]).split())
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tokens:

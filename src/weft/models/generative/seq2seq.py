@@ -5,7 +5,6 @@ Reference: Li & Jurafsky (2017), section 3.1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,12 +18,12 @@ from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice, check_share
+from weft.models.baselines.settings import at_least, check_choice, check_share, check_weight
 from weft.models.generative.given_vectors import vectors_of_tokens
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork
-from weft.models.generative.neural_model import NeuralModel, moved_pairs, no_loss
-from weft.models.generative.parts import ENCODERS, PARTS, PRECEDENCE
+from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.generative.neural_model import NeuralModel, moved, moved_pairs, no_loss
+from weft.models.generative.parts import ENCODERS, PARTS, PRECEDENCE, check_precedence_weight
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.generative.predictor import Predictor
 from weft.reference import reference_for
@@ -33,7 +32,7 @@ from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "attention", "feed", "lexical", "dropout", "word_dropout",
-    "precedence", "precedence_weight", "vectors", "precision",
+    "contrast", "precedence", "precedence_weight", "vectors", "precision",
 )  # fmt: skip
 
 
@@ -50,6 +49,8 @@ class Seq2Seq(NeuralModel):
         lexical: Whether attention also leads from the source's words straight to the output.
         dropout: In training.
         word_dropout: Share of the decoder's input words hidden in training.
+        contrast: What it counts in training that a sentence is likelier after its neighbour than after another sentence
+            of its paragraph; 0 learns from likelihood alone, as the paper does.
         precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
         precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
         vectors: Word vectors to keep as they are: a GloVe file or folder, or ``glove`` for those in the package; where
@@ -84,6 +85,7 @@ class Seq2Seq(NeuralModel):
         lexical: bool = False,
         dropout: float = 0.1,
         word_dropout: float = 0.0,
+        contrast: float = 0.0,
         precedence: bool = False,
         precedence_weight: float = 1.0,
         vectors: str = "",
@@ -95,16 +97,11 @@ class Seq2Seq(NeuralModel):
         check_share("dropout", dropout)
         check_share("word_dropout", word_dropout)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
-        if not math.isfinite(precedence_weight):
-            raise ConfigError(
-                "precedence_weight is not a number",
-                seen=precedence_weight,
-                allowed="a finite one",
-                next_step="change it",
-            )
+        check_weight("precedence_weight", precedence_weight)
+        check_weight("contrast", contrast, least=0.0)
         self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
         self.feed, self.lexical, self.precision = feed, lexical, precision
-        self.dropout, self.word_dropout = dropout, word_dropout
+        self.dropout, self.word_dropout, self.contrast = dropout, word_dropout, contrast
         self.precedence, self.precedence_weight, self.vectors = precedence, precedence_weight, vectors
         self.predictors: dict[str, Predictor] = {}
         self.judge: Precedence | None = None
@@ -155,6 +152,7 @@ class Seq2Seq(NeuralModel):
             max_tokens=settings.max_tokens,
             seed=settings.seed,
             pad=pad,
+            contrast=self.contrast > 0 and direction != "prior",
         )
 
     def batch_loss(self, network: torch.nn.Module, batch: PairBatch | ParagraphBatch, device: torch.device) -> LossPart:
@@ -166,7 +164,12 @@ class Seq2Seq(NeuralModel):
             encoders = [predictor.network for predictor in self._encoders()]
             return LossPart(network.loss(batch_bag(encoders, batch, device)), batch.pairs)
         assert isinstance(network, Seq2SeqNetwork)
-        return LossPart(network.loss(*moved_pairs(batch, device)), batch.tokens)
+        source, target, places = moved_pairs(batch, device)
+        if batch.other is None:
+            return LossPart(network.loss(source, target, places), batch.tokens)
+        other = Tokens(moved(batch.other, device), moved(batch.other_lengths, device))
+        loss = network.contrast_loss(source, other, target, places, self.contrast)
+        return LossPart(loss.total, batch.tokens, {"likelihood": loss.likelihood, "contrast": loss.contrast})
 
     def foundation(self, part: str) -> dict[str, torch.Tensor]:
         """The weights a part stands on: with other encoders, precedence must be learned again."""
@@ -213,6 +216,8 @@ class Seq2Seq(NeuralModel):
 
     def adjusted(self, changes: Mapping[str, Any]) -> Seq2Seq:
         """The same networks with other settings, of those in ``adjustable``."""
+        if "precedence_weight" in changes:
+            check_precedence_weight(changes["precedence_weight"], learned=self.judge is not None)
         settings = {name: getattr(self, name) for name in SETTINGS}
         other = Seq2Seq(**{**settings, **changes})
         other.predictors, other.judge, other._tables = self.predictors, self.judge, self._tables

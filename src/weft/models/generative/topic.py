@@ -27,6 +27,7 @@ from weft.models.generative.network import Architecture, Seq2SeqNetwork
 from weft.models.generative.neural_model import moved, moved_pairs, no_loss
 from weft.models.generative.parts import PARTS
 from weft.models.generative.predictor import Predictor
+from weft.models.generative.store_topics import store_topics
 from weft.models.generative.topic_chain import Reals
 from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
@@ -38,7 +39,6 @@ SETTINGS = (
     "word_dropout", "guide", "precision",
 )  # fmt: skip
 TOPIC_MODEL = "hmm_lda"  # the topic model inside a saved one
-PARAGRAPHS_AT_ONCE = 2000  # whose words are counted together
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,25 +244,3 @@ class HmmLdaGm(GuidedModel):
         """A search over a document's sentences."""
         paths = TopicPaths(self.chains["forward"], document.sentences)
         return SequenceSteps(self.scorer, paths, document.sentences)
-
-
-def store_topics(model: HmmLda, store: TokenStore, *, backwards: bool, peek: bool) -> Reals:
-    """The topics of every sentence of a store, by paragraph: [sentences, topics], float16.
-
-    Args:
-        model: The topic model.
-        store: Prepared text; its sentences are decoded to count their words.
-        backwards: Whether paragraphs are read from their end.
-        peek: Whether a sentence's topics have seen the sentence.
-    """
-    found = np.empty((store.sentence_count, model.topics), dtype=np.float16)
-    tokenizer, kind = store.tokenizer(), "filtered" if peek else "predicted"
-    for start in range(0, store.paragraph_count, PARAGRAPHS_AT_ONCE):
-        numbers = range(start, min(start + PARAGRAPHS_AT_ONCE, store.paragraph_count))
-        spans = [list(store.paragraph(number)) for number in numbers]
-        if backwards:
-            spans = [span[::-1] for span in spans]
-        texts = [[tokenizer.decode(store.sentence(number).tolist()) for number in span] for span in spans]
-        topics = model.topics_of_documents(texts, kind=kind)
-        found[[number for span in spans for number in span]] = topics
-    return found

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from weft.generation import Candidate, Decoding
 from weft.models.generative.guided import GuidedDecoder
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.known_ids import KnownIds
@@ -85,6 +86,18 @@ class TopicPredictor:
         values = self.decoder.log_probs(self.decoder.read(sentences), sources, targets, guide)
         exact: Reals = values.double().cpu().numpy()
         return exact
+
+    @torch.inference_mode()
+    def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
+        """For every context several next sentences, best first, guided by the topics that it lets expect.
+
+        A sentence that is not written yet cannot be seen: the topics are predicted ones, with ``peek`` too.
+        """
+        texts = [[*context, ""] for context in contexts]  # its last topics are predicted from the context alone
+        topics = self.model.topics_of_documents(texts, kind="predicted")[np.cumsum([len(text) for text in texts]) - 1]
+        guide = self.network.guide(torch.from_numpy(topics.astype(np.float32)).to(self.decoder.device))
+        read = self.decoder.read([context[-1] if context else "" for context in contexts])
+        return self.decoder.write(read, torch.arange(len(contexts), device=self.decoder.device), guide, decoding)
 
 
 class TopicPaths:

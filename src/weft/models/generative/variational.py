@@ -130,12 +130,13 @@ class VlvGm(GuidedModel):
         self, part: str, store: TokenStore, pad: int, settings: TrainingSettings
     ) -> PairStream | ParagraphStream:
         """Windows of paragraphs, read from their end for the backward chain; single sentences for the prior."""
-        common = {"batch_tokens": settings.batch_tokens, "max_tokens": settings.max_tokens, "seed": settings.seed}
+        tokens, longest, seed = settings.batch_tokens, settings.max_tokens, settings.seed
         if part == "prior":
-            return PairStream(store, "prior", pad=pad, **common)
+            return PairStream(store, "prior", batch_tokens=tokens, max_tokens=longest, seed=seed, pad=pad)
         return ParagraphStream(
-            store, pad=pad, fewest=SHORTEST, window=WINDOW, backwards=part == "backward", dated=False, **common
-        )
+            store, batch_tokens=tokens, max_tokens=longest, seed=seed, pad=pad, fewest=SHORTEST, window=WINDOW,
+            backwards=part == "backward", dated=False,
+        )  # fmt: skip
 
     def batch_loss(self, network: torch.nn.Module, batch: PairBatch | ParagraphBatch, device: torch.device) -> LossPart:
         """The summed loss of a batch, with the divergence beside it."""

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError
+from weft.generation import Candidate, Decoding, best_first
 from weft.models.generative.guided import GuidedDecoder, ReadText
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.latent_chain import ChainStep
+from weft.models.generative.latent_chain import ChainStep, Gaussian
 from weft.models.generative.variational_network import VariationalNetwork
 
 Reals = npt.NDArray[np.float64]
@@ -48,6 +49,21 @@ class Estimate:
     def name(self) -> str:
         """As recorded in results."""
         return f"{self.kind}-{self.samples}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a chain knows of the sentence that follows each of some contexts.
+
+    Attributes:
+        read: The sentences of all contexts.
+        last: [contexts] which of them is the last of each context: the source of the sentence to come.
+        prior: p(z_n | z_{n−1}, s_1 … s_{n−1}), [contexts, latent]; the z of sentences read are their posteriors' means.
+    """
+
+    read: ReadText
+    last: Tensor
+    prior: Gaussian
 
 
 class VariationalPredictor:
@@ -113,6 +129,56 @@ class VariationalPredictor:
         generator = np.random.default_rng([self.estimate.seed, place])
         drawn = generator.standard_normal((self.estimate.samples, self.network.chain.latent), dtype=np.float32)
         return torch.from_numpy(drawn).to(self.device)
+
+    @torch.inference_mode()
+    def latent_means(self, sentences: Sequence[str]) -> Reals:
+        """The posterior means of z_2 … z_N, each carried on to the next: [sentences − 1, latent]."""
+        if len(sentences) < 2:
+            return np.zeros((0, self.network.chain.latent))
+        vectors = self.network.chain.read(self.decoder.read(sentences).vectors)  # [sentences, width]
+        means: Reals = torch.cat([step.latent for step in self._mean_walk(vectors)]).double().cpu().numpy()
+        return means
+
+    def _mean_walk(self, vectors: Tensor) -> list[ChainStep]:
+        """The chain over one text, without noise: a step for every sentence after the first."""
+        places = torch.arange(len(vectors), device=vectors.device)[None]  # [1, sentences]
+        return self.network.walk(vectors, places, vectors.new_zeros(len(vectors), 1, 1, dtype=torch.float32))
+
+    @torch.inference_mode()
+    def ahead(self, contexts: Sequence[Sequence[str]]) -> Ahead:
+        """Read contexts up to the sentence to come; nothing to read is an empty sentence."""
+        texts = [list(context) or [""] for context in contexts]
+        read, chain = self.decoder.read([sentence for text in texts for sentence in text]), self.network.chain
+        ends = np.cumsum([len(text) for text in texts])
+        vectors = chain.read(read.vectors)  # [sentences of all texts, width]
+        each = [vectors[end - len(text) : end] for text, end in zip(texts, ends, strict=True)]
+        states = [(chain.begin(one[:1]), *(step.state for step in self._mean_walk(one)))[-1] for one in each]
+        priors = [chain.predict(state) for state in states]  # [1, latent] each
+        prior = Gaussian(torch.cat([one.mean for one in priors]), torch.cat([one.log_std for one in priors]))
+        return Ahead(read, torch.tensor(ends - 1, device=self.device), prior)
+
+    def drawn(self, prior: Gaussian, draws: int, seed: int) -> Tensor:
+        """Latent variables from priors; draw k is the same however many there are: [contexts, draws, latent]."""
+        noise = [
+            np.random.default_rng([seed, number]).standard_normal(prior.mean.shape, dtype=np.float32)
+            for number in range(draws)
+        ]
+        return Gaussian(prior.mean[:, None], prior.log_std[:, None]).sample(
+            torch.from_numpy(np.stack(noise, axis=1)).to(self.device)
+        )
+
+    @torch.inference_mode()
+    def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
+        """For every context several next sentences, best first: z_n is drawn from its prior, ``draws`` times.
+
+        Every z_n gives its best few, ``beam`` in all. A candidate's log-probability is that given its own z_n.
+        """
+        ahead, draws = self.ahead(contexts), decoding.draws
+        latent = self.drawn(ahead.prior, draws, decoding.seed)  # [contexts, draws, latent]
+        found = self.decoder.write(ahead.read, ahead.last.repeat_interleave(draws), latent.flatten(0, 1), decoding)
+        each = -(-decoding.beam // draws)  # rounded up
+        rows = [found[start : start + draws] for start in range(0, len(found), draws)]
+        return [best_first((one for beam in beams for one in beam[:each]), decoding) for beams in rows]
 
     def _combined(self, weights: Tensor) -> Tensor:
         """Log-weights of samples, [steps, orders, samples], to log-probabilities, [steps, orders].

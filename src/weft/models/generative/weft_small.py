@@ -16,16 +16,19 @@ from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.models import ModelCard, SentenceModel
+from weft.models.baselines.settings import check_weight, rebuild
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.parts import (
     ENCODERS,
     PARTS,
     PRECEDENCE,
+    PRECEDENCE_WEIGHT,
+    check_precedence_weight,
+    fitting_weights,
     saved_parts,
     saved_reference,
     saved_tokenizer,
     saved_weights,
-    weights_do_not_fit,
 )
 from weft.models.generative.plain_network import PlainNetwork
 from weft.models.generative.plain_precedence import PlainPrecedence
@@ -34,7 +37,7 @@ from weft.models.quantize import Weights
 from weft.models.threads import at_once, in_threads
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Reference, reference_for
-from weft.scoring import Scorer, Table, TableMemory, checked_combine
+from weft.scoring import Combine, Scorer, Table, TableMemory, checked_combine
 
 if TYPE_CHECKING:
     import torch
@@ -43,6 +46,11 @@ if TYPE_CHECKING:
     from weft.models.generative.seq2seq import Seq2Seq
 
 EMBEDDED = Path(__file__).parents[2] / "pretrained" / "weft-small"
+
+
+def _checked_settings(combine: str = "mmi", precedence_weight: float = PRECEDENCE_WEIGHT) -> tuple[Combine, float]:
+    check_weight("precedence_weight", precedence_weight)
+    return checked_combine(combine), float(precedence_weight)
 
 
 class Networks:
@@ -54,9 +62,11 @@ class Networks:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder, self.artifact = folder, load_artifact(folder)
+        settings = ("combine", "precedence_weight")
+        self.combine, self.precedence_weight = rebuild(_checked_settings, self.artifact, folder, settings)
         self.tables = TableMemory()
         self.on_cpu = True
-        parts = saved_parts(self.artifact)
+        parts = saved_parts(self.artifact, folder)
         tokenizer, weights = at_once(lambda: saved_tokenizer(self.artifact, folder), lambda: self._weights(parts))
         self.tokenizer, known = tokenizer, KnownIds(tokenizer)
         speaking = [part for part in parts if part != PRECEDENCE]
@@ -65,22 +75,24 @@ class Networks:
         self.judge = self._judge(weights[PRECEDENCE]) if PRECEDENCE in weights else None
 
     def _weights(self, parts: Sequence[str]) -> dict[str, Weights]:
-        return {part: saved_weights(self.artifact, part) for part in parts}
+        found = {}
+        for part in parts:
+            with fitting_weights(part, self.folder):
+                found[part] = saved_weights(self.artifact, part)
+        return found
 
     def _predictor(self, part: str, weights: Weights, tokenizer: Tokenizer, known: KnownIds) -> PlainPredictor:
-        try:
+        with fitting_weights(part, self.folder):
             network = PlainNetwork(weights, bos=tokenizer.bos_id, eos=tokenizer.eos_id)
             if len(network.embedding) != tokenizer.vocabulary_size:
                 raise ValueError(f"{len(network.embedding)} words, not {tokenizer.vocabulary_size}")
-        except ValueError as error:
-            raise weights_do_not_fit(part, self.folder, error) from error
+            if (network.encoder is None) != (part == "prior"):  # it would pass for a language model, or the other way
+                raise ValueError("an encoder" if network.encoder else "no encoder")
         return PlainPredictor(network, known)
 
     def _judge(self, weights: Weights) -> PlainPrecedence:
-        try:
+        with fitting_weights(PRECEDENCE, self.folder):
             return PlainPrecedence(weights, [self.predictors[part] for part in ENCODERS])
-        except (ValueError, KeyError) as error:
-            raise weights_do_not_fit(PRECEDENCE, self.folder, error) from error
 
     @cached_property
     def full(self) -> Seq2Seq:
@@ -119,7 +131,7 @@ class WeftSmall:
 
     def _hold(self, networks: Networks) -> Self:
         self._networks = networks
-        self.precedence_weight = float(networks.artifact.config.get("precedence_weight", 1.0))
+        self.precedence_weight = networks.precedence_weight
         self.reference: Reference | None = reference_for(
             saved_reference(networks.artifact, networks.folder), self.combine
         )
@@ -150,7 +162,10 @@ class WeftSmall:
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """The same networks with other settings, of those in ``adjustable``."""
         other = self._of(self._networks, changes.get("combine", self.combine))
-        other.precedence_weight = float(changes.get("precedence_weight", self.precedence_weight))
+        other.precedence_weight = self.precedence_weight
+        if "precedence_weight" in changes:
+            check_precedence_weight(changes["precedence_weight"], learned=self._networks.judge is not None)
+            other.precedence_weight = float(changes["precedence_weight"])
         return other
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -169,9 +184,8 @@ class WeftSmall:
     def precedence_table(self, document: Document) -> Table | None:
         """What it counts that each sentence comes before each other one, or None where that was not learned."""
         held = self._networks
-        if not held.on_cpu:
-            return held.full.precedence_table(document)
-        return None if held.judge is None else self.precedence_weight * held.judge.table(document)
+        judge = held.judge if held.on_cpu else held.full.judge
+        return None if judge is None else self.precedence_weight * judge.table(document)
 
     # What needs torch -------------------------------------------------------------------------------------------------
 
@@ -186,7 +200,7 @@ class WeftSmall:
     @property
     def parts(self) -> tuple[str, ...]:
         """The names of the networks."""
-        return tuple(saved_parts(self._networks.artifact))
+        return tuple(saved_parts(self._networks.artifact, self._networks.folder))
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -221,4 +235,4 @@ class WeftSmall:
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         networks = Networks(folder)
-        return cls._of(networks, networks.artifact.config.get("combine", "mmi"))
+        return cls._of(networks, networks.combine)

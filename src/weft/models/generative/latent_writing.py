@@ -1,0 +1,121 @@
+"""What a chain of latent variables would write: sentences from different z_n after the same context.
+
+Reference: Bowman et al. 2016 (sentences along lines in a latent space); Serban et al. 2017 (z drawn from its prior).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from weft.errors import ConfigError, CorpusError
+from weft.generation import Decoding
+from weft.models.baselines.lsa import untrained
+from weft.models.baselines.settings import at_least
+from weft.models.generative.latent_chain import Gaussian
+from weft.models.generative.variational import VlvGm
+from weft.models.generative.variational_predictor import Ahead, VariationalPredictor
+
+MOST_SENTENCES = 100  # written in one call, each with a beam of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A sentence and where it came from.
+
+    Attributes:
+        text: The sentence.
+        latent: Its z_n.
+        log_prob: log p(s_n | z_n, s_{n−1}), summed over tokens, the end included.
+        tokens: How many tokens that is.
+    """
+
+    text: str
+    latent: tuple[float, ...]
+    log_prob: float
+    tokens: int
+
+
+def prior_sentences(
+    model: VlvGm,
+    context: Sequence[str],
+    *,
+    draws: int = 5,
+    decoding: Decoding = Decoding(),  # noqa: B008  frozen
+) -> list[Written]:
+    """Draw z_n from p(z_n | z_{n−1}, s_1 … s_{n−1}) several times and write the best sentence for each.
+
+    Args:
+        model: Trained.
+        context: The sentences before, at least one.
+        draws: How many; draw k is the same however many there are.
+        decoding: How each is written; its ``seed`` is that of the draws too.
+    """
+    at_least(model.name, "draws", draws, 1, MOST_SENTENCES)
+    chain, ahead = _ahead(model, context)
+    return _written(chain, ahead, chain.drawn(ahead.prior, draws, decoding.seed)[0], decoding)
+
+
+def traversal(
+    model: VlvGm,
+    context: Sequence[str],
+    *,
+    dimension: int | None = None,
+    points: int = 5,
+    reach: float = 3.0,
+    decoding: Decoding = Decoding(),  # noqa: B008  frozen
+) -> list[Written]:
+    """Walk along one dimension of z_n, through its prior's mean, and write a sentence at every point.
+
+    Args:
+        model: Trained.
+        context: The sentences before, at least one.
+        dimension: Of z; without it, the one that moves the decoder most.
+        points: How many, evenly spaced; an odd number has the mean in the middle.
+        reach: How far to both sides, in standard deviations of the prior.
+        decoding: How each sentence is written.
+    """
+    at_least(model.name, "points", points, 2, MOST_SENTENCES)
+    if not 0 < reach <= 1e3:
+        raise ConfigError("reach out of range", seen=reach, allowed="above 0, at most 1000", next_step="change it")
+    chain, ahead = _ahead(model, context)
+    chosen = strongest_dimension(chain, ahead.prior) if dimension is None else dimension
+    at_least(model.name, "dimension", chosen, 0, model.latent - 1)
+    latent = ahead.prior.mean.repeat(points, 1)  # [points, latent]
+    steps = torch.linspace(-reach, reach, points, device=latent.device)
+    latent[:, chosen] += steps * ahead.prior.log_std[0, chosen].exp()
+    return _written(chain, ahead, latent, decoding)
+
+
+@torch.inference_mode()
+def strongest_dimension(chain: VariationalPredictor, prior: Gaussian) -> int:
+    """The dimension of z along which a standard deviation of the prior moves the decoder most."""
+    guides = chain.network.words.guides
+    assert guides is not None
+    ways = torch.cat([guides.reading.weight, guides.writing.weight]).float()  # [2 · dimensions, latent]
+    return int((ways.norm(dim=0) * prior.log_std[0].exp()).argmax())
+
+
+def _ahead(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, Ahead]:
+    if "forward" not in model.chains:
+        raise untrained(model.name)
+    if not context:
+        raise CorpusError(
+            "there is nothing to continue",
+            seen="no sentence",
+            allowed="a context of one sentence or more",
+            next_step="give a text",
+        )
+    chain = model.chains["forward"]
+    return chain, chain.ahead([context])
+
+
+@torch.inference_mode()
+def _written(chain: VariationalPredictor, ahead: Ahead, latent: Tensor, decoding: Decoding) -> list[Written]:
+    """The best sentence for every z: [rows, latent]."""
+    found = chain.decoder.write(ahead.read, ahead.last.expand(len(latent)), latent, decoding)
+    rows = zip(found, latent.tolist(), strict=True)
+    return [Written(beam[0].text, tuple(z), beam[0].log_prob, beam[0].tokens) for beam, z in rows]

@@ -1,0 +1,114 @@
+"""The topics of every sentence of a token store, by several processes where the store is large."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.crew import in_order
+from weft.corpora.store import TokenStore
+from weft.models.generative.bags import Bags
+from weft.models.generative.hmm_lda import HmmLda
+from weft.models.generative.store_words import StoreWords
+from weft.models.generative.topic_chain import Reals
+from weft.progress import Progress, silent
+
+PARAGRAPHS_AT_ONCE = 2000  # whose words are counted together
+WORTH_A_WORKER = 100_000  # sentences: fewer are done in the time that a process takes to start
+IF_STOPPED = "run it again where more memory is free, or on fewer cores (taskset -c 0-3 weft train …)"
+
+
+def store_topics(
+    model: HmmLda,
+    store: TokenStore,
+    *,
+    backwards: bool,
+    peek: bool,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> Reals:
+    """The topics of every sentence of a store, by paragraph: [sentences, topics], float16.
+
+    Args:
+        model: The topic model.
+        store: Prepared text.
+        backwards: Whether paragraphs are read from their end.
+        peek: Whether a sentence's topics have seen the sentence.
+        workers: Processes, which change nothing but the time; by default one a core, and none for a small store.
+        progress: Told how many sentences are done.
+
+    Raises:
+        WorkerStoppedError: A process died.
+    """
+    found = np.empty((store.sentence_count, model.topics), dtype=np.float16)
+    starts = range(0, store.paragraph_count, PARAGRAPHS_AT_ONCE)
+    ranges = [range(start, min(start + PARAGRAPHS_AT_ONCE, store.paragraph_count)) for start in starts]
+    chosen = workers if workers is not None else default_workers(store.sentence_count)
+    job = TopicJob(model, store.folder, backwards, peek)
+    done = 0
+    for part in in_order(job, ranges, workers=min(chosen, len(ranges)), if_stopped=IF_STOPPED):
+        found[done : done + len(part)] = part
+        done += len(part)
+        progress("finding topics", done, store.sentence_count)
+    return found
+
+
+def default_workers(sentences: int) -> int:
+    """A process a core, as far as there is work for each.
+
+    Example:
+        >>> default_workers(1000)
+        1
+    """
+    if multiprocessing.current_process().daemon:  # a worker itself, which may start none
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # The processes of a distributed run on this machine all do the same, side by side.
+    beside = os.environ.get("LOCAL_WORLD_SIZE", "")
+    share = cores // max(1, int(beside)) if beside.isdecimal() else cores
+    return max(1, min(share, sentences // WORTH_A_WORKER))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicJob:
+    """What a worker needs to know; it opens the store by itself.
+
+    Attributes:
+        model: The topic model.
+        folder: Of the store.
+        backwards: Whether paragraphs are read from their end.
+        peek: Whether a sentence's topics have seen the sentence.
+    """
+
+    model: HmmLda
+    folder: Path
+    backwards: bool
+    peek: bool
+
+    def begin(self) -> Callable[[range], npt.NDArray[np.float16]]:
+        """Open the store; returns what finds the topics of a range of paragraphs."""
+        assert self.model.known is not None
+        store = TokenStore(self.folder)
+        words = StoreWords(store, self.model.known)
+        return lambda paragraphs: self._topics(words, paragraphs)
+
+    def _topics(self, words: StoreWords, paragraphs: range) -> npt.NDArray[np.float16]:
+        """Of the sentences of some paragraphs, in the order of the store: [sentences, topics]."""
+        offsets: npt.NDArray[Any] = np.asarray(words.store.paragraph_offsets[paragraphs.start : paragraphs.stop + 1])
+        counts = words.bags(int(offsets[0]), int(offsets[-1])).counts  # [sentences, words]
+        offsets = offsets - offsets[0]  # [paragraphs + 1]
+        # In paragraphs read from their end, the n-th sentence from the start stands n-th from the end.
+        order = np.arange(offsets[-1])
+        if self.backwards:
+            order = np.repeat(offsets[:-1] + offsets[1:] - 1, np.diff(offsets)) - order  # [sentences]
+        topics = self.model.topics_of_bags(Bags(counts[order], offsets), kind="filtered" if self.peek else "predicted")
+        found = np.empty(topics.shape, dtype=np.float16)
+        found[order] = topics
+        return found

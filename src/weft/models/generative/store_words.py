@@ -1,0 +1,147 @@
+"""Counting the words of a token store's sentences without decoding every sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.store import TokenStore
+from weft.corpora.tokenizers import BpeTokenizer
+from weft.models.generative.bags import Bags, Vocabulary, make_bags
+
+Whole = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Ids = npt.NDArray[Any]
+KEY_BITS = 62
+MOST_KNOWN = 2**19  # stretches remembered, about 100 MB; when there are more, all are forgotten
+BETWEEN = frozenset(number for number in range(128) if not (chr(number).isalnum() or chr(number) == "_"))
+SIGMA = "Σ".encode()  # the one letter whose lower case depends on its neighbours, which may stand beyond punctuation
+
+
+class StoreWords:
+    """The known words of sentences, found from their ids.
+
+    Args:
+        store: Prepared text.
+        vocabulary: The words that count.
+    """
+
+    def __init__(self, store: TokenStore, vocabulary: Vocabulary) -> None:
+        self.store, self.vocabulary, self.tokenizer = store, vocabulary, store.tokenizer()
+        self._stretches = Stretches(self.tokenizer, vocabulary) if isinstance(self.tokenizer, BpeTokenizer) else None
+
+    def bags(self, first: int, last: int) -> Bags:
+        """The counted words of the sentences from ``first`` to before ``last``, as one document."""
+        if self._stretches is None:  # a text of words is put together by rules that look at several words at once
+            texts = [self.tokenizer.decode(self.store.sentence(number).tolist()) for number in range(first, last)]
+            return self.vocabulary.bags([texts])
+        offsets = np.asarray(self.store.sentence_offsets[first : last + 1])  # [sentences + 1]
+        ids = np.asarray(self.store.ids[offsets[0] : offsets[-1]])  # [tokens]
+        numbers, ends = self._stretches.numbers(ids, offsets - offsets[0])
+        return make_bags(numbers, ends, np.array([0, last - first]), len(self.vocabulary.words))
+
+
+class Found(NamedTuple):
+    """Numbers of words of several stretches: one after the other, and how many each has."""
+
+    flat: Whole  # [words]
+    counts: Whole  # [stretches]
+
+
+class Stretches:
+    """From the ids of a text to the numbers of its words, by stretches that hold whole words.
+
+    A text may be cut beside any space or punctuation of ASCII: no word and no UTF-8 character goes across, whatever the
+    bytes around it. Most stretches are then one piece, whose words are known beforehand; those of several pieces come
+    again and again, and each is spelled out once.
+
+    Args:
+        tokenizer: Whose pieces the ids are.
+        vocabulary: The words that count.
+    """
+
+    def __init__(self, tokenizer: BpeTokenizer, vocabulary: Vocabulary) -> None:
+        pieces = tokenizer.pieces()
+        self.vocabulary = vocabulary
+        self._spelled = [b"", *pieces]  # by id plus one, so that 0 is no piece
+        self._spaced = np.array([piece[:1] == b" " for piece in pieces])  # [pieces]
+        self._opens = np.array([piece[:1] != b"" and piece[0] in BETWEEN for piece in pieces])
+        self._closes = np.array([piece[:1] != b"" and piece[-1] in BETWEEN for piece in pieces])
+        self._sigma = np.array([SIGMA in piece or piece.endswith(SIGMA[:1]) for piece in pieces])
+        self._single = self._gathered([self._words(piece) for piece in pieces])
+        self._bits = len(pieces).bit_length()  # of an id plus one
+        self._known: dict[int | bytes, tuple[int, ...]] = {}
+
+    def numbers(self, ids: Ids, offsets: Whole) -> tuple[Whole, Whole]:
+        """Words of sentences.
+
+        Args:
+            ids: [tokens] of sentences that stand one after the other.
+            offsets: [sentences + 1], where each begins among them.
+
+        Returns:
+            Numbers of words, [words], and where each sentence begins among them, [sentences + 1].
+        """
+        firsts = np.flatnonzero(self._cuts(ids, offsets))  # [stretches]
+        lengths = np.diff(firsts, append=len(ids))
+        which = ids[firsts].astype(np.int64)  # [stretches], the piece it is, or one of several pieces
+        several = np.flatnonzero(lengths > 1)
+        more, which[several] = self._of_several(ids, firsts[several], lengths[several])
+        which[several] += len(self._single.counts)
+        flat, counts = (np.concatenate(pair) for pair in zip(self._single, more, strict=True))
+        each = counts[which]  # [stretches], how many words of each
+        before = np.concatenate([[0], np.cumsum(each)])  # [stretches + 1]
+        starts = (np.cumsum(counts) - counts)[which]  # [stretches], where its words stand in `flat`
+        places = np.arange(before[-1]) + np.repeat(starts - before[:-1], each)  # [words]
+        return flat[places], before[np.searchsorted(firsts, offsets)]
+
+    def _cuts(self, ids: Ids, offsets: Whole) -> Flags:
+        """Where a stretch begins: [tokens]."""
+        cuts = self._opens[ids]
+        cuts[1:] |= self._closes[ids[:-1]]
+        sigmas = np.flatnonzero(self._sigma[ids])
+        for sentence in np.unique(np.searchsorted(offsets, sigmas, side="right") - 1):
+            # Lower-casing a sigma looks past a full stop or an apostrophe, but never past a space.
+            rows = slice(offsets[sentence], offsets[sentence + 1])
+            cuts[rows] = self._spaced[ids[rows]]
+        cuts[offsets[:-1][offsets[:-1] < len(ids)]] = True
+        return cuts
+
+    def _of_several(self, ids: Ids, firsts: Whole, lengths: Whole) -> tuple[Found, Whole]:
+        """The words of the distinct stretches among those of several pieces, and which of them stands where."""
+        if len(self._known) > MOST_KNOWN:
+            self._known = {}
+        most = KEY_BITS // self._bits  # pieces that one number can name
+        shifts = np.arange(most) * self._bits
+        keys = np.zeros(len(firsts), dtype=np.int64)  # [stretches]
+        for place, shift in enumerate(shifts):
+            reaching = np.flatnonzero((lengths > place) & (lengths <= most))
+            keys[reaching] |= (ids[firsts[reaching] + place].astype(np.int64) + 1) << shift
+        distinct, which = np.unique(keys, return_inverse=True)
+        names: list[int | bytes] = distinct.tolist()
+        rows = (distinct[:, None] >> shifts) & ((1 << self._bits) - 1)  # [distinct, most], ids plus one
+        new = [number for number, name in enumerate(names) if name not in self._known]
+        self._learn([names[number] for number in new], rows[new].tolist())
+        longer: dict[bytes, int] = {}  # the others, by their bytes
+        for place in np.flatnonzero(lengths > most).tolist():
+            name = ids[firsts[place] : firsts[place] + lengths[place]].tobytes()
+            which[place] = len(names) + longer.setdefault(name, len(longer))
+        unknown = [name for name in longer if name not in self._known]
+        self._learn(unknown, [(np.frombuffer(name, ids.dtype).astype(np.int64) + 1).tolist() for name in unknown])
+        return self._gathered([self._known[name] for name in (*names, *longer)]), which
+
+    def _learn(self, names: Sequence[int | bytes], rows: Sequence[Sequence[int]]) -> None:
+        """Spell stretches out, rows of ids plus one, and remember their words."""
+        for name, row in zip(names, rows, strict=True):
+            self._known[name] = self._words(b"".join([self._spelled[number] for number in row]))
+
+    def _words(self, spelled: bytes) -> tuple[int, ...]:
+        return tuple(self.vocabulary.numbers(spelled.decode("utf-8", "replace")))
+
+    def _gathered(self, words: Sequence[tuple[int, ...]]) -> Found:
+        counts = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        return Found(np.fromiter(chain.from_iterable(words), dtype=np.int64, count=int(counts.sum())), counts)

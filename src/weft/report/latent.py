@@ -1,0 +1,283 @@
+"""What a model holds between the lines of a text, as a picture: its topics, or the path of its latent variable.
+
+References: Gruber et al. 2007 (topics of sentences); Li & Jurafsky 2017, section 3.3 (z_n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.document import Document
+from weft.errors import ConfigError, CorpusError
+from weft.models.generative.hmm_lda import HmmLda, Kind
+from weft.report.figures import new_figure, picture_format, save_figure
+from weft.report.terminal import printable, shorten
+
+if TYPE_CHECKING:
+    from weft.models.generative.variational import VlvGm  # imports torch, which topics do without
+
+Reals = npt.NDArray[np.float64]
+MOST_SENTENCES = 200  # more are not readable, and take a picture of many pages
+MOST_TOPICS = 8
+WORTH_SHOWING = 0.1  # a topic that no sentence has so much of is counted among the others
+TOP_WORDS = 4
+TEXT_WIDTH = 60  # characters shown of a sentence
+LISTED = 40  # sentences up to which a path is drawn beside the text
+ROW = 0.24  # inches a sentence
+
+
+@dataclass(frozen=True)
+class TopicStrip:
+    """The topics that matter in a text.
+
+    Attributes:
+        sentences: As they are shown.
+        starts: Numbers of the sentences that begin a paragraph.
+        topics: Their numbers, in the order of the sentences that have most of them.
+        labels: Their likeliest words.
+        shares: [sentences, topics], as the model gives them.
+        others: [sentences], what all other topics have together.
+    """
+
+    sentences: tuple[str, ...]
+    starts: tuple[int, ...]
+    topics: tuple[int, ...]
+    labels: tuple[str, ...]
+    shares: Reals
+    others: Reals
+
+
+@dataclass(frozen=True)
+class LatentPath:
+    """Where the latent variable goes, sentence by sentence.
+
+    Attributes:
+        sentences: As they are shown; the first is given and has no z.
+        means: [sentences − 1, latent], the posterior means of z_2 … z_N.
+        points: [sentences − 1, 2], in the plane in which they differ most.
+        explained: What of their variance each of its two directions shows.
+    """
+
+    sentences: tuple[str, ...]
+    means: Reals
+    points: Reals
+    explained: tuple[float, float]
+
+
+def draw_latent(model: Any, document: Document, out: str | Path, *, title: str = "") -> Path:
+    """Draw what a model has: topics as a strip, a latent variable as a path; an SVG, PNG or PDF file.
+
+    Args:
+        model: A trained `hmm-lda`, `hmm-lda-gm` or `vlv-gm`.
+        document: The text.
+        out: The file.
+        title: Above the picture; the text's name without it.
+
+    Raises:
+        ConfigError: The model has neither, or the file's name is that of no picture.
+        CorpusError: The text is too short or too long, or matplotlib is not installed.
+    """
+    picture_format(out)
+    heading = printable(title or document.id)
+    topics = model if isinstance(model, HmmLda) else getattr(model, "topic_model", None)
+    if isinstance(topics, HmmLda):
+        return save_figure(topic_strip(topics, document, title=heading), out, letters=True)
+    if getattr(model, "name", "") != "vlv-gm":
+        raise ConfigError(
+            "this model has neither topics nor latent variables to draw",
+            seen=getattr(model, "name", type(model).__name__),
+            allowed="hmm-lda, hmm-lda-gm or vlv-gm, trained",
+            next_step="name such a model, such as --model zoo/hmm-lda",
+        )
+    return save_figure(latent_path(model, document, title=heading), out, letters=True)
+
+
+def first_sentences(document: Document, count: int) -> Document:
+    """The beginning of a text, its paragraphs kept.
+
+    Example:
+        >>> first_sentences(Document("d", ("A.", "B.", "C."), paragraph_starts=(0, 2)), 2).paragraph_starts
+        (0,)
+    """
+    starts = tuple(start for start in document.paragraph_starts if start < count)
+    return Document(document.id, document.sentences[:count], document.title, starts)
+
+
+def _check_length(document: Document, fewest: int, what: str) -> None:
+    if len(document) < fewest:
+        raise CorpusError(
+            f"the text is too short to draw {what}",
+            seen=f"{len(document)} sentence{'' if len(document) == 1 else 's'}",
+            allowed=f"{fewest} sentences or more",
+            next_step="give a longer text",
+        )
+    if len(document) > MOST_SENTENCES:
+        raise CorpusError(
+            f"the text is too long to draw {what}",
+            seen=f"{len(document)} sentences",
+            allowed=f"up to {MOST_SENTENCES}",
+            next_step=f"draw its beginning with --sentences {MOST_SENTENCES}",
+        )
+
+
+# -- topics --------------------------------------------------------------------------------------------------------
+
+
+def read_topics(model: HmmLda, document: Document, *, kind: Kind = "filtered", most: int = MOST_TOPICS) -> TopicStrip:
+    """The topics of a text's sentences, those that matter.
+
+    Args:
+        model: Trained.
+        document: Two sentences or more; read as one chain, as for its score.
+        kind: What a sentence's topics have seen, as in `HmmLda.topic_distributions`.
+        most: Topics shown, at most.
+
+    Raises:
+        CorpusError: The text is too short or too long.
+    """
+    _check_length(document, 2, "its topics")
+    shares = model.topic_distributions(document.sentences, kind=kind)  # [sentences, topics]
+    ranked = np.argsort(-shares.sum(axis=0), kind="stable")[:most]
+    kept = [topic for topic in ranked if shares[:, topic].max() >= WORTH_SHOWING] or list(ranked[:1])
+    chosen = sorted(kept, key=lambda topic: (int(shares[:, topic].argmax()), topic))
+    labels = tuple(f"{', '.join(model.top_words(int(topic), TOP_WORDS))}  ({topic})" for topic in chosen)
+    shown = np.asarray(shares[:, chosen], dtype=np.float64)
+    others = np.maximum(1.0 - shown.sum(axis=1), 0.0)
+    sentences = _shown(document.sentences)
+    return TopicStrip(sentences, document.paragraph_starts, tuple(map(int, chosen)), labels, shown, others)
+
+
+def topic_strip(model: HmmLda, document: Document, *, kind: Kind = "filtered", title: str = "") -> Any:
+    """A matplotlib figure of a text's topics: a row a sentence, a column a topic, darker for more.
+
+    Raises:
+        CorpusError: The text is too short or too long, or matplotlib is not installed.
+    """
+    strip = read_topics(model, document, kind=kind)
+    columns = np.column_stack([strip.shares, strip.others])  # [sentences, topics + 1]
+    size, width = columns.shape
+    figure = new_figure(5.5 + 0.6 * width, 2.2 + ROW * size)
+    axes = figure.add_subplot()
+    edges = np.arange(width + 1) - 0.5, np.arange(size + 1) - 0.5
+    axes.pcolormesh(*edges, columns, cmap="Blues", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=1)
+    for row, column in zip(*np.nonzero(columns >= WORTH_SHOWING), strict=True):
+        share = columns[row, column]
+        colour = "white" if share > 0.5 else "black"
+        axes.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=7, color=colour)
+    for start in strip.starts[1:]:
+        axes.axhline(start - 0.5, color="grey", linewidth=1, linestyle="dotted")
+    axes.invert_yaxis()
+    numbered = [f"{sentence}  {number}" for number, sentence in enumerate(strip.sentences, start=1)]
+    axes.set_yticks(range(size), numbered, fontsize=8, parse_math=False)
+    axes.xaxis.tick_top()
+    axes.set_xticks(
+        range(width), [*strip.labels, "other topics"], fontsize=8, rotation=35, ha="left", rotation_mode="anchor",
+        parse_math=False,
+    )  # fmt: skip
+    axes.tick_params(length=0)
+    axes.set_frame_on(False)
+    figure.suptitle(title, parse_math=False)
+    return figure
+
+
+# -- latent variables ----------------------------------------------------------------------------------------------
+
+
+def read_path(model: VlvGm, document: Document) -> LatentPath:
+    """Where z goes in a text.
+
+    Args:
+        model: Trained.
+        document: Three sentences or more: the first has no z, and a path has two ends.
+
+    Raises:
+        CorpusError: The text is too short or too long.
+        ModelError: The model is not trained.
+    """
+    from weft.models.baselines.lsa import untrained
+
+    _check_length(document, 3, "a path of its latent variables")
+    if "forward" not in model.chains:
+        raise untrained(model.name)
+    means = model.chains["forward"].latent_means(document.sentences)  # [sentences − 1, latent]
+    points, explained = project(means)
+    return LatentPath(_shown(document.sentences), means, points, explained)
+
+
+def project(values: Reals) -> tuple[Reals, tuple[float, float]]:
+    """Principal components (Pearson 1901): [rows, size] → [rows, 2], and what of the variance each direction shows.
+
+    A direction and its opposite are equally good; the largest part of each is made positive, so that a picture does not
+    flip from machine to machine.
+
+    Example:
+        >>> points, explained = project(np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]))
+        >>> points[:, 0].round(6).tolist(), explained
+        ([-5.0, 0.0, 5.0], (1.0, 0.0))
+    """
+    centred = values - values.mean(axis=0)
+    _, spread, directions = np.linalg.svd(centred, full_matrices=False)  # [k], [k, size]
+    largest = np.abs(directions).argmax(axis=1)
+    directions = directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
+    found = np.zeros((len(values), 2))
+    plane = directions[:2]
+    found[:, : len(plane)] = centred @ plane.T
+    total = float((spread**2).sum())
+    shares = [float(part) ** 2 / total if total > 0 else 0.0 for part in spread[:2]]
+    first, second = (round(share, 12) for share in (*shares, 0.0, 0.0)[:2])
+    return found, (first, second)
+
+
+def latent_path(model: VlvGm, document: Document, *, title: str = "") -> Any:
+    """A matplotlib figure of the path of z_n: a point a sentence, numbered, an arrow to the next.
+
+    Raises:
+        CorpusError: The text is too short or too long, or matplotlib is not installed.
+    """
+    path = read_path(model, document)
+    listed = path.sentences if len(path.sentences) <= LISTED else ()
+    height = max(5.0, 1.0 + ROW * len(listed))
+    figure = new_figure(11.0 if listed else 6.5, height)
+    _draw_path(figure.add_subplot(1, 2 if listed else 1, 1), path)
+    if listed:
+        _list_sentences(figure.add_subplot(1, 2, 2), listed, height)
+    figure.suptitle(title, parse_math=False)
+    return figure
+
+
+def _draw_path(axes: Any, path: LatentPath) -> None:
+    for here, there in pairwise(path.points):
+        way = {"arrowstyle": "-|>", "color": "grey", "linewidth": 0.8, "shrinkA": 6, "shrinkB": 6}
+        axes.annotate("", xy=there, xytext=here, arrowprops=way)
+    axes.scatter(*path.points.T, c=np.arange(len(path.points)), cmap="viridis", s=36, zorder=3)
+    axes.scatter(*path.points[0], s=140, facecolors="none", edgecolors="crimson", linewidths=1.5, zorder=4)
+    for number, point in enumerate(path.points, start=2):
+        start = " (start)" if number == 2 else ""
+        axes.annotate(f"{number}{start}", point, xytext=(6, 5), textcoords="offset points", fontsize=8)
+    axes.margins(0.12)
+    axes.set_aspect("equal", adjustable="datalim")  # a distance means the same in all directions
+    for name, label, share in zip("xy", ("first", "second"), path.explained, strict=True):
+        getattr(axes, f"set_{name}label")(f"{label} direction of z ({share:.0%} of the variance)", fontsize=8)
+    axes.tick_params(labelsize=7)
+
+
+def _list_sentences(axes: Any, sentences: Sequence[str], height: float) -> None:
+    """The text beside its path, a line a sentence from the top down."""
+    axes.set_axis_off()
+    axes.set_ylim(-(height - 1.0) / ROW, 0)
+    axes.set_xlim(0, 1)
+    for number, sentence in enumerate(sentences, start=1):
+        note = "" if number > 1 else "  (given: no z)"
+        axes.text(0.04, 0.5 - number, str(number), fontsize=8, ha="right", va="center")
+        axes.text(0.06, 0.5 - number, f"{sentence}{note}", fontsize=8, va="center", parse_math=False)
+
+
+def _shown(sentences: Sequence[str]) -> tuple[str, ...]:
+    return tuple(shorten(sentence, TEXT_WIDTH) for sentence in sentences)

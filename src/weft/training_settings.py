@@ -1,0 +1,98 @@
+"""How a network is trained, and which values make sense; apart from the loop: files are checked without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft.errors import ConfigError, check_known, is_number
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "optimizer": ("adamw", "adagrad", "sgd"),
+    "decay": ("cosine", "linear", "none"),
+}
+LEAST_COUNTS: Mapping[str, int] = {
+    "warmup": 0, "steps": 0, "batch_tokens": 1, "accumulate": 1, "max_tokens": 1, "validate_every": 0, "patience": 0,
+}  # fmt: skip
+HIGHEST_COUNT = 2**31 - 1  # what every library beneath takes
+FROM_ZERO, ABOVE_ZERO = ("minutes", "weight_decay"), ("learning_rate", "clip")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How a network is trained.
+
+    Attributes:
+        optimizer: ``adamw``, ``adagrad`` or ``sgd``.
+        learning_rate: At its peak.
+        warmup: Steps over which it rises from zero.
+        decay: ``cosine`` or ``linear`` to zero over the run, or ``none``.
+        steps: Length of the run in steps; 0 where ``minutes`` decides.
+        minutes: Length of the run in minutes of training; 0 where ``steps`` decides.
+        batch_tokens: Padded target tokens a batch.
+        accumulate: Batches a step.
+        clip: Largest norm of the gradient.
+        weight_decay: Of AdamW.
+        max_tokens: Longest sentence to train on.
+        validate_every: Steps between validations; 0 for only one, at the end.
+        patience: Validations without gain before the run stops; 0 to never stop early.
+        seed: Of initialisation, order and dropout.
+    """
+
+    optimizer: str = "adamw"
+    learning_rate: float = 2e-3
+    warmup: int = 300
+    decay: str = "cosine"
+    steps: int = 0
+    minutes: float = 0.0
+    batch_tokens: int = 12000
+    accumulate: int = 1
+    clip: float = 1.0
+    weight_decay: float = 0.01
+    max_tokens: int = 100
+    validate_every: int = 1000
+    patience: int = 0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_training(asdict(self))
+        if self.steps <= 0 and self.minutes <= 0:
+            raise ConfigError(
+                "the run has no end",
+                seen="steps 0, minutes 0",
+                allowed="one of them above 0",
+                next_step="give --minutes 5",
+            )
+
+
+def check_training(values: Mapping[str, Any], section: str = "training") -> None:
+    """Refuse values with which no network can be trained.
+
+    Args:
+        values: Some settings or all, by name; their types are right.
+        section: Where they stand, such as ``training.precedence``.
+
+    Raises:
+        ConfigError: One is out of range or unknown.
+
+    Example:
+        >>> check_training({"clip": 0.5, "decay": "none"}, "training.prior")
+    """
+    for name, value in values.items():
+        if name in CHOICES:
+            check_known(f"{name} in [{section}]", value, CHOICES[name])
+        elif (allowed := _broken_bound(name, value)) is not None:
+            raise ConfigError(f"{section}.{name} is out of range", seen=value, allowed=allowed, next_step="change it")
+
+
+def _broken_bound(name: str, value: object) -> str | None:
+    """What a value should have been, or None where it is."""
+    if name in LEAST_COUNTS:
+        least = LEAST_COUNTS[name]
+        return None if is_number(value) and least <= value <= HIGHEST_COUNT else f"{least} to {HIGHEST_COUNT}"
+    if name in FROM_ZERO:
+        return None if is_number(value) and value >= 0 else "0 or more"
+    if name in ABOVE_ZERO:
+        return None if is_number(value) and value > 0 else "above 0"
+    return None  # the seed is checked where it is used

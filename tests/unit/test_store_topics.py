@@ -1,0 +1,206 @@
+"""The topics of a token store: stretches against decoding every sentence, and one process against several."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.corpora.crew import ONE_THREAD, WorkerStoppedError, in_order
+from weft.corpora.prepare import prepare
+from weft.corpora.store import TokenStore
+from weft.corpora.tokenizers import BpeTokenizer
+from weft.document import Document
+from weft.errors import CorpusError
+from weft.models.generative.bags import Vocabulary
+from weft.models.generative.hmm_lda import HmmLda
+from weft.models.generative.store_topics import TopicJob, default_workers, store_topics
+from weft.models.generative.store_words import StoreWords, Stretches
+
+ODD = [
+    ["The cat's dog — isn't it? — saw e\u0301te\u0301, été and ÉTÉ.", "", "cat,dog;fox/stock_bond (cat) \"dog\""],
+    ["ΟΔΥΣΣΕΥΣ.ΑΣ ΑΣ'Α ΑΣ, ΑΣ: ας ασ Σ", "İstanbul Kelvin K ﬁsh ǅ ß", "日本語の cat、dog。 한국어 中cat文"],
+    ["cat\u00a0dog\u2003fox\u3000paw\tstock\nbond  cat", " cat  dog ", "👩‍👩‍👧 cat👍dog 🇩🇪"],
+    ["</s> <pad> <unk> cat</s>dog", "x"],
+    ["\u0301cat \u0301 ,\u0301dog -\u0301", "cat\ufffddog \x00cat\x7f \x85fox"],
+    ["3.5 10,000 1st x2y a_b _ __init__", "…"],
+    ["cat " * 60, "dog" * 60, "́" * 40, "Ωmega" * 20],
+]  # fmt: skip
+WORDS = (
+    "cat dog fox paw stock bond ας ασ ασα été e\u0301te\u0301 i\u0307stanbul k ß s isn t 3 5 10 000 x2y a_b _ __init__ "
+    "\u0301 unk"
+)
+
+
+def slow_topics(model: HmmLda, store: TokenStore, *, backwards: bool, peek: bool) -> npt.NDArray[np.float16]:
+    """Every sentence decoded, every word looked up, every paragraph by itself."""
+    found = np.empty((store.sentence_count, model.topics), dtype=np.float16)
+    tokenizer = store.tokenizer()
+    for paragraph in range(store.paragraph_count):
+        span = list(store.paragraph(paragraph))
+        span = span[::-1] if backwards else span
+        texts = [tokenizer.decode(store.sentence(number).tolist()) for number in span]
+        found[span] = model.topics_of_documents([texts], kind="filtered" if peek else "predicted")
+    return found
+
+
+def make_store(folder: Path, kind: str, size: int) -> TokenStore:
+    plain = [[f"the {a} and a {b} number {n}" for a in ("cat", "dog")] for n, b in enumerate(["fox", "bond"] * 8)]
+    lines = [json.dumps({"paragraphs": [paragraph, ["x"], ODD[0]]}) for paragraph in (*ODD, *plain)]
+    (folder / "text.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    place = folder / f"{kind}-{size}"
+    return prepare([folder / "text.jsonl"], place, tokenizer_kind=kind, vocabulary_size=size, workers=1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stores")
+
+
+@pytest.fixture(scope="module")
+def model() -> HmmLda:
+    themes = (WORDS.split()[:12], WORDS.split()[12:])
+    documents = [
+        Document(str(n), tuple(" ".join(np.roll(themes[n % 2], n + k)[:5]) for k in range(4))) for n in range(40)
+    ]
+    made = HmmLda(topics=3, drop_top=0, rarest=1, prior_words=1.0, iterations=5).fit(documents)
+    assert made.known is not None
+    assert {"cat", "ας", "e\u0301te\u0301", "a_b"} <= set(made.known.words)
+    return made
+
+
+@pytest.mark.parametrize(("kind", "size"), [("bpe", 259), ("bpe", 330), ("bpe", 500), ("words", 60)])
+def test_they_are_those_of_slow_obvious_code(folder: Path, model: HmmLda, kind: str, size: int) -> None:
+    store = make_store(folder, kind, size)
+    for backwards in (False, True):
+        for peek in (False, True):
+            expected = slow_topics(model, store, backwards=backwards, peek=peek)
+            assert np.allclose(store_topics(model, store, backwards=backwards, peek=peek), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [259, 330, 500])
+@pytest.mark.parametrize("remembered", [2**19, 3])
+def test_words_are_exactly_those_of_the_decoded_sentences(
+    folder: Path, model: HmmLda, size: int, remembered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.models.generative.store_words.MOST_KNOWN", remembered)
+    store, known = make_store(folder, "bpe", size), model.known
+    assert known is not None
+    words, tokenizer = StoreWords(store, known), store.tokenizer()
+    texts = [tokenizer.decode(store.sentence(number).tolist()) for number in range(store.sentence_count)]
+    for first, last in ((0, 20), (20, store.sentence_count), (7, 8), (5, 5), (0, store.sentence_count)):
+        found, expected = words.bags(first, last).counts, known.bags([texts[first:last]]).counts
+        assert (found != expected).nnz == 0
+        assert found.data.tolist() == expected.data.tolist()
+
+
+TOKENIZERS = [BpeTokenizer.train([s for p in ODD for s in p] * 3, vocabulary_size=size) for size in (259, 400)]
+LETTERS = st.text(st.sampled_from("caΣσςΑ '.,:-_\n\u0301İ日👍ß1") | st.characters(), max_size=30)
+
+
+@given(st.lists(LETTERS, max_size=4), st.sampled_from(TOKENIZERS))
+@settings(max_examples=300, deadline=None)
+def test_any_text_has_the_words_of_its_stretches(texts: list[str], tokenizer: BpeTokenizer) -> None:
+    check(tokenizer.encode_batch(texts), tokenizer)
+
+
+@given(st.lists(st.lists(st.integers(0, 258), max_size=12), max_size=3), st.sampled_from(TOKENIZERS))
+@settings(max_examples=300, deadline=None)
+def test_any_ids_have_the_words_of_their_stretches(rows: list[list[int]], tokenizer: BpeTokenizer) -> None:
+    check(rows, tokenizer)
+
+
+def check(rows: list[list[int]], tokenizer: BpeTokenizer) -> None:
+    from weft.corpora.words import words_only
+
+    texts = [tokenizer.decode(row) for row in rows]
+    pieces = tokenizer.pieces()
+    assert [b"".join(pieces[n] for n in row).decode("utf-8", "replace").removeprefix(" ") for row in rows] == texts
+    known = Vocabulary(tuple(dict.fromkeys(word for text in texts for word in words_only(text))))
+    ids = np.array([number for row in rows for number in row], dtype=np.uint16)
+    numbers, ends = Stretches(tokenizer, known).numbers(ids, np.cumsum([0, *map(len, rows)]))
+    assert [numbers[a:b].tolist() for a, b in itertools.pairwise(ends)] == [*map(known.numbers, texts)]
+
+
+def test_the_number_of_workers_changes_nothing(folder: Path, model: HmmLda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.models.generative.store_topics.PARAGRAPHS_AT_ONCE", 7)
+    store = make_store(folder, "bpe", 330)
+    told: list[tuple[int, int | None]] = []
+
+    def progress(label: str, done: int, total: int | None = None, note: str = "") -> None:
+        told.append((done, total))
+
+    alone = store_topics(model, store, backwards=True, peek=False, workers=1, progress=progress)
+    assert told[-1] == (store.sentence_count, store.sentence_count)
+    assert len(told) == -(-store.paragraph_count // 7)
+    together = store_topics(model, store, backwards=True, peek=False, workers=3)
+    assert alone.tobytes() == together.tobytes()
+    assert multiprocessing.active_children() == []
+    matrix = HmmLda(topics=3, transitions="matrix", drop_top=0, rarest=1, prior_words=1.0, iterations=3)
+    matrix.fit([Document(str(n), ("cat dog", "dog fox", "stock bond")) for n in range(9)])
+    one, two = (store_topics(matrix, store, backwards=False, peek=True, workers=n) for n in (1, 2))
+    assert one.tobytes() == two.tobytes()
+
+
+def test_small_stores_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    assert [default_workers(n) for n in (0, 99_999, 250_000, 10**9)] == [1, 1, 2, 16]
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert default_workers(10**9) == 4
+
+
+class Echo:
+    """Answers with what a worker sees around it; lives at the top of a module, so that workers can find it."""
+
+    def begin(self) -> Callable[[Any], Any]:
+        return answer
+
+
+def answer(item: str) -> Any:
+    if item == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if item == "fail":
+        raise CorpusError("a bad item", seen=item)
+    return os.environ.get(item)
+
+
+def test_workers_compute_in_one_thread_and_this_process_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    assert list(in_order(Echo(), ONE_THREAD, workers=2, if_stopped="")) == list(ONE_THREAD.values())
+    assert os.environ["OMP_NUM_THREADS"] == "5"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_of_a_worker_is_raised_here(workers: int) -> None:
+    with pytest.raises(CorpusError, match="a bad item"):
+        list(in_order(Echo(), ["HOME", "fail", "HOME"], workers=workers, if_stopped=""))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_dead_worker_is_told_with_a_way_out() -> None:
+    with pytest.raises(WorkerStoppedError, match="next: buy memory"):
+        list(in_order(Echo(), ["HOME", "die", "HOME"], workers=2, if_stopped="buy memory"))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_needs_little(folder: Path) -> None:
+    """No torch, no tomotopy, no sklearn: a process is there at once, and where only numpy and tokenizers are."""
+    code = f"import sys; import {TopicJob.__module__}; \
+print([m for m in ('torch', 'sklearn', 'tomotopy', 'spacy', 'pyarrow') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
