@@ -13,9 +13,9 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,6 +34,21 @@ Tensors = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """Weights that another folder, right beside this one, holds.
+
+    Attributes:
+        folder: Its name.
+        tensors: Names here, and there.
+        sha256: Of those weights, as `shared_digest` has it.
+    """
+
+    folder: str
+    tensors: Mapping[str, str]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """What a model folder holds.
 
@@ -43,6 +58,7 @@ class Artifact:
         tensors: Its weights; ``part/name`` for a model of several parts.
         texts: Its vocabulary and other plain-text files, by file name.
         training: How it was made: seed, data fingerprint, command.
+        shared: What of its weights is written in folders beside it; read, they are among ``tensors``.
     """
 
     model: str
@@ -50,6 +66,7 @@ class Artifact:
     tensors: Tensors = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
+    shared: Sequence[Shared] = ()
 
 
 # A disk, quota or file size that is used up, or a device that fails: the only errors a running write brings.
@@ -168,6 +185,8 @@ def save_artifact(artifact: Artifact, folder: str | Path) -> None:
         "training": dict(artifact.training),
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
+    if artifact.shared:
+        manifest["shared"] = [asdict(one) for one in artifact.shared]
     manifest["sha256"] = _manifest_hash(manifest)
     files[MANIFEST] = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
     _write_folder(target, files)
@@ -226,12 +245,47 @@ def load_artifact(folder: str | Path) -> Artifact:
         prefix = "" if name == WEIGHTS else name.removesuffix(SUFFIX) + "/"
         parsed = _parse_weights(place / name, contents.pop(name))
         tensors |= {prefix + key: value for key, value in parsed.items()}
+    shared = [Shared(**one) for one in manifest.get("shared", [])]
+    for one in shared:
+        tensors |= _read_shared(place, one)
     return Artifact(
         model=manifest["model"],
         config=manifest["config"],
         tensors=tensors,
         texts={name: _decode(place, name, content) for name, content in contents.items()},
         training=manifest.get("training", {}),
+        shared=shared,
+    )
+
+
+def shared_digest(tensors: Tensors, names: Mapping[str, str]) -> str:
+    """A hash of some tensors of a folder: those that another one, by its own names, shares."""
+    digest = hashlib.sha256()
+    for name in sorted(set(names.values())):
+        digest.update(name.encode() + np.ascontiguousarray(tensors[name]).tobytes())
+    return digest.hexdigest()
+
+
+def _read_shared(place: Path, shared: Shared) -> Tensors:
+    """Weights from the folder beside, which must be the one that this folder was written with."""
+    beside = Path(os.path.realpath(place)).parent / shared.folder
+    if not (beside / MANIFEST).is_file():
+        raise _not_beside(place, shared, "no such model folder")
+    if _read_manifest(beside).get("shared"):
+        raise _not_beside(place, shared, "a folder that shares weights itself")
+    tensors = load_artifact(beside).tensors
+    missing = [name for name in shared.tensors.values() if name not in tensors]
+    if missing or shared_digest(tensors, shared.tensors) != shared.sha256:
+        raise _not_beside(place, shared, f"a folder without {missing[0]}" if missing else "other weights")
+    return {name: tensors[there] for name, there in shared.tensors.items()}
+
+
+def _not_beside(place: Path, shared: Shared, seen: str) -> ModelError:
+    return ModelError(
+        f"{place} shares weights with the folder {shared.folder} beside it",
+        seen=f"{seen} at {place.parent / shared.folder}",
+        allowed=f"the {shared.folder} that it was trained with, in the same place",
+        next_step=f"copy {shared.folder} there too, or train the model again",
     )
 
 
@@ -278,8 +332,20 @@ def _check_shape(path: Path, manifest: Mapping[str, Any]) -> None:
     for name in manifest["files"]:
         if "\0" in name or name != os.path.basename(name) or name in {"", ".", "..", MANIFEST} or "\\" in name:
             raise _damaged(path, f"{name!r} is not a file name inside the folder")
+    for one in manifest.get("shared", []) if isinstance(manifest.get("shared", []), list) else [None]:
+        _check_shared(path, one)
     if manifest.get("sha256") != _manifest_hash(manifest):
         raise _damaged(path, "its fields do not match the SHA-256 recorded in it")
+
+
+def _check_shared(path: Path, entry: object) -> None:
+    """Weights come from a folder right beside, named plainly."""
+    fields = entry if isinstance(entry, dict) else {}
+    folder, tensors = fields.get("folder"), fields.get("tensors")
+    plain = isinstance(folder, str) and folder == os.path.basename(folder) and folder not in {"", ".", ".."}
+    named = isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors.values())
+    if set(fields) != {"folder", "tensors", "sha256"} or not plain or "\0" in str(folder) or not named:
+        raise _damaged(path, "'shared' does not name weights of a folder beside this one")
 
 
 def _read_checked(place: Path, name: str, digest: object) -> bytes:

@@ -49,9 +49,10 @@ def train_parts(
     tokenizer = corpus.train.tokenizer()
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
         known = _networks_of(config.run.base, tokenizer)
-        _check_shapes(model, known, tokenizer, config.run.base)
         starts = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
         wanted = [part for part in model.parts if part in parts or (not parts and part not in known)]
+        taken = {part: network for part, network in known.items() if part in model.parts and part not in wanted}
+        _check_shapes(model, taken, tokenizer, config.run.base)
         for part in model.parts:  # in order: a part may stand on those before it
             if part in wanted:
                 listen = _shown(part, progress)
@@ -62,12 +63,14 @@ def train_parts(
             else:
                 # What this run has finished stands before what it was built on.
                 finished = finished_part(model, part, corpus, settings[part], folder / part, starts.get(part))
-                network = finished or known.get(part)
+                network = finished or taken.get(part)
             if network is not None:
                 model.assemble({part: network}, tokenizer)
                 model.to(runtime.device)
         if set(model.parts) <= set(model.networks()) and runtime.is_main:
-            model.save(config.run.out, training=_record(config, corpus, command))
+            built_on = (config.run.start, config.run.base, getattr(model, "topics", ""))
+            record = _record(config, corpus, command)
+            model.save(config.run.out, training=record, beside=[folder for folder in built_on if folder])
     return model
 
 
@@ -80,6 +83,13 @@ def _check_run(model: Any, config: RunConfig) -> None:
             allowed="a model with something to learn",
             next_step="train a seq2seq",
         )
+    if getattr(model, "frozen", "") and not config.run.start:
+        raise ConfigError(
+            "weights that were never trained would be frozen",
+            seen=f"model.frozen = {model.frozen!r}, and no run.start",
+            allowed="run.start = the folder of a trained seq2seq",
+            next_step="set run.start, or leave model.frozen away",
+        )
     if config.data.limit:
         raise ConfigError(
             "data.limit is for models that learn from documents, not from a store",
@@ -91,8 +101,6 @@ def _check_run(model: Any, config: RunConfig) -> None:
 
 def _check_shapes(model: Any, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:
     for part, network in networks.items():
-        if part not in model.parts:
-            continue
         ours, theirs = model.new_network(part, tokenizer).state_dict(), network.state_dict()
         odd = [name for name in {**ours, **theirs} if name not in ours or name not in theirs]
         odd += [name for name in ours if name in theirs and ours[name].shape != theirs[name].shape]

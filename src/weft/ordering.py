@@ -11,19 +11,17 @@ precedence over all that are still to come.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from weft.corpora.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError, check_known
 from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps
 from weft.scoring import Table, check_numbers, order_values, path_value
+from weft.search import SumSteps, TableSteps, beam_order, beam_search, exact_order, greedy_order, order_gain
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it
@@ -88,19 +86,21 @@ def order_document(
         return order_table(
             table, precedence, objective=chosen, name=document.id, first=first, search=search, beam=beam, seed=seed
         )
-    if objective in {"precedence", "both"}:
-        raise _no_precedence(objective)
+    precedence, chosen = precedence_of(model, document, objective)
     shuffled = _shuffle(len(document), first, seed, document.id)
     searched, given = document.reorder(shuffled), None if first is None else 0
+    if precedence is not None:
+        precedence = precedence[np.ix_(shuffled, shuffled)]
     if isinstance(model, Arranger):
         found, how = model.arrange(searched, first=given, seed=seed), "rule"
     elif isinstance(model, PrefixModel) and len(searched) > 1:
-        found, how = beam_search(model.prefix_steps(searched), len(searched), first=given, beam=beam), f"beam-{beam}"
+        steps = _prefix_steps(model, searched, precedence, chosen)
+        found, how = beam_search(steps, len(searched), first=given, beam=beam), f"beam-{beam}"
     else:
         found, how = beam_by_prefix(model, searched, first=given, beam=beam), f"beam-{beam}"
     order = tuple(shuffled[i] for i in found)
     value, input_value = order_values(model, document, [order, range(len(document))])
-    return Ordering(order, value, input_value, how)
+    return Ordering(order, value, input_value, how, chosen)
 
 
 def order_table(
@@ -157,15 +157,32 @@ def search_tables(
 ) -> tuple[Table, Table | None, str]:
     """What `order_table` searches with: transitions, precedence if any, and what the search is then for."""
     check_objective(objective)
-    table = model.pair_table(document)
+    return model.pair_table(document), *precedence_of(model, document, objective)
+
+
+def precedence_of(model: object, document: Document, objective: Objective) -> tuple[Table | None, str]:
+    """What is known of pairs that stand anywhere, if it is asked for, and what a search is then for.
+
+    Raises:
+        ConfigError: It is asked for by name, and the model has not learned it.
+    """
     if objective == "coherence":
-        return table, None, objective
+        return None, objective
     found = model.precedence_table(document) if isinstance(model, PrecedenceModel) else None
     if found is not None:
-        return table, found, "both" if objective == "auto" else objective
+        check_numbers(found)
+        return found, "both" if objective == "auto" else objective
     if objective == "auto":
-        return table, None, "coherence"
+        return None, "coherence"
     raise _no_precedence(objective)
+
+
+def _prefix_steps(model: PrefixModel, document: Document, precedence: Table | None, objective: str) -> PrefixSteps:
+    """A search with what a model with memory knows of partial orders, and with precedence where it is wanted."""
+    if precedence is None:
+        return model.prefix_steps(document)
+    pairs = TableSteps(np.zeros_like(precedence), precedence)
+    return pairs if objective == "precedence" else SumSteps((model.prefix_steps(document), pairs))
 
 
 def _no_precedence(objective: str) -> ConfigError:
@@ -198,156 +215,6 @@ def _search(
     # With no first sentence a left-to-right beam can start in the middle; growth at both ends cannot.
     other = greedy_order(table), "greedy"
     return max(found, other, key=lambda pair: order_gain(table, None, pair[0]))
-
-
-def order_gain(table: Table, precedence: Table | None, order: Sequence[int]) -> float:
-    """What an order gains in all: the sum of its transitions and of the precedence of its pairs.
-
-    Example:
-        >>> order_gain(np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([[0.0, -1.0], [1.0, 0.0]]), [1, 0])
-        4.0
-    """
-    steps = (path_value(table, order) or 0.0) * (len(order) - 1)
-    if precedence is None:
-        return steps
-    return steps + float(np.triu(precedence[np.ix_(order, order)], k=1).sum())
-
-
-def exact_order(table: Table, precedence: Table | None = None, *, first: int | None = None) -> tuple[int, ...]:
-    """The order with the highest sum, by dynamic programming over subsets (Held and Karp 1962).
-
-    Example:
-        >>> exact_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float))
-        (1, 0, 2)
-    """
-    size = len(table)
-    best = np.full((1 << size, size), -np.inf)  # [subset, last sentence]
-    came_from = np.zeros((1 << size, size), dtype=np.int16)
-    for start in range(size) if first is None else [first]:
-        best[1 << start, start] = 0.0
-    everyone = np.arange(size)
-    for subset in range(1, 1 << size):
-        reached = best[subset]
-        if not np.isfinite(reached).any():
-            continue
-        through = reached[:, None] + table  # [last, next]
-        previous = through.argmax(axis=0)  # [next]
-        gains = through[previous, everyone]  # [next]
-        if precedence is not None:  # the placed stand before the next, whatever their own order: it needs no memory
-            gains = gains + precedence[(subset >> everyone) & 1 == 1].sum(axis=0)
-        # Every (grown subset, next) cell is reached from exactly one subset, so it is written once.
-        new = everyone[(subset >> everyone) & 1 == 0]
-        best[subset | (1 << new), new] = gains[new]
-        came_from[subset | (1 << new), new] = previous[new]
-    return _walk_back(best, came_from, size)
-
-
-def _walk_back(best: Table, came_from: npt.NDArray[np.int16], size: int) -> tuple[int, ...]:
-    subset = (1 << size) - 1
-    last = int(best[subset].argmax())
-    order = [last]
-    while len(order) < size:
-        before = int(came_from[subset, last])
-        subset ^= 1 << last
-        last = before
-        order.append(last)
-    return tuple(reversed(order))
-
-
-def beam_order(
-    table: Table, precedence: Table | None = None, *, first: int | None = None, beam: int = 10
-) -> tuple[int, ...]:
-    """Left to right, keeping the best ``beam`` partial texts (the paper's section 4.2.2, beam 10).
-
-    Example:
-        >>> beam_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float), first=1)
-        (1, 0, 2)
-    """
-    return beam_search(_TableSteps(table, precedence), len(table), first=first, beam=beam)
-
-
-def beam_search(steps: PrefixSteps, size: int, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
-    """The one beam search: partial texts grow to the right, and ``steps`` says what each next sentence gains."""
-    paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
-    totals = steps.begin(paths[:, 0].tolist())  # [beam]
-    for _ in range(size - 1):
-        scores = totals[:, None] + steps.gains()  # [beam, sentences]
-        scores[np.arange(len(paths))[:, None], paths] = -np.inf  # a sentence is used once
-        flat = scores.ravel()
-        kept = _highest(flat, beam)
-        rows, columns = np.divmod(kept, size)
-        paths = np.concatenate([paths[rows], columns[:, None]], axis=1)
-        totals = flat[kept]
-        steps.keep(rows.tolist(), columns.tolist())
-    return tuple(int(i) for i in paths[0])
-
-
-class _TableSteps:
-    """What a sentence gains by tables: its transition, and its precedence over all that are still to come."""
-
-    def __init__(self, table: Table, precedence: Table | None) -> None:
-        self.table, self.before = table, np.zeros_like(table) if precedence is None else precedence
-
-    def begin(self, firsts: Sequence[int]) -> Table:
-        """A path is charged now for what it will stand before, so that paths of one length compare: [beam]."""
-        self.last = np.asarray(firsts, dtype=np.int64)  # [beam]
-        self.ahead = self.before.sum(axis=1) - self.before[:, self.last].T  # [beam, sentences]: over what is not placed
-        totals: Table = self.before[self.last].sum(axis=1)
-        return totals
-
-    def gains(self) -> Table:
-        """[beam, sentences]."""
-        found: Table = self.table[self.last] + self.ahead
-        return found
-
-    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
-        self.last = np.asarray(columns, dtype=np.int64)
-        self.ahead = self.ahead[np.asarray(rows, dtype=np.int64)] - self.before[:, self.last].T
-
-
-def _highest(values: Table, count: int) -> npt.NDArray[np.int64]:
-    """Places of the highest finite values, highest first; of equal ones the earlier, as a stable sort has it."""
-    threshold = np.partition(values, -count)[-count] if count < len(values) else -np.inf
-    candidates = np.flatnonzero((values >= threshold) & np.isfinite(values))
-    return candidates[np.argsort(-values[candidates], kind="stable")[:count]]
-
-
-def greedy_order(table: Table, precedence: Table | None = None, *, first: int | None = None) -> tuple[int, ...]:
-    """Start with the best pair and grow at whichever end gains most (Lapata 2003).
-
-    With ``first``, and with precedence, it only grows to the right: precedence says where a text begins, and growth at
-    both ends could never put a sentence between two that are placed.
-
-    Example:
-        >>> greedy_order(np.array([[0, 0, 5], [4, 0, 0], [0, 0, 0]], dtype=float))
-        (1, 0, 2)
-    """
-    if first is not None or precedence is not None:
-        return beam_order(table, precedence, first=first, beam=1)
-    used = np.zeros(len(table), dtype=bool)
-    placed: deque[int] = deque(_best_pair(table))
-    used[list(placed)] = True
-    while len(placed) < len(table):
-        after = np.where(used, -np.inf, table[placed[-1]])  # [sentences]
-        before = np.where(used, -np.inf, table[:, placed[0]])  # [sentences]
-        if before.max() > after.max():
-            placed.appendleft(int(before.argmax()))
-            used[placed[0]] = True
-        else:
-            placed.append(int(after.argmax()))
-            used[placed[-1]] = True
-    return tuple(placed)
-
-
-def _best_pair(table: Table) -> tuple[int, int]:
-    """The pair with the highest score, row by row, so that no copy of a large table is made."""
-    rows = []
-    for i, row in enumerate(table):
-        others = np.where(np.arange(len(row)) == i, -np.inf, row)
-        rows.append((float(others.max()), i, int(others.argmax())))
-    _, left, right = max(rows, key=lambda entry: entry[0])
-    return left, right
 
 
 def beam_by_prefix(

@@ -215,8 +215,8 @@ def test_a_contrasted_sentence_is_of_the_paragraph_but_not_of_the_pair(store: To
         stream = PairStream(store, direction, batch_tokens=300, max_tokens=50, seed=0, pad=0, contrast=True)
         seen = set()
         for pairs in stream.epoch(0):
-            others, batch = stream._others(pairs), stream.batch(pairs)
-            assert (others == stream._others(pairs)).all()
+            others, batch = stream.others(pairs), stream.batch(pairs)
+            assert (others == stream.others(pairs)).all()
             assert batch.other is not None
             assert batch.other_lengths is not None
             for row, (other, pair) in enumerate(zip(others, pairs, strict=True)):

@@ -21,6 +21,7 @@ LAYERS = (
     ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime", "reference", "training_settings"),
     ("corpora", "models", "scoring", "generation", "training", "checkpoints", "fitting"),
     ("config",),
+    ("search",),
     ("ordering", "runs", "neural_runs"),
     ("tasks",),
     ("report",),

@@ -11,8 +11,9 @@ from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, TestSc
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models import create_model
-from weft.ordering import SEARCHES, Search, beam_by_prefix, beam_order, exact_order, greedy_order, order_document
+from weft.ordering import SEARCHES, Search, beam_by_prefix, order_document
 from weft.scoring import path_value
+from weft.search import beam_order, exact_order, greedy_order
 from weft.tasks.metrics import kendall_tau
 
 

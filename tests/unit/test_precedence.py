@@ -22,8 +22,9 @@ from weft.fitting import fit_documents
 from weft.models.generative.precedence import PrecedenceNetwork, make_bag
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED
-from weft.ordering import beam_order, exact_order, greedy_order, order_document, order_gain, order_table
+from weft.ordering import order_document, order_table
 from weft.runs import train
+from weft.search import beam_order, exact_order, greedy_order, order_gain
 from weft.tasks.metrics import kendall_tau
 from weft.training import TrainingSettings
 

@@ -14,6 +14,7 @@ from weft.document import Document, Window  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.fitting import fit_documents  # noqa: E402
 from weft.models import load_model  # noqa: E402
+from weft.models.generative.contrast import contrast_loss  # noqa: E402
 from weft.models.generative.given_vectors import vectors_of_tokens  # noqa: E402
 from weft.models.generative.memory import Memory, Sources  # noqa: E402
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
@@ -135,7 +136,7 @@ def test_contrast_is_bayes_rule_for_two_sources() -> None:
 
     expected = reference()
     wanted = torch.autograd.grad(expected, list(net.parameters()))
-    loss = net.contrast_loss(source, other, target, places, weight)
+    loss = contrast_loss(net, (source, other), target, places, weight)
     torch.testing.assert_close(loss.total, expected)
     torch.testing.assert_close(loss.likelihood + weight * loss.contrast, expected)
     for found, gradient in zip(torch.autograd.grad(loss.total, list(net.parameters())), wanted, strict=True):
@@ -151,7 +152,7 @@ def test_contrast_teaches_which_sentence_was_the_source() -> None:
     optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
     for _ in range(60):
         optimizer.zero_grad()
-        loss = net.contrast_loss(source, other, target, places, 1.0)
+        loss = contrast_loss(net, (source, other), target, places, 1.0)
         loss.total.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     assert float(loss.contrast) < 0.1  # 2 log 2 = 1.39 at chance

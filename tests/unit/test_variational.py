@@ -12,6 +12,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch import Tensor  # noqa: E402
+
 from weft.config import build_config  # noqa: E402
 from weft.corpora.paragraphs import ParagraphStream  # noqa: E402
 from weft.corpora.prepare import prepare  # noqa: E402
@@ -105,6 +107,40 @@ def test_the_bound_is_that_of_slow_obvious_code() -> None:
     assert bound.divergence.item() == pytest.approx(kl, rel=1e-4)
     assert bound.sentences == 3
     assert net.weigh(bound).item() == pytest.approx(words + kl, rel=1e-4)
+
+
+def test_contrast_compares_a_sentence_in_its_text_and_in_a_shuffled_one() -> None:
+    net = network(cures=Cures(contrast=2.5)).eval()
+    plain = texts()
+    shuffled = [sorted((p for p in row if p >= 0), reverse=True) + [-1] * row.count(-1) for row in PLACES]
+
+    def bounds(rows: list[list[int]]) -> dict[int, Tensor]:
+        """Of every sentence but the first, by its number: slow, obvious, and with torch's own gradients."""
+        found = {}
+        for row in ([place for place in row if place >= 0] for row in rows):
+            vectors = [net.read(sentence(plain, place))[1] for place in row]
+            state = net.chain.begin(vectors[0])
+            for before, place, vector in zip(row[:-1], row[1:], vectors[1:], strict=True):
+                step = net.chain.step(state, vector, torch.zeros(1, 4))
+                memory, _ = net.read(sentence(plain, before))
+                words = net.words.target_loss(memory, sentence(plain, place), guide=step.latent)
+                found[place] = -words - divergence(step.posterior, step.prior).sum()
+                state = step.state
+        return found
+
+    right, wrong = bounds(PLACES), bounds(shuffled)
+    both = sorted(set(right) & set(wrong))
+    assert both
+    expected = -sum(right.values()) + 2.5 * sum(torch.nn.functional.softplus(wrong[n] - right[n]) for n in both)
+    bound = net.bound(Texts(plain.sentences, plain.places, torch.tensor(shuffled)))
+    parameters = [p for name, p in net.named_parameters() if not name.startswith("bag")]
+    torch.testing.assert_close(net.weigh(bound), expected, rtol=1e-4, atol=1e-4)
+    gradients = torch.autograd.grad(net.weigh(bound), parameters, allow_unused=True)
+    wanted = torch.autograd.grad(expected, parameters, allow_unused=True)
+    for one, other in zip(gradients, wanted, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
 
 
 def sentence(batch: Texts, place: int) -> Tokens:

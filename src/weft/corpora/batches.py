@@ -177,12 +177,12 @@ class PairStream:
         source, source_lengths = pad_rows(*self.store.gather(self.contexts[pairs]), self.pad)
         if not self.contrast:
             return PairBatch(source, source_lengths, target, target_lengths)
-        other, other_lengths = pad_rows(*self.store.gather(self._others(pairs)), self.pad)
+        other, other_lengths = pad_rows(*self.store.gather(self.others(pairs)), self.pad)
         longest = min(self.max_tokens, other.shape[1])
         other_lengths = np.clip(other_lengths, 1, longest)
         return PairBatch(source, source_lengths, target, target_lengths, other[:, :longest], other_lengths)
 
-    def _others(self, pairs: Whole) -> Whole:
+    def others(self, pairs: Whole) -> Whole:
         """For each pair a sentence of its paragraph, at random, that is neither its context nor its target."""
         starts, sizes = _paragraphs(self.store, self.targets[pairs])
         generator = np.random.default_rng([self.seed, int(pairs[0]), len(pairs)])  # the same whenever this is resumed

@@ -23,12 +23,14 @@ class ParagraphBatch:
         lengths: [sentences]
         years: [sentences] the first year each mentions, 0 for none.
         places: [paragraphs, longest] which sentence stands where; −1 after the end of a paragraph.
+        shuffled: The same in another order, at random, where one is contrasted.
     """
 
     sentences: Whole
     lengths: Whole
     years: Whole
     places: Whole
+    shuffled: Whole | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -50,9 +52,10 @@ class ParagraphBatch:
         """Every ``step``-th paragraph from ``start``, and its sentences: one process's share of a global batch."""
         places = self.places[start::step]
         used = places[places >= 0]  # [sentences of the share]
-        renumbered = np.full_like(places, -1)
-        renumbered[places >= 0] = np.arange(len(used))
-        return ParagraphBatch(self.sentences[used], self.lengths[used], self.years[used], renumbered)
+        new = np.full(len(self.lengths) + 1, -1)  # the last entry is that of −1, no sentence
+        new[used] = np.arange(len(used))
+        shuffled = None if self.shuffled is None else new[self.shuffled[start::step]]
+        return ParagraphBatch(self.sentences[used], self.lengths[used], self.years[used], new[places], shuffled)
 
 
 class ParagraphStream:
@@ -70,6 +73,7 @@ class ParagraphStream:
             window before; 0 cuts nothing.
         backwards: Whether paragraphs are read from their end.
         dated: Whether years are looked up.
+        contrast: Whether every paragraph also comes in a random order.
     """
 
     def __init__(
@@ -85,8 +89,9 @@ class ParagraphStream:
         window: int = 0,
         backwards: bool = False,
         dated: bool = True,
+        contrast: bool = False,
     ) -> None:
-        self.store, self.pad, self.seed, self.backwards = store, pad, seed, backwards
+        self.store, self.pad, self.seed, self.backwards, self.contrast = store, pad, seed, backwards, contrast
         self.batch_tokens, self.max_tokens = batch_tokens, max_tokens
         self.starts, self.sizes = _windows(np.asarray(store.paragraph_offsets), fewest, most, window)
         if not len(self.starts):
@@ -127,7 +132,14 @@ class ParagraphStream:
         places = np.full(real.shape, -1)
         places[real] = np.arange(len(numbers))
         years = self.years[(self.first_sentence[pairs][:, None] + within)[real]]
-        return ParagraphBatch(sentences[:, :longest], np.clip(lengths, 1, longest), years, places)
+        shuffled = self._shuffled(places, pairs) if self.contrast else None
+        return ParagraphBatch(sentences[:, :longest], np.clip(lengths, 1, longest), years, places, shuffled)
+
+    def _shuffled(self, places: Whole, pairs: Whole) -> Whole:
+        """The sentences of every paragraph in a random order, the same whenever this batch comes again."""
+        noise = np.random.default_rng([self.seed, int(pairs[0]), len(pairs)]).random(places.shape)
+        order = np.argsort(np.where(places >= 0, noise, 2.0), axis=1)  # what stands after the end stays there
+        return np.take_along_axis(places, order, axis=1)
 
 
 def _windows(offsets: Whole, fewest: int, most: int, window: int) -> tuple[Whole, Whole]:

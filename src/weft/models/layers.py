@@ -230,7 +230,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, shares: Tensor | None) -> Tensor:
         matrix = weight.to(hidden.dtype)  # [vocabulary, dimensions]
         gradient_hidden = torch.empty_like(hidden)
-        gradient_weight = torch.zeros_like(weight, dtype=torch.float32)
+        learned = ctx.needs_input_grad[1]  # frozen vectors of words need no gradient: a third of the work
+        gradient_weight = torch.zeros_like(weight, dtype=torch.float32) if learned else None
         total = torch.zeros((), device=hidden.device, dtype=torch.float32)
         for start in range(0, len(hidden), CHUNK_ROWS):
             rows = slice(start, start + CHUNK_ROWS)
@@ -246,14 +247,16 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             total += losses.sum()
             narrow = gradient.to(hidden.dtype)
             gradient_hidden[rows] = narrow @ matrix
-            gradient_weight += (narrow.T @ hidden[rows]).float()
-        ctx.save_for_backward(gradient_hidden, gradient_weight.to(weight.dtype))
+            if gradient_weight is not None:
+                gradient_weight += (narrow.T @ hidden[rows]).float()
+        ctx.save_for_backward(gradient_hidden, None if gradient_weight is None else gradient_weight.to(weight.dtype))
         return total
 
     @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         gradient_hidden, gradient_weight = ctx.saved_tensors
-        return gradient_hidden * upstream[0].to(gradient_hidden.dtype), gradient_weight * upstream[0], None, None
+        on_weight = None if gradient_weight is None else gradient_weight * upstream[0]
+        return gradient_hidden * upstream[0].to(gradient_hidden.dtype), on_weight, None, None
 
 
 def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, shares: Tensor | None = None) -> Tensor:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import torch
 
+from weft.corpora.batches import Direction, PairStream
+from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.generation import Candidate, Decoding
@@ -14,41 +16,43 @@ from weft.models import SequenceModel
 from weft.models.baselines.lsa import untrained
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Seq2SeqNetwork
-from weft.models.generative.neural_model import NeuralModel
-from weft.models.generative.parts import PARTS
+from weft.models.generative.neural_model import moved_pairs, no_loss
+from weft.models.generative.parts import PARTS, PRECEDENCE
+from weft.models.generative.precedence import Precedence, PrecedenceNetwork
 from weft.models.generative.predictor import Predictor
+from weft.models.generative.with_precedence import WithPrecedence
 from weft.scoring import SequenceScorer
+from weft.training import LossPart, TrainingSettings
+
+FROZEN = ("", "encoder", "words")
 
 
 class Chain(SequenceModel, Protocol):
     """A trained direction that remembers all sentences before."""
 
     network: Any
+    ids: KnownIds
 
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
         """For every context several next sentences, best first."""
 
 
-class GuidedModel(NeuralModel):
+class GuidedModel(WithPrecedence):
     """An encoder-decoder in two directions, every word of a sentence guided by a vector, and a language model.
 
     A model says what its guided network is (`guided_network`) and what it makes of a trained one (`take`).
     """
 
+    adjustable: ClassVar[tuple[str, ...]]  # what can change without training again
     dimensions: int
-    hidden: int
     layers: int
     feed: bool
     lexical: bool
     dropout: float
     word_dropout: float
+    frozen: str
     chains: Mapping[str, Chain]
     prior: Predictor | None
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """What is trained: two directions and a language model."""
-        return PARTS
 
     @property
     def guide_size(self) -> int:
@@ -69,6 +73,8 @@ class GuidedModel(NeuralModel):
 
     def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """A guided encoder-decoder; for the prior, the language model that Seq2Seq has too."""
+        if part == PRECEDENCE:
+            return self.precedence_network()
         is_prior = part == "prior"
         sizes = Architecture(
             tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, encoder=not is_prior,
@@ -76,17 +82,60 @@ class GuidedModel(NeuralModel):
             lexical=self.lexical, guide=0 if is_prior else self.guide_size,
         )  # fmt: skip
         special = {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}
-        return Seq2SeqNetwork(sizes, **special) if is_prior else self.guided_network(sizes, special)
+        if is_prior:
+            return Seq2SeqNetwork(sizes, **special)
+        network = self.guided_network(sizes, special)
+        freeze(network, self.frozen)
+        return network
+
+    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Any:
+        """Single sentences for the prior, whole paragraphs for precedence; for the directions, the model's own."""
+        if part == PRECEDENCE:
+            return self.precedence_batches(store, pad, settings)
+        direction: Direction = next(name for name in PARTS if name == part)
+        if direction == "prior":
+            return PairStream(
+                store, direction, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens,
+                seed=settings.seed, pad=pad,
+            )  # fmt: skip
+        return self.guided_batches(direction, store, pad, settings)
+
+    def guided_batches(self, direction: Direction, store: TokenStore, pad: int, settings: TrainingSettings) -> Any:
+        """What a direction learns from."""
+        raise NotImplementedError
+
+    def batch_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
+        """The summed loss of a batch; a process whose share is empty adds nothing, with gradients of zero."""
+        if not len(batch):
+            return LossPart(no_loss(network), 0)
+        if isinstance(network, PrecedenceNetwork):
+            return self.precedence_loss(network, batch, device)
+        if isinstance(network, Seq2SeqNetwork):
+            return LossPart(network.loss(*moved_pairs(batch, device)), batch.tokens)
+        return self.guided_loss(network, batch, device)
+
+    def guided_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
+        """The summed loss of a batch of a direction."""
+        raise NotImplementedError
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:  # noqa: ARG002
-        """Put a trained language model to its use; guided networks are the model's own."""
+        """Put a trained language model, or a judge of pairs, to its use; guided networks are the model's own."""
+        if isinstance(network, PrecedenceNetwork):
+            self.judge = Precedence(network, self.trained_readers())
+            return
         assert isinstance(network, Seq2SeqNetwork)
         self.prior = Predictor(network, ids.tokenizer, ids)
+
+    def readers(self) -> Mapping[str, Predictor]:
+        """The encoders inside the directions."""
+        return {part: Predictor(c.network.words, c.ids.tokenizer, c.ids) for part, c in self.chains.items()}
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """The trained networks by the names of their parts."""
         found: dict[str, torch.nn.Module] = {part: chain.network for part, chain in self.chains.items()}
-        return found if self.prior is None else {**found, "prior": self.prior.network}
+        if self.prior is not None:
+            found["prior"] = self.prior.network
+        return found if self.judge is None else {**found, PRECEDENCE: self.judge.network}
 
     @property
     def predictors(self) -> Mapping[str, Chain]:
@@ -111,3 +160,16 @@ class GuidedModel(NeuralModel):
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """The scores of a document's sentences in several orders; they are read once."""
         return self.scorer.order_scores(document, orders)
+
+
+def freeze(network: torch.nn.Module, what: str) -> None:
+    """Keep weights as a run starts with them: so that a folder need not hold them again, and training is faster.
+
+    Args:
+        network: Around an encoder-decoder.
+        what: One of `FROZEN`: nothing, the encoder with the vectors of words, or all of the encoder-decoder.
+    """
+    kept = {"": (), "encoder": ("words.embedding.", "words.encoder."), "words": ("words.",)}[what]
+    for name, parameter in network.named_parameters():
+        if name.startswith(kept) and not name.startswith("words.guides."):
+            parameter.requires_grad_(False)

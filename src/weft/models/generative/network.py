@@ -71,12 +71,20 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class ContrastLoss:
-    """A loss and its two parts, each summed over a batch."""
+class Predictions:
+    """What predicts the tokens of some rows, all real ones one after the other.
 
-    total: Tensor
-    likelihood: Tensor
-    contrast: Tensor
+    Attributes:
+        hidden: [tokens, dimensions], to be multiplied with the output matrix.
+        wanted: [tokens], the ids that come.
+        rows: [tokens], the row each belongs to.
+        count: How many rows there are.
+    """
+
+    hidden: Tensor
+    wanted: Tensor
+    rows: Tensor
+    count: int
 
 
 class Seq2SeqNetwork(nn.Module):
@@ -189,6 +197,13 @@ class Seq2SeqNetwork(nn.Module):
         self, memory: Memory, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None
     ) -> Tensor:
         """The same for sources that are encoded already."""
+        found = self.predictions(memory, target, places, guide)
+        return chunked_cross_entropy(found.hidden, self.embedding.weight, found.wanted)
+
+    def predictions(
+        self, memory: Memory, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None
+    ) -> Predictions:
+        """What predicts the targets, in training with some of their words hidden."""
         inputs, predicted, real = self._shifted(target)
         if self.training and self.architecture.word_dropout:
             hidden_words = torch.rand(inputs.shape, device=inputs.device) < self.architecture.word_dropout
@@ -196,39 +211,9 @@ class Seq2SeqNetwork(nn.Module):
             inputs = inputs.masked_fill(hidden_words, self.pad)
         outputs, _ = self.decode(inputs, memory, guide=guide)  # [rows, time + 1, dimensions]
         chosen = real.flatten().nonzero().squeeze(1) if places is None else places  # [tokens]
+        rows = torch.div(chosen, predicted.shape[1], rounding_mode="floor")  # [tokens]
         hidden = outputs.flatten(0, 1).index_select(0, chosen)  # [tokens, dimensions]
-        return chunked_cross_entropy(hidden, self.embedding.weight, predicted.flatten().index_select(0, chosen))
-
-    def contrast_loss(
-        self, source: Tokens, other: Tokens, target: Tokens, places: Tensor, weight: float
-    ) -> ContrastLoss:
-        """The likelihood of the targets, and which of two sentences was their source (Bahl et al. 1986).
-
-        By Bayes' rule and with equal odds, the first of two sources was it with probability p(t|a) / (p(t|a) + p(t|b)).
-        Its negative logarithm, the contrast, is log(1 + exp(log p(t|b) − log p(t|a))).
-
-        Args:
-            source: The contexts.
-            other: As many sentences that are not.
-            target: What is to be predicted.
-            places: Which of the predictions are real, counted row by row.
-            weight: What the contrast of a row counts beside its likelihood.
-        """
-        inputs, predicted, _ = self._shifted(Tokens(target.ids.repeat(2, 1), target.lengths.repeat(2)))
-        outputs, _ = self.decode(inputs, self.encode(_stacked(source, other, self.pad)))  # [2 rows, time + 1, D]
-        half = predicted.numel() // 2
-        chosen = torch.cat([places, places + half])  # [2 tokens]: each target after its source, then after the other
-        hidden = outputs.flatten(0, 1).index_select(0, chosen)  # [2 tokens, D]
-        wanted = predicted.flatten().index_select(0, chosen)  # [2 tokens]
-        known = token_log_probs(hidden, self.embedding.weight, wanted)  # [2 tokens]
-        rows = torch.div(chosen, predicted.shape[1], rounding_mode="floor")  # [2 tokens]
-        right, wrong = known.new_zeros(len(inputs)).index_add(0, rows, known).chunk(2)  # [rows] each
-        doubt = (wrong - right).sigmoid()  # [rows]: the derivative of the contrast by log p(t|b) − log p(t|a)
-        shares = torch.cat([1 + weight * doubt, -weight * doubt]).index_select(0, rows)  # [2 tokens]
-        # It has the gradient, but not the value.
-        surrogate = chunked_cross_entropy(hidden, self.embedding.weight, wanted, shares)
-        likelihood, contrast = -right.sum(), functional.softplus(wrong - right).sum()
-        return ContrastLoss(likelihood + weight * contrast + surrogate - surrogate.detach(), likelihood, contrast)
+        return Predictions(hidden, predicted.flatten().index_select(0, chosen), rows, len(predicted))
 
     @torch.no_grad()
     def log_prob(self, memory: Memory, target: Tokens, guide: Tensor | None = None) -> Tensor:
@@ -238,10 +223,3 @@ class Seq2SeqNetwork(nn.Module):
         sums = torch.zeros(real.shape, device=inputs.device)
         sums[real] = token_log_probs(outputs[real], self.embedding.weight, predicted[real])
         return sums.sum(dim=1)
-
-
-def _stacked(above: Tokens, below: Tokens, pad: int) -> Tokens:
-    """The rows of both, padded to the same width."""
-    width = max(above.ids.shape[1], below.ids.shape[1])
-    ids = [functional.pad(one.ids, (0, width - one.ids.shape[1]), value=pad) for one in (above, below)]
-    return Tokens(torch.cat(ids), torch.cat([above.lengths, below.lengths]))

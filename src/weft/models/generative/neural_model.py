@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,8 +14,9 @@ from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import rebuild
+from weft.models.generative.contrast import contrast_loss
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Tokens
+from weft.models.generative.network import Seq2SeqNetwork, Tokens
 from weft.models.generative.parts import (
     TOKENIZER,
     saved_parts,
@@ -25,9 +26,11 @@ from weft.models.generative.parts import (
     weights_do_not_fit,
 )
 from weft.models.quantize import Packed, Weights, pack, unpack
+from weft.models.sharing import find_shared, without
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Reference, reference_for
 from weft.scoring import Combine
+from weft.training import LossPart
 
 
 class NeuralModel:
@@ -87,8 +90,16 @@ class NeuralModel:
 
         return fit_documents(self, documents, seed=seed, progress=progress)  # type: ignore[type-var]
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write all parts and their tokenizer."""
+    def save(
+        self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
+    ) -> None:
+        """Write all parts and their tokenizer.
+
+        Args:
+            folder: Where.
+            training: How the model was made.
+            beside: Model folders in the same place; weights that one of them holds are not written again.
+        """
         networks = self.networks()
         if not networks or self.tokenizer is None:
             raise untrained(self.name)
@@ -96,14 +107,15 @@ class NeuralModel:
         for part, network in networks.items():
             packed = pack(network.state_dict(), self.precision)
             tensors |= {f"{part}/{name}": value for name, value in packed.items()}
-        beside = self.beside()
-        tensors |= {f"{name}/{key}": value for name, one in beside.items() for key, value in one.tensors.items()}
+        models = self.beside()
+        tensors |= {f"{name}/{key}": value for name, one in models.items() for key, value in one.tensors.items()}
         config = {name: getattr(self, name) for name in self.settings} | {"parts": list(networks)}
-        config |= {name: dict(one.config) for name, one in beside.items()}
-        texts = {TOKENIZER: self.tokenizer.to_text()} | {k: v for one in beside.values() for k, v in one.texts.items()}
+        config |= {name: dict(one.config) for name, one in models.items()}
+        texts = {TOKENIZER: self.tokenizer.to_text()} | {k: v for one in models.values() for k, v in one.texts.items()}
         if self.reference is not None:
             texts[REFERENCE] = self.reference.to_text()
-        save_artifact(Artifact(self.name, config, tensors, texts, training or {}), folder)
+        shared = find_shared(tensors, folder, beside)
+        save_artifact(Artifact(self.name, config, without(tensors, shared), texts, training or {}, shared), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -153,6 +165,25 @@ def moved_pairs(batch: PairBatch, device: torch.device) -> tuple[Tokens, Tokens,
     source = Tokens(moved(batch.source, device), moved(batch.source_lengths, device))
     target = Tokens(moved(batch.target, device), moved(batch.target_lengths, device))
     return source, target, moved(batch.places(), device)
+
+
+def moved_others(batch: PairBatch, device: torch.device) -> Tokens:
+    """The sentences that are contrasted with the sources, on a device."""
+    return Tokens(moved(batch.other, device), moved(batch.other_lengths, device))
+
+
+def contrast_part(
+    network: Seq2SeqNetwork,
+    sources: tuple[Tokens, Tokens],
+    target: Tokens,
+    places: torch.Tensor,
+    weight: float,
+    tokens: int,
+    guides: tuple[torch.Tensor, torch.Tensor] | None = None,
+) -> LossPart:
+    """The loss of a batch with contrast, as the training loop takes it: of so many tokens, both parts beside it."""
+    loss = contrast_loss(network, sources, target, places, weight, guides)
+    return LossPart(loss.total, tokens, {"likelihood": loss.likelihood, "contrast": loss.contrast})
 
 
 def no_loss(network: torch.nn.Module) -> torch.Tensor:

@@ -15,17 +15,17 @@ from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document, Score
-from weft.errors import ConfigError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import at_least, check_choice, check_share, check_weight
 from weft.models.generative.given_vectors import vectors_of_tokens
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.generative.neural_model import NeuralModel, moved, moved_pairs, no_loss
-from weft.models.generative.parts import ENCODERS, PARTS, PRECEDENCE, check_precedence_weight
-from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
+from weft.models.generative.network import Architecture, Seq2SeqNetwork
+from weft.models.generative.neural_model import contrast_part, moved_others, moved_pairs, no_loss
+from weft.models.generative.parts import PARTS, PRECEDENCE
+from weft.models.generative.precedence import Precedence, PrecedenceNetwork
 from weft.models.generative.predictor import Predictor
+from weft.models.generative.with_precedence import WithPrecedence
 from weft.reference import reference_for
 from weft.scoring import Scorer, Table, TableMemory, checked_combine
 from weft.training import LossPart, TrainingSettings
@@ -36,7 +36,7 @@ SETTINGS = (
 )  # fmt: skip
 
 
-class Seq2Seq(NeuralModel):
+class Seq2Seq(WithPrecedence):
     """Predicts each sentence from its neighbour, and scores a text by how well that goes.
 
     Args:
@@ -109,11 +109,6 @@ class Seq2Seq(NeuralModel):
 
     # Training: what the run needs to know of the model --------------------------------------------------------------
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """What is trained, in this order: precedence stands on the encoders of the first two."""
-        return (*PARTS, PRECEDENCE) if self.precedence else PARTS
-
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """An untrained network for one of the parts; the prior is a network without an encoder."""
         network = self.empty_network(part, tokenizer)
@@ -124,7 +119,7 @@ class Seq2Seq(NeuralModel):
     def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """A network of the right shape; given vectors are not read, since a saved network brings its own."""
         if part == PRECEDENCE:
-            return PrecedenceNetwork(4 * self.hidden)  # two states of two encoders
+            return self.precedence_network()
         sizes = Architecture(
             tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, self.attention,
             encoder=part != "prior", dropout=self.dropout, word_dropout=self.word_dropout, feed=self.feed,
@@ -137,13 +132,7 @@ class Seq2Seq(NeuralModel):
     ) -> PairStream | ParagraphStream:
         """The sentence pairs of one direction, or whole paragraphs for precedence."""
         if part == PRECEDENCE:
-            return ParagraphStream(
-                store,
-                batch_tokens=settings.batch_tokens,
-                max_tokens=settings.max_tokens,
-                seed=settings.seed,
-                pad=pad,
-            )
+            return self.precedence_batches(store, pad, settings)
         direction = next(name for name in PARTS if name == part)
         return PairStream(
             store,
@@ -161,40 +150,22 @@ class Seq2Seq(NeuralModel):
             return LossPart(no_loss(network), 0)
         if isinstance(batch, ParagraphBatch):
             assert isinstance(network, PrecedenceNetwork)
-            encoders = [predictor.network for predictor in self._encoders()]
-            return LossPart(network.loss(batch_bag(encoders, batch, device)), batch.pairs)
+            return self.precedence_loss(network, batch, device)
         assert isinstance(network, Seq2SeqNetwork)
         source, target, places = moved_pairs(batch, device)
         if batch.other is None:
             return LossPart(network.loss(source, target, places), batch.tokens)
-        other = Tokens(moved(batch.other, device), moved(batch.other_lengths, device))
-        loss = network.contrast_loss(source, other, target, places, self.contrast)
-        return LossPart(loss.total, batch.tokens, {"likelihood": loss.likelihood, "contrast": loss.contrast})
+        sources = (source, moved_others(batch, device))
+        return contrast_part(network, sources, target, places, self.contrast, batch.tokens)
 
-    def foundation(self, part: str) -> dict[str, torch.Tensor]:
-        """The weights a part stands on: with other encoders, precedence must be learned again."""
-        below = [name for name in ENCODERS if part == PRECEDENCE and name in self.predictors]
-        return {
-            f"{name}.{key}": value
-            for name in below
-            for key, value in self.predictors[name].network.state_dict().items()
-        }
-
-    def _encoders(self) -> list[Predictor]:
-        missing = [part for part in ENCODERS if part not in self.predictors]
-        if missing:
-            raise ConfigError(
-                "precedence is learned on the encoders of other parts",
-                seen=f"no trained {' and '.join(missing)}",
-                allowed=f"trained {' and '.join(ENCODERS)} parts",
-                next_step="train all parts (no --part), or those first",
-            )
-        return [self.predictors[part] for part in ENCODERS]
+    def readers(self) -> Mapping[str, Predictor]:
+        """The directions themselves."""
+        return self.predictors
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
         """Networks become sentence models, the one for precedence a judge of pairs."""
         if isinstance(network, PrecedenceNetwork):
-            self.judge = Precedence(network, self._encoders())
+            self.judge = Precedence(network, self.trained_readers())
         else:
             assert isinstance(network, Seq2SeqNetwork)
             self.predictors[part] = Predictor(network, ids.tokenizer, ids)
@@ -216,8 +187,7 @@ class Seq2Seq(NeuralModel):
 
     def adjusted(self, changes: Mapping[str, Any]) -> Seq2Seq:
         """The same networks with other settings, of those in ``adjustable``."""
-        if "precedence_weight" in changes:
-            check_precedence_weight(changes["precedence_weight"], learned=self.judge is not None)
+        self.check_changes(changes)
         settings = {name: getattr(self, name) for name in SETTINGS}
         other = Seq2Seq(**{**settings, **changes})
         other.predictors, other.judge, other._tables = self.predictors, self.judge, self._tables
@@ -232,10 +202,6 @@ class Seq2Seq(NeuralModel):
     def pair_table(self, document: Document) -> Table:
         """All ordered pairs in one batch: [sentences, sentences]."""
         return self.scorer.pair_table(document)
-
-    def precedence_table(self, document: Document) -> Table | None:
-        """What it counts that each sentence comes before each other one, or None where that was not learned."""
-        return None if self.judge is None else self.precedence_weight * self.judge.table(document)
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """The trained networks by the names of their parts."""

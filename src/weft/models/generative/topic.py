@@ -19,13 +19,14 @@ from weft.corpora.store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.settings import at_least, check_choice, check_share
-from weft.models.generative.guided_model import GuidedModel
+from weft.models.baselines.settings import at_least, check_choice, check_share, check_weight
+from weft.models.generative.guided_model import FROZEN, GuidedModel
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork
-from weft.models.generative.neural_model import moved, moved_pairs, no_loss
-from weft.models.generative.parts import PARTS
+from weft.models.generative.network import Architecture
+from weft.models.generative.neural_model import contrast_part, moved, moved_others, moved_pairs
+from weft.models.generative.parts import ENCODERS
+from weft.models.generative.precedence import Precedence
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.store_topics import store_topics
 from weft.models.generative.topic_chain import Reals
@@ -36,24 +37,31 @@ from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "topics", "topic_count", "peek", "dimensions", "hidden", "layers", "feed", "lexical", "dropout",
-    "word_dropout", "guide", "precision",
+    "word_dropout", "contrast", "guide", "frozen",
+    "precedence", "precedence_weight", "precision",
 )  # fmt: skip
 TOPIC_MODEL = "hmm_lda"  # the topic model inside a saved one
 
 
 @dataclass(frozen=True, slots=True)
 class GuidedBatch:
-    """Sentence pairs and the topics that guide their targets: [rows, topics]."""
+    """Sentence pairs and the topics that guide their targets: [rows, topics].
+
+    Where another sentence is contrasted with the source, ``other_topics`` are those that guide that sentence itself:
+    what was to be expected at another place of the paragraph.
+    """
 
     pairs: PairBatch
     topics: Reals
+    other_topics: Reals | None = None
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def rows(self, start: int, step: int) -> GuidedBatch:
         """Every ``step``-th row from ``start``: one process's share of a global batch."""
-        return GuidedBatch(self.pairs.rows(start, step), self.topics[start::step])
+        others = None if self.other_topics is None else self.other_topics[start::step]
+        return GuidedBatch(self.pairs.rows(start, step), self.topics[start::step], others)
 
 
 class GuidedStream:
@@ -73,7 +81,8 @@ class GuidedStream:
 
     def batch(self, pairs: Any) -> GuidedBatch:
         """Gather some pairs."""
-        return GuidedBatch(self.stream.batch(pairs), self.topics[self.stream.targets[pairs]])
+        others = self.topics[self.stream.others(pairs)] if self.stream.contrast else None
+        return GuidedBatch(self.stream.batch(pairs), self.topics[self.stream.targets[pairs]], others)
 
 
 class HmmLdaGm(GuidedModel):
@@ -92,7 +101,12 @@ class HmmLdaGm(GuidedModel):
         lexical: Whether attention also leads from the source's words straight to the output.
         dropout: In training.
         word_dropout: Share of the decoder's input words hidden in training.
+        contrast: What it counts in training that a sentence is likelier after its neighbour than after another sentence
+            of its paragraph; 0 learns from likelihood alone, as the paper does.
         guide: Size of z_n = t_n V.
+        frozen: What stays as a run starts with it: nothing, ``encoder`` or ``words`` (encoder and decoder).
+        precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
+        precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
         precision: Of saved weights: ``int8`` or ``float32``.
 
     Example:
@@ -102,7 +116,7 @@ class HmmLdaGm(GuidedModel):
 
     name = "hmm-lda-gm"
     settings = SETTINGS
-    adjustable = ("combine",)  # what can change without training again
+    adjustable = ("combine", "precedence_weight")
     card = ModelCard(
         summary="encoder-decoder guided by the topics of sentences",
         reference="Li & Jurafsky 2017, section 3.2; Gruber et al. 2007",
@@ -125,7 +139,11 @@ class HmmLdaGm(GuidedModel):
         lexical: bool = True,
         dropout: float = 0.1,
         word_dropout: float = 0.0,
+        contrast: float = 0.0,
         guide: int = 64,
+        frozen: str = "",
+        precedence: bool = False,
+        precedence_weight: float = 1.0,
         precision: str = "int8",
     ) -> None:
         self.combine = checked_combine(combine)
@@ -134,13 +152,18 @@ class HmmLdaGm(GuidedModel):
             at_least(self.name, name, size, 1)
         for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
             check_share(name, share)
+        check_weight("contrast", contrast, least=0.0)
+        check_weight("precedence_weight", precedence_weight)
+        check_choice(self.name, "frozen", frozen, FROZEN)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
         self.topics, self.peek, self.precision = topics, peek, precision
-        self.topic_count = topic_count
+        self.topic_count, self.contrast = topic_count, contrast
+        self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
         self.dimensions, self.hidden, self.layers, self.guide = sizes.values()
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
         self.chains: dict[str, TopicPredictor] = {}
         self.prior: Predictor | None = None
+        self.judge: Precedence | None = None
         self._topic_model: HmmLda | None = None
         self._known_topics: dict[tuple[str, bool], Reals] = {}
 
@@ -177,16 +200,15 @@ class HmmLdaGm(GuidedModel):
         """An encoder-decoder with topics."""
         return TopicNetwork(sizes, self.topic_model.topics, **special)
 
-    def training_batches(
-        self, part: str, store: TokenStore, pad: int, settings: TrainingSettings
-    ) -> PairStream | GuidedStream:
+    def guided_batches(
+        self, direction: Direction, store: TokenStore, pad: int, settings: TrainingSettings
+    ) -> GuidedStream:
         """The sentence pairs of one direction, with topics."""
-        direction: Direction = next(name for name in PARTS if name == part)
         stream = PairStream(
             store, direction, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed,
-            pad=pad,
+            pad=pad, contrast=self.contrast > 0,
         )  # fmt: skip
-        return stream if part == "prior" else GuidedStream(stream, self._topics_of(store, part == "backward"))
+        return GuidedStream(stream, self._topics_of(store, direction == "backward"))
 
     def _topics_of(self, store: TokenStore, backwards: bool) -> Reals:
         """The topics that guide every sentence of a store, found once: [sentences, topics], float16."""
@@ -196,21 +218,21 @@ class HmmLdaGm(GuidedModel):
             self._known_topics[key] = found
         return self._known_topics[key]
 
-    def batch_loss(self, network: torch.nn.Module, batch: PairBatch | GuidedBatch, device: torch.device) -> LossPart:
+    def guided_loss(self, network: torch.nn.Module, batch: GuidedBatch, device: torch.device) -> LossPart:
         """The summed loss of a batch."""
-        if not len(batch):
-            return LossPart(no_loss(network), 0)
-        if isinstance(batch, PairBatch):
-            assert isinstance(network, Seq2SeqNetwork)
-            return LossPart(network.loss(*moved_pairs(batch, device)), batch.tokens)
         assert isinstance(network, TopicNetwork)
         source, target, places = moved_pairs(batch.pairs, device)
-        return LossPart(network.loss(source, target, moved(batch.topics, device), places), batch.pairs.tokens)
+        topics, tokens = moved(batch.topics, device), batch.pairs.tokens
+        if batch.other_topics is None:
+            return LossPart(network.loss(source, target, topics, places), tokens)
+        sources = (source, moved_others(batch.pairs, device))
+        guides = network.guide(topics), network.guide(moved(batch.other_topics, device))
+        return contrast_part(network.words, sources, target, places, self.contrast, tokens, guides)
 
     def foundation(self, part: str) -> dict[str, torch.Tensor]:
-        """The topics that a part stands on: with others, it must be learned again."""
-        if part == "prior":
-            return {}
+        """The weights a part stands on, topics among them: with others, it must be learned again."""
+        if part not in ENCODERS:
+            return super().foundation(part)
         return {"topics": torch.from_numpy(self.topic_model.to_artifact().tensors["words"].astype(np.float32))}
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
@@ -235,8 +257,10 @@ class HmmLdaGm(GuidedModel):
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """The same networks with other settings, of those in ``adjustable``."""
+        self.check_changes(changes)
         other = type(self)(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
         other.prior, other.tokenizer, other.chains = self.prior, self.tokenizer, self.chains
+        other.judge = self.judge
         other._topic_model = self._topic_model
         return other
 

@@ -10,17 +10,18 @@ from typing import Any, Self
 
 import torch
 
-from weft.corpora.batches import PairBatch, PairStream
+from weft.corpora.batches import Direction
 from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.settings import at_least, check_choice, check_share
-from weft.models.generative.guided_model import GuidedModel
+from weft.models.baselines.settings import at_least, check_choice, check_share, check_weight
+from weft.models.generative.guided_model import FROZEN, GuidedModel
 from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.generative.neural_model import moved, moved_pairs, no_loss
+from weft.models.generative.network import Architecture, Tokens
+from weft.models.generative.neural_model import moved
+from weft.models.generative.precedence import Precedence
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
@@ -29,7 +30,8 @@ from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "feed", "lexical", "dropout", "word_dropout", "latent", "width",
-    "annealing", "free_nats", "bag_weight", "estimator", "samples", "precision",
+    "annealing", "free_nats", "bag_weight", "contrast", "frozen", "precedence", "precedence_weight",
+    "estimator", "samples", "precision",
 )  # fmt: skip
 SHORTEST, WINDOW = 2, 12  # sentences of the texts it learns from; longer ones are cut into windows
 
@@ -51,6 +53,11 @@ class VlvGm(GuidedModel):
         annealing: Share of the training over which the weight of the divergence rises from 0 to 1.
         free_nats: Divergence a sentence that costs nothing.
         bag_weight: What predicting the words from z alone counts.
+        contrast: What it counts in training that a sentence is likelier in its text than in a shuffled one; 0 learns
+            from the bound alone, as the paper does.
+        frozen: What stays as a run starts with it: nothing, ``encoder`` or ``words`` (encoder and decoder).
+        precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
+        precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
         estimator: ``iwae`` (importance sampling) or ``elbo`` (the lower bound).
         samples: Samples of every latent variable, in scoring.
         precision: Of saved weights: ``int8`` or ``float32``.
@@ -62,7 +69,7 @@ class VlvGm(GuidedModel):
 
     name = "vlv-gm"
     settings = SETTINGS
-    adjustable = ("combine", "estimator", "samples")  # what can change without training again
+    adjustable = ("combine", "estimator", "samples", "precedence_weight")
     card = ModelCard(
         summary="encoder-decoder guided by a chain of latent variables, one a sentence",
         reference="Li & Jurafsky 2017, section 3.3; Serban et al. 2017; Chung et al. 2015",
@@ -87,6 +94,10 @@ class VlvGm(GuidedModel):
         annealing: float = 0.3,
         free_nats: float = 3.0,
         bag_weight: float = 0.1,
+        contrast: float = 0.0,
+        frozen: str = "",
+        precedence: bool = False,
+        precedence_weight: float = 1.0,
         estimator: str = "iwae",
         samples: int = 5,
         precision: str = "int8",
@@ -100,14 +111,19 @@ class VlvGm(GuidedModel):
         _check_range("annealing", annealing, 1.0)
         for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
             _check_range(name, value, 1e6)
+        check_weight("contrast", contrast, least=0.0)
+        check_weight("precedence_weight", precedence_weight)
+        check_choice(self.name, "frozen", frozen, FROZEN)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
         check_choice(self.name, "estimator", estimator, ESTIMATORS)
         self.dimensions, self.hidden, self.layers, self.latent, self.width = sizes.values()
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
-        self.annealing, self.free_nats, self.bag_weight = annealing, free_nats, bag_weight
+        self.annealing, self.free_nats, self.bag_weight, self.contrast = annealing, free_nats, bag_weight, contrast
         self.estimator, self.samples, self.precision = estimator, samples, precision
+        self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
         self.chains: dict[str, VariationalPredictor] = {}
         self.prior: Predictor | None = None
+        self.judge: Precedence | None = None
 
     @property
     def estimate(self) -> Estimate:
@@ -123,39 +139,31 @@ class VlvGm(GuidedModel):
 
     def guided_network(self, sizes: Architecture, special: Mapping[str, int]) -> torch.nn.Module:
         """A chain with its encoder and decoder."""
-        cures = Cures(self.annealing, self.free_nats, self.bag_weight)
+        cures = Cures(self.annealing, self.free_nats, self.bag_weight, self.contrast)
         return VariationalNetwork(sizes, self.width, cures=cures, **special)
 
-    def training_batches(
-        self, part: str, store: TokenStore, pad: int, settings: TrainingSettings
-    ) -> PairStream | ParagraphStream:
-        """Windows of paragraphs, read from their end for the backward chain; single sentences for the prior."""
-        tokens, longest, seed = settings.batch_tokens, settings.max_tokens, settings.seed
-        if part == "prior":
-            return PairStream(store, "prior", batch_tokens=tokens, max_tokens=longest, seed=seed, pad=pad)
+    def guided_batches(
+        self, direction: Direction, store: TokenStore, pad: int, settings: TrainingSettings
+    ) -> ParagraphStream:
+        """Windows of paragraphs, read from their end for the backward chain."""
         return ParagraphStream(
-            store, batch_tokens=tokens, max_tokens=longest, seed=seed, pad=pad, fewest=SHORTEST, window=WINDOW,
-            backwards=part == "backward", dated=False,
+            store, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed, pad=pad,
+            fewest=SHORTEST, window=WINDOW, backwards=direction == "backward", dated=False, contrast=self.contrast > 0,
         )  # fmt: skip
 
-    def batch_loss(self, network: torch.nn.Module, batch: PairBatch | ParagraphBatch, device: torch.device) -> LossPart:
+    def guided_loss(self, network: torch.nn.Module, batch: ParagraphBatch, device: torch.device) -> LossPart:
         """The summed loss of a batch, with the divergence beside it."""
-        if not len(batch):
-            return LossPart(no_loss(network), 0)
-        if isinstance(batch, PairBatch):
-            assert isinstance(network, Seq2SeqNetwork)
-            return LossPart(network.loss(*moved_pairs(batch, device)), batch.tokens)
         assert isinstance(network, VariationalNetwork)
         sentences = Tokens(moved(batch.sentences, device), moved(batch.lengths, device))
-        bound = network.bound(Texts(sentences, moved(batch.places, device)))
+        shuffled = None if batch.shuffled is None else moved(batch.shuffled, device)
+        bound = network.bound(Texts(sentences, moved(batch.places, device), shuffled))
         tokens = batch.predicted_tokens
-        # Parts are divided by tokens like the loss; the divergence is wanted per sentence.
-        divergence = bound.divergence.detach() * (tokens / max(bound.sentences, 1))
-        return LossPart(network.weigh(bound), tokens, {"words": bound.words.detach(), "divergence": divergence})
-
-    def foundation(self, part: str) -> dict[str, torch.Tensor]:  # noqa: ARG002
-        """No part stands on another."""
-        return {}
+        # Parts are divided by tokens like the loss; the divergence and the contrast are wanted per sentence.
+        per_sentence = tokens / max(bound.sentences, 1)
+        parts = {"words": bound.words.detach(), "divergence": bound.divergence.detach() * per_sentence}
+        if bound.contrast is not None:
+            parts["contrast"] = bound.contrast.detach() * per_sentence
+        return LossPart(network.weigh(bound), tokens, parts)
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
         """Put a trained network to its use."""
@@ -168,8 +176,9 @@ class VlvGm(GuidedModel):
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """The same networks with other settings, of those in ``adjustable``."""
+        self.check_changes(changes)
         other = type(self)(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
-        other.prior, other.tokenizer = self.prior, self.tokenizer
+        other.prior, other.tokenizer, other.judge = self.prior, self.tokenizer, self.judge
         other.chains = {
             part: VariationalPredictor(chain.network, chain.ids, other.estimate) for part, chain in self.chains.items()
         }

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from weft.models.generative.contrast import doubts, row_log_probs, shared_loss, valued
 from weft.models.generative.latent_chain import ChainStep, LatentChain, divergence
 from weft.models.generative.memory import Memory
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
@@ -21,11 +23,13 @@ class Cures:
         annealing: Share of the training over which the weight of the divergence rises from 0 to 1 (Bowman et al. 2016).
         free_nats: Divergence a sentence that costs nothing (Kingma et al. 2016).
         bag_weight: What predicting the words of a sentence from z alone, in any order, counts (Zhao et al. 2017).
+        contrast: What telling texts from shuffled ones counts: priors must then know something of what comes.
     """
 
     annealing: float = 0.3
     free_nats: float = 3.0
     bag_weight: float = 0.1
+    contrast: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,12 @@ class Texts:
     Attributes:
         sentences: All of them, [sentences, time].
         places: [texts, longest] which sentence stands where; −1 after the end of a text.
+        shuffled: The same in another order, to contrast.
     """
 
     sentences: Tokens
     places: Tensor
+    shuffled: Tensor | None = None
 
     @property
     def real(self) -> Tensor:
@@ -56,6 +62,7 @@ class Bound:
         charged: What of it the loss counts: not what is free.
         bag: −log p of the words from z alone.
         sentences: How many were predicted.
+        contrast: How hard it is to tell the bound of a sentence in its text from that in a shuffled one.
     """
 
     words: Tensor
@@ -63,6 +70,30 @@ class Bound:
     charged: Tensor
     bag: Tensor
     sentences: int
+    contrast: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """All sentences of texts but their first, with a sample of their latent variables.
+
+    Attributes:
+        sources: [predicted] numbers of the sentences before.
+        targets: [predicted] their own numbers.
+        latent: [predicted, latent].
+        nats: [predicted] KL of posterior and prior.
+    """
+
+    sources: Tensor
+    targets: Tensor
+    latent: Tensor
+    nats: Tensor
+
+    def row_of(self, sentences: Tensor, count: int) -> Tensor:
+        """Where each of these sentences, of ``count`` in all, stands among the targets; −1 where it is none."""
+        rows = torch.full((count,), -1, device=sentences.device)
+        rows[self.targets] = torch.arange(len(self.targets), device=sentences.device)
+        return rows[sentences]
 
 
 class VariationalNetwork(nn.Module):
@@ -116,26 +147,64 @@ class VariationalNetwork(nn.Module):
     def bound(self, texts: Texts) -> Bound:
         """The lower bound with one sample of every z in training, with the posteriors' means otherwise."""
         memory, vectors = self.read(texts.sentences)
-        count, longest = texts.places.shape
+        plain = self._sampled(vectors, texts.places)
+        free = self.cures.free_nats if self.training else 0.0
+        charged = plain.nats.clamp(min=free).sum()
+        bag = self._bag(plain.latent, texts.sentences, plain.targets)
+        if texts.shuffled is None or not self.cures.contrast:
+            words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
+            return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets))
+        shuffled = self._sampled(vectors, texts.shuffled)
+        words, contrast = self._contrasted(memory, texts.sentences, plain, shuffled)
+        return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), contrast)
+
+    def _sampled(self, vectors: Tensor, places: Tensor) -> _Sampled:
+        """Run the chain over texts and lay out all sentences but the first of each."""
+        count, longest = places.shape
         shape = (longest - 1, count, self.chain.latent)
         noise = torch.randn(shape, device=vectors.device) if self.training else vectors.new_zeros(shape).float()
-        steps = self.walk(vectors, texts.places, noise)
-        real = texts.real.T  # [longest − 1, texts]
-        latent = torch.stack([step.latent for step in steps])[real]  # [predicted, latent]
-        nats = torch.stack([divergence(step.posterior, step.prior) for step in steps])[real]  # [predicted]
-        targets, sources = texts.places[:, 1:].T[real], texts.places[:, :-1].T[real]  # [predicted] each
-        words = self.word_loss(memory, texts.sentences, sources, targets, latent)
-        free = self.cures.free_nats if self.training else 0.0
-        charged = nats.clamp(min=free).sum()
-        bag = self._bag(latent, texts.sentences, targets)
-        return Bound(words, nats.sum(), charged, bag, len(targets))
+        steps = self.walk(vectors, places, noise)
+        real = (places[:, 1:] >= 0).T  # [longest − 1, texts]
+        return _Sampled(
+            sources=places[:, :-1].T[real],
+            targets=places[:, 1:].T[real],
+            latent=torch.stack([step.latent for step in steps])[real],
+            nats=torch.stack([divergence(step.posterior, step.prior) for step in steps])[real],
+        )
+
+    def _contrasted(
+        self, memory: Memory, sentences: Tokens, plain: _Sampled, shuffled: _Sampled
+    ) -> tuple[Tensor, Tensor]:
+        """−log p of the words in their texts, and the contrast of every sentence's bound with that in a shuffled text.
+
+        Both have their values; the gradient of the contrast is split between the words' shares and the divergences.
+        """
+        weight, matrix = self.cures.contrast, self.words.embedding.weight
+        targets = torch.cat([plain.targets, shuffled.targets])
+        found = self.words.predictions(
+            memory.select(torch.cat([plain.sources, shuffled.sources])),
+            Tokens(sentences.ids[targets], sentences.lengths[targets]),
+            guide=torch.cat([plain.latent, shuffled.latent]),
+        )
+        known = row_log_probs(found, matrix)  # [plain + shuffled]
+        size = len(plain.targets)
+        partner = plain.row_of(shuffled.targets, len(sentences.ids))  # [shuffled], −1 for the first of a text
+        paired, at = partner >= 0, partner.clamp(min=0)
+        right, wrong = (known[:size] - plain.nats)[at], known[size:] - shuffled.nats  # [shuffled] each
+        doubt = (doubts(right, wrong) * paired).detach()  # [shuffled]
+        on_plain = doubt.new_zeros(size).index_add(0, at, doubt)  # [plain]
+        words = shared_loss(found, matrix, torch.cat([1 + weight * on_plain, -weight * doubt]))
+        nats = (on_plain * plain.nats).sum() - (doubt * shuffled.nats).sum()
+        contrast = (functional.softplus(wrong - right) * paired).sum().detach()
+        return valued(words, -known[:size].sum()), valued(nats, contrast)
 
     def weigh(self, bound: Bound) -> Tensor:
-        """What is minimised: the bound itself in evaluation, with its cures in training."""
+        """What is minimised: the bound itself in evaluation, with its cures in training; the contrast in both."""
+        contrast = 0.0 if bound.contrast is None else self.cures.contrast * bound.contrast
         if not self.training:
-            return bound.words + bound.divergence
+            return bound.words + bound.divergence + contrast
         weight = min(1.0, self.share / self.cures.annealing) if self.cures.annealing else 1.0
-        return bound.words + weight * bound.charged + self.cures.bag_weight * bound.bag
+        return bound.words + weight * bound.charged + self.cures.bag_weight * bound.bag + contrast
 
     def word_loss(self, memory: Memory, sentences: Tokens, sources: Tensor, targets: Tensor, latent: Tensor) -> Tensor:
         """−log p(targets | z, sources), summed; numbers of sentences and latent variables, a row each."""

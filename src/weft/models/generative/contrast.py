@@ -1,0 +1,84 @@
+"""Contrast: learning which context a sentence had, besides predicting its words. Not in the paper.
+
+By Bayes' rule and with equal odds, the first of two contexts was that of a sentence t with probability
+p(t|a) / (p(t|a) + p(t|b)). Its negative logarithm is the contrast, log(1 + exp(log p(t|b) − log p(t|a))): the criterion
+of maximum mutual information (Bahl et al. 1986). The network stays a distribution over sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from weft.models.generative.network import Predictions, Seq2SeqNetwork, Tokens
+from weft.models.layers import chunked_cross_entropy, token_log_probs
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastLoss:
+    """A loss and its two parts, each summed over a batch; only the whole has a gradient."""
+
+    total: Tensor
+    likelihood: Tensor
+    contrast: Tensor
+
+
+def contrast_loss(
+    network: Seq2SeqNetwork,
+    sources: tuple[Tokens, Tokens],
+    target: Tokens,
+    places: Tensor,
+    weight: float,
+    guides: tuple[Tensor, Tensor] | None = None,
+) -> ContrastLoss:
+    """The likelihood of targets, and which of two sentences was their source.
+
+    Args:
+        network: Encoder and decoder.
+        sources: The contexts, and as many sentences that are not.
+        target: What is to be predicted.
+        places: Which of the predictions are real, counted row by row.
+        weight: What the contrast of a row counts beside its likelihood.
+        guides: What guides each target after its source, and after the other one: [rows, guide] each.
+    """
+    twice = Tokens(target.ids.repeat(2, 1), target.lengths.repeat(2))
+    both = torch.cat([places, places + len(target.ids) * (target.ids.shape[1] + 1)])  # [2 tokens]
+    guide = None if guides is None else torch.cat(guides)  # [2 rows, guide]
+    found = network.predictions(network.encode(_stacked(*sources, network.pad)), twice, both, guide)
+    right, wrong = row_log_probs(found, network.embedding.weight).chunk(2)  # [rows] each
+    doubt = doubts(right, wrong)
+    shares = torch.cat([1 + weight * doubt, -weight * doubt])  # [2 rows]
+    likelihood, contrast = -right.sum(), functional.softplus(wrong - right).sum()
+    with_gradient = shared_loss(found, network.embedding.weight, shares)
+    return ContrastLoss(valued(with_gradient, likelihood + weight * contrast), likelihood, contrast)
+
+
+def doubts(right: Tensor, wrong: Tensor) -> Tensor:
+    """How likely the wrong context is: the derivative of the contrast by log p(t|b) − log p(t|a)."""
+    return (wrong - right).sigmoid()
+
+
+def row_log_probs(found: Predictions, matrix: Tensor) -> Tensor:
+    """Log-probabilities of rows, without gradients: [rows]."""
+    known = token_log_probs(found.hidden, matrix, found.wanted)  # [tokens]
+    return known.new_zeros(found.count).index_add(0, found.rows, known)
+
+
+def shared_loss(found: Predictions, matrix: Tensor, shares: Tensor) -> Tensor:
+    """The negative log-likelihood of rows, each counted by its share: [rows] → a sum, with gradients."""
+    return chunked_cross_entropy(found.hidden, matrix, found.wanted, shares.index_select(0, found.rows))
+
+
+def valued(with_gradient: Tensor, value: Tensor) -> Tensor:
+    """A number with the gradient of another one: shares have the contrast's gradient, but not its value."""
+    return value + with_gradient - with_gradient.detach()
+
+
+def _stacked(above: Tokens, below: Tokens, pad: int) -> Tokens:
+    """The rows of both, padded to the same width."""
+    width = max(above.ids.shape[1], below.ids.shape[1])
+    ids = [functional.pad(one.ids, (0, width - one.ids.shape[1]), value=pad) for one in (above, below)]
+    return Tokens(torch.cat(ids), torch.cat([above.lengths, below.lengths]))

@@ -1,0 +1,71 @@
+"""Weights that a model has in common with the one it was built on: kept once, in the folder beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.artifacts import Shared, Tensors, load_artifact, shared_digest
+from weft.models.quantize import SCALE
+
+WORTH_SHARING = 2**14  # bytes: small ones are not worth a line in the manifest
+ROUNDING = 3e-7  # a scale that was multiplied out and found again differs in its last place
+
+
+def find_shared(tensors: Tensors, folder: str | Path, others: Sequence[str | Path]) -> list[Shared]:
+    """What need not be written, since a folder beside holds it.
+
+    Args:
+        tensors: What is to be saved, packed.
+        folder: Where.
+        others: Folders that it may have weights from; those elsewhere are passed over, since only folders that stand
+            side by side stay together.
+    """
+    found: list[Shared] = []
+    left = dict(tensors)
+    for other in dict.fromkeys(Path(one) for one in others):
+        if other.resolve().parent != Path(folder).resolve().parent or not other.is_dir():
+            continue
+        known = load_artifact(other).tensors
+        names = _in_common(left, known)
+        if names:
+            found.append(Shared(other.resolve().name, names, shared_digest(known, names)))
+            left = {name: value for name, value in left.items() if name not in names}
+    return found
+
+
+def _in_common(tensors: Tensors, known: Tensors) -> dict[str, str]:
+    """Names of tensors, and of those that are the same there."""
+    by_content = {_content(value): name for name, value in known.items() if value.nbytes >= WORTH_SHARING}
+    names: dict[str, str] = {}
+    for name, value in tensors.items():
+        there = by_content.get(_content(value)) if value.nbytes >= WORTH_SHARING else None
+        if there is None or not _same_scale(name, there, tensors, known):
+            continue
+        names[name] = there
+        if name + SCALE in tensors:
+            names[name + SCALE] = there + SCALE
+    return names
+
+
+def _same_scale(name: str, there: str, tensors: Tensors, known: Tensors) -> bool:
+    """Whether whole numbers stand for the same weights."""
+    one, other = tensors.get(name + SCALE), known.get(there + SCALE)
+    if one is None or other is None:
+        return one is None and other is None
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=ROUNDING, atol=0))
+
+
+def _content(value: npt.NDArray[Any]) -> tuple[str, tuple[int, ...], bytes]:
+    return value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()
+
+
+def without(tensors: Tensors, shared: Sequence[Shared]) -> Mapping[str, npt.NDArray[Any]]:
+    """The tensors that are still to be written."""
+    names = {name for one in shared for name in one.tensors}
+    return {name: value for name, value in tensors.items() if name not in names}
