@@ -26,31 +26,31 @@ from weft.config import read_config
 from weft.corpora.batches import PairStream
 from weft.corpora.store import TokenStore
 from weft.models.generative.network import Seq2SeqNetwork, Tokens
+from weft.models.generative.neural_model import moved_pairs
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import Runtime, start_runtime
 from weft.training import Trainer, TrainingSettings, endless, make_optimizer
 from weft.version import VERSION
 
 RATIO_BAR = 0.85
+Ready = tuple[Tokens, Tokens, torch.Tensor, int]  # source, target, which predictions are real, how many
 
 
-def bare_rate(
-    network: Seq2SeqNetwork, ready: list[tuple[Tokens, Tokens, int]], settings: TrainingSettings, runtime: Runtime
-) -> float:
+def bare_rate(network: Seq2SeqNetwork, ready: list[Ready], settings: TrainingSettings, runtime: Runtime) -> float:
     """Tokens a second of nothing but training."""
     optimizer = make_optimizer(network, settings)
     network.train()
     wait(runtime)
     start = time.perf_counter()
-    for source, target, count in ready:
+    for source, target, places, count in ready:
         optimizer.zero_grad(set_to_none=True)
         with runtime.autocast():
-            loss = network.loss(source, target) / count
+            loss = network.loss(source, target, places) / count
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(network.parameters(), settings.clip)
         optimizer.step()
     wait(runtime)
-    return sum(count for _, _, count in ready) / (time.perf_counter() - start)
+    return sum(count for *_, count in ready) / (time.perf_counter() - start)
 
 
 def loop_rate(
@@ -73,13 +73,11 @@ def wait(runtime: Runtime) -> None:
         torch.cuda.synchronize()
 
 
-def ready_batches(stream: PairStream, steps: int, device: torch.device) -> list[tuple[Tokens, Tokens, int]]:
+def ready_batches(stream: PairStream, steps: int, device: torch.device) -> list[Ready]:
     """The first batches of the first epoch, on the device."""
     ready = []
     for _, _, batch in islice(endless(stream, 0), steps):
-        ids = [torch.from_numpy(part).to(device) for part in (batch.source, batch.source_lengths)]
-        targets = [torch.from_numpy(part).to(device) for part in (batch.target, batch.target_lengths)]
-        ready.append((Tokens(*ids), Tokens(*targets), batch.tokens))
+        ready.append((*moved_pairs(batch, device), batch.tokens))
     return ready
 
 
@@ -107,6 +105,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "device": device,
         "config": Path(options.config).name,
+        "contrast": 0.0,
         "steps": options.steps,
         "batch_tokens": options.batch_tokens,
         "rounds": rounds,

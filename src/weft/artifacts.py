@@ -238,7 +238,7 @@ def load_artifact(folder: str | Path) -> Artifact:
         ModelError: The folder cannot be trusted or read.
     """
     place = Path(folder)
-    manifest = _read_manifest(place)
+    manifest = read_manifest(place)
     contents = {name: _read_checked(place, name, digest) for name, digest in manifest["files"].items()}
     tensors: dict[str, npt.NDArray[Any]] = {}
     for name in [name for name in contents if name.endswith(SUFFIX)]:
@@ -271,7 +271,7 @@ def _read_shared(place: Path, shared: Shared) -> Tensors:
     beside = Path(os.path.realpath(place)).parent / shared.folder
     if not (beside / MANIFEST).is_file():
         raise _not_beside(place, shared, "no such model folder")
-    if _read_manifest(beside).get("shared"):
+    if read_manifest(beside).get("shared"):
         raise _not_beside(place, shared, "a folder that shares weights itself")
     tensors = load_artifact(beside).tensors
     missing = [name for name in shared.tensors.values() if name not in tensors]
@@ -289,7 +289,13 @@ def _not_beside(place: Path, shared: Shared, seen: str) -> ModelError:
     )
 
 
-def _read_manifest(place: Path) -> dict[str, Any]:
+def read_manifest(folder: str | Path) -> dict[str, Any]:
+    """What ``model.json`` says, checked as far as that goes without reading the other files.
+
+    Raises:
+        ModelError: It is not there, damaged, altered or from a newer format.
+    """
+    place = Path(folder)
     path = place / MANIFEST
     if not path.is_file():
         raise ModelError(

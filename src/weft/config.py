@@ -59,6 +59,7 @@ class RunSection:
         folder: Where checkpoints and logs go; ``OUT.run`` if empty.
         base: A trained model folder whose parts are taken over instead of trained.
         start: A trained model folder whose weights are what training starts from.
+        parts: The parts of a neural model to train; where there are none, all that ``base`` does not have.
         device: ``auto``, ``cpu`` or ``cuda``.
         deterministic: Refuse operations whose result depends on timing.
     """
@@ -68,6 +69,7 @@ class RunSection:
     folder: str = ""
     base: str = ""
     start: str = ""
+    parts: tuple[str, ...] = ()
     device: str = "auto"
     deterministic: bool = False
 

@@ -21,9 +21,10 @@ from weft.checkpoints import RunLog, load_checkpoint, save_checkpoint
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
+from weft.errors import ConfigError
 from weft.progress import Progress, silent
 from weft.runtime import Runtime, seed_step, start_runtime
-from weft.training import Batches, LossPart, Report, Trainer, TrainingSettings, below
+from weft.training import Batches, LossPart, Report, Trainer, TrainingSettings, added_up, below
 
 VALIDATION_BATCHES = 40
 LOG_EVERY = 50
@@ -89,7 +90,7 @@ def train_part(
         settings: How.
         runtime: Where.
         folder: Where checkpoints and the log go; None keeps nothing.
-        start: Weights to start from; what they lack, or have in another shape, starts as in a new network.
+        start: Weights to start from; what they lack starts as in a new network.
         listen: Told every report.
         checkpoint_seconds: How much work may be lost by a power cut.
 
@@ -163,8 +164,8 @@ class _Lesson:
             # A network built around another one, such as a chain around an encoder-decoder, says under which name.
             inside = getattr(network, "inside", "")
             named = {n if n in own else f"{inside}{n}": value for n, value in self.start.items()}
-            fitting = {n: value for n, value in named.items() if n in own and own[n].shape == value.shape}
-            network.load_state_dict({**own, **fitting})
+            _check_start(self.part, own, named)
+            network.load_state_dict({**own, **{n: value for n, value in named.items() if n in own}})
         return network
 
     def stream(self, store: TokenStore, settings: TrainingSettings) -> Batches:
@@ -183,16 +184,15 @@ class _Lesson:
             self._validator(network, runtime.device),
         )
 
-    def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], float] | None:
-        """Mean loss over the same sample of validation batches each time, spread over all lengths."""
+    def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], LossPart] | None:
+        """The loss of the same sample of validation batches each time, spread over all lengths."""
         if self.corpus.valid is None:
             return None
         stream = self.stream(self.corpus.valid, replace(self.settings, seed=0))
         chosen = stream.epoch(0)[:VALIDATION_BATCHES]
 
-        def validate() -> float:
-            losses = [self.model.batch_loss(network, stream.batch(pairs), device) for pairs in chosen]
-            return float(sum(loss.total for loss in losses)) / sum(loss.count for loss in losses)
+        def validate() -> LossPart:
+            return added_up([self.model.batch_loss(network, stream.batch(pairs), device) for pairs in chosen])
 
         return validate
 
@@ -206,6 +206,19 @@ class _Lesson:
         for name, value in sorted(weights):
             digest.update(name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes())
         return digest.hexdigest()
+
+
+def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
+    """Weights to start from may be fewer, but not of another network: most of it would start anew, in silence."""
+    odd = [name for name, value in given.items() if name in own and own[name].shape != value.shape]
+    if odd or not any(name in own for name in given):
+        seen = f"{odd[0]} {tuple(given[odd[0]].shape)}" if odd else "no weight of the same name"
+        raise ConfigError(
+            f"the {part} network to start from has other sizes than the one configured",
+            seen=seen,
+            allowed=str(tuple(own[odd[0]].shape)) if odd else "weights of an encoder-decoder",
+            next_step="copy the [model] sizes of that model, or leave run.start away",
+        )
 
 
 class Batch(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from weft.artifacts import read_manifest
 from weft.config import RunConfig, split_tables
 from weft.corpora.locate import find_data
 from weft.corpora.prepare import prepare
@@ -37,8 +38,9 @@ def train_parts(
     """Train the parts of a model that are asked for; write the model once all are trained.
 
     A part that has reached its end is not trained again: its checkpoint holds the result. Parts of the model folder
-    ``run.base`` are taken over as they are.
+    ``run.base`` that are not to be trained are taken over as they are.
     """
+    parts = parts or config.run.parts
     for part in [*parts, *split_tables(config.training)[1]]:
         if part not in model.parts:
             raise ConfigError("no such part", seen=part, allowed=", ".join(model.parts), next_step="choose one of them")
@@ -154,14 +156,28 @@ def _corpus(
         kind, size = data.tokenizer, data.vocabulary
         train = prepare(files, folder / "store", tokenizer_kind=kind, vocabulary_size=size, progress=progress)
     if data.valid_store:
-        return Corpus(train, TokenStore(find_data(data.valid_store, data_root)))
+        beside = TokenStore(find_data(data.valid_store, data_root))
+        _check_tokenizer(train, beside, data.valid_store)
+        return Corpus(train, beside)
     if not data.valid:
         return Corpus(train)
     valid = [find_data(name, data_root) for name in data.valid]
     return Corpus(train, prepare(valid, folder / "valid", tokenizer=train.tokenizer(), progress=progress))
 
 
+def _check_tokenizer(train: TokenStore, valid: TokenStore, name: str) -> None:
+    theirs, ours = valid.tokenizer().fingerprint, train.tokenizer().fingerprint
+    if theirs != ours:
+        raise ConfigError(
+            "the validation store has another tokenizer than the training store",
+            seen=f"{theirs} in {name}",
+            allowed=ours,
+            next_step="prepare it again with --tokenizer and the tokenizer.json of the training store",
+        )
+
+
 def _record(config: RunConfig, corpus: Corpus, command: str) -> dict[str, Any]:
+    built_on = {"start": config.run.start, "base": config.run.base}
     return {
         "seed": config.run.seed,
         "data": corpus.train.info.body.get("inputs", []),
@@ -169,7 +185,15 @@ def _record(config: RunConfig, corpus: Corpus, command: str) -> dict[str, Any]:
         "sentences": corpus.train.sentence_count,
         "settings": dict(config.training),
         "command": command,
+        **{name: lineage(folder) for name, folder in built_on.items() if folder},
     }
+
+
+def lineage(folder: str) -> dict[str, Any]:
+    """What a model that is built on another one says of that one: which it was, and how it was made in its turn."""
+    manifest = read_manifest(folder)
+    made = {name: value for name, value in manifest.get("training", {}).items() if name != "data"}
+    return {"folder": folder, "sha256": manifest["sha256"], "training": made}
 
 
 def _shown(part: str, progress: Progress) -> Callable[[Report], None]:

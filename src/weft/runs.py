@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from weft.artifacts import telling_why_not_written
 from weft.config import RunConfig
 from weft.corpora.files import sha256_of
 from weft.corpora.locate import find_data
@@ -37,7 +39,8 @@ def train(
 
     Example:
         >>> import pathlib, tempfile
-        >>> from weft.config import build_config
+        >>> from weft.artifacts import telling_why_not_written
+    from weft.config import build_config
         >>> out = pathlib.Path(tempfile.mkdtemp()) / "model"
         >>> _ = train(build_config({"model": {"name": "random"}, "run": {"out": str(out)}}))
         >>> (out / "model.json").is_file()
@@ -66,6 +69,11 @@ def _check_place(out: str) -> None:
             allowed="a folder",
             next_step="give --out FOLDER",
         )
+    place = Path(out)
+    with telling_why_not_written(place):  # now, and not after hours of training
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
 
 
 def _record(config: RunConfig, files: Sequence[Path], command: str) -> dict[str, Any]:

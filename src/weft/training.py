@@ -34,6 +34,13 @@ class LossPart:
     parts: Mapping[str, Tensor] | None = None
 
 
+def added_up(losses: Sequence[LossPart]) -> LossPart:
+    """Several batches as one."""
+    names = losses[0].parts or {}
+    parts = {name: torch.stack([(one.parts or {})[name].detach() for one in losses]).sum() for name in names}
+    return LossPart(torch.stack([one.total for one in losses]).sum(), sum(one.count for one in losses), parts)
+
+
 class Batches(Protocol):
     """Where batches come from: the plan of an epoch depends on its number alone, so any place can be started from."""
 
@@ -102,7 +109,7 @@ class Trainer:
         stream: Batches,
         settings: TrainingSettings,
         runtime: Runtime,
-        validate: Callable[[], float] | None = None,
+        validate: Callable[[], LossPart] | None = None,
     ) -> None:
         self.network, self.loss, self.stream = network, loss, stream
         self.settings, self.runtime, self.validate = settings, runtime, validate
@@ -224,7 +231,9 @@ class Trainer:
         assert self.validate is not None
         self.network.eval()
         with torch.no_grad(), self.runtime.autocast():
-            loss = self.validate()
+            found = self.validate()
+            loss = float(found.total) / found.count
+            parts = {name: float(value) / found.count for name, value in (found.parts or {}).items()}
         self.network.train()
         self._clock = time.monotonic()  # validation does not count as training time
         if loss < self.best:
@@ -233,7 +242,9 @@ class Trainer:
             self.best_weights = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
         else:
             self.stale += 1
-        return Report("validation", self.step, self.epoch, loss, 0, self.seconds, self.share, best=self._best_known)
+        return Report(
+            "validation", self.step, self.epoch, loss, 0, self.seconds, self.share, best=self._best_known, parts=parts
+        )
 
     @property
     def _best_known(self) -> float | None:

@@ -17,11 +17,11 @@ from safetensors.torch import load_file
 from weft.corpora.batches import PairStream, sentence_pairs
 from weft.corpora.prepare import prepare
 from weft.corpora.store import TokenStore
-from weft.errors import ConfigError, ModelError
+from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import Corpus, finished_part, train_part
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import start_runtime
-from weft.training import Report, Trainer, TrainingSettings, learning_rate
+from weft.training import LossPart, Report, Trainer, TrainingSettings, learning_rate
 
 HERE = Path(__file__).parent
 WORDS = ("red", "blue", "green", "old", "new", "cat", "dog", "house", "tree", "river")
@@ -233,6 +233,30 @@ def test_a_contrasted_sentence_is_of_the_paragraph_but_not_of_the_pair(store: To
         assert half.other.tolist() == batch.other[::2].tolist()
 
 
+def test_contrast_is_learned_by_the_directions_and_not_by_the_prior(store: TokenStore, tmp_path: Path) -> None:
+    """From the setting to the log: a model that says it was trained with contrast must have been."""
+    chosen = Seq2Seq(dimensions=8, hidden=8, layers=1, dropout=0.0, contrast=2.0)
+    settings = replace(SETTINGS, steps=3, validate_every=3)
+    with start_runtime("cpu", deterministic=True) as runtime:
+        for part in ("forward", "backward", "prior"):
+            train_part(chosen, part, Corpus(store, store), settings, runtime, folder=tmp_path / part)
+            reports = [json.loads(line) for line in (tmp_path / part / "log.jsonl").read_text().splitlines()]
+            parts = reports[-1]["parts"]
+            assert reports[-1]["kind"] == "validation"
+            assert set(parts) == (set() if part == "prior" else {"likelihood", "contrast"})
+            if parts:
+                assert reports[-1]["loss"] == pytest.approx(parts["likelihood"] + 2.0 * parts["contrast"], rel=1e-5)
+
+
+def test_paragraphs_of_two_sentences_have_nothing_to_contrast(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"sentences": ["A cat sat.", "It slept."]}\n')
+    pairs = prepare([tmp_path / "t.jsonl"], tmp_path / "store", tokenizer_kind="words", workers=1)
+    options: dict[str, int] = {"batch_tokens": 100, "max_tokens": 50, "seed": 0, "pad": 0}
+    assert len(PairStream(pairs, "forward", contrast=False, **options).targets) == 1
+    with pytest.raises(CorpusError, match="3 or more sentences"):
+        PairStream(pairs, "forward", contrast=True, **options)
+
+
 def test_a_snapshot_at_any_yield_holds_the_validation_of_its_step(store: TokenStore) -> None:
     """Killed between a step and its validation, a run would go on without the validation, and with other weights."""
     chosen = model()
@@ -246,7 +270,7 @@ def test_a_snapshot_at_any_yield_holds_the_validation_of_its_step(store: TokenSt
             stream,
             SETTINGS,
             runtime,
-            lambda: next(values),
+            lambda: LossPart(torch.tensor(next(values)), 1),
         )
         seen = [(report.kind, report.step, trainer.snapshot()[1]["best"]) for report in trainer.run()]
     assert [entry for entry in seen if entry[1] % 10 == 0] == [

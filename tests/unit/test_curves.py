@@ -27,7 +27,12 @@ def run(tmp_path: Path) -> Path:
 def test_logs_are_found_in_every_layout(run: Path) -> None:
     assert set(find_logs(run)) == {"forward", "precedence"}
     assert set(find_logs(run / "forward" / "log.jsonl")) == {"forward"}
-    assert set(find_logs(ROOT / "results" / "training" / "weft-small")) == {"forward", "backward", "prior", "precedence"}
+    assert set(find_logs(ROOT / "results" / "training" / "weft-small")) == {
+        "forward",
+        "backward",
+        "prior",
+        "precedence",
+    }
     with pytest.raises(CorpusError, match="no training log"):
         find_logs(run / "nowhere")
 

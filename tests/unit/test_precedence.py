@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from weft.artifacts import load_artifact, read_manifest
 from weft.config import build_config
 from weft.corpora.paragraphs import FEWEST, ParagraphStream
 from weft.corpora.prepare import prepare
@@ -221,6 +222,45 @@ def test_what_a_run_has_finished_stands_before_its_base(store: TokenStore, tmp_p
         for part, weights in ((part, network.state_dict()) for part, network in first.networks().items())
     }
     assert same == {"forward": False, "backward": True, "prior": True, "precedence": False}
+
+
+def test_parts_to_train_stand_in_the_file_and_the_record_says_what_was_built_on(
+    store: TokenStore, tmp_path: Path
+) -> None:
+    train(build_config(config(store, tmp_path)))
+    based = config(store, tmp_path, base=str(tmp_path / "out"), start=str(tmp_path / "out"), out=str(tmp_path / "on"))
+    based["run"]["parts"] = ["backward"]
+    train(build_config(based))
+    assert {path.name for path in (tmp_path / "on.run").iterdir()} == {"backward"}
+    training = load_artifact(tmp_path / "on").training
+    for name in ("start", "base"):
+        assert training[name]["sha256"] == read_manifest(tmp_path / "out")["sha256"]
+        assert training[name]["training"]["seed"] == 1
+    assert "start" not in load_artifact(tmp_path / "out").training
+
+
+def test_weights_of_other_sizes_are_no_start(store: TokenStore, tmp_path: Path) -> None:
+    train(build_config(config(store, tmp_path)))
+    other = config(store, tmp_path, start=str(tmp_path / "out"), out=str(tmp_path / "on"))
+    other["model"]["hidden"] = 12
+    with pytest.raises(ConfigError, match="other sizes"):
+        train(build_config(other))
+
+
+def test_a_validation_store_of_another_tokenizer_is_refused(store: TokenStore, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("A cat sat. It slept. It woke.")
+    prepare([tmp_path / "t.txt"], tmp_path / "valid", tokenizer_kind="words", vocabulary_size=20, workers=1)
+    chosen = config(store, tmp_path)
+    chosen["data"]["valid_store"] = str(tmp_path / "valid")
+    with pytest.raises(ConfigError, match="another tokenizer"):
+        train(build_config(chosen))
+
+
+def test_a_place_that_cannot_be_written_is_told_at_once(store: TokenStore, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CorpusError, match="cannot write"):
+        train(build_config(config(store, tmp_path, out=str(tmp_path / "file" / "out"))))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_training_starts_from_given_weights(store: TokenStore, tmp_path: Path) -> None:

@@ -143,6 +143,29 @@ def test_contrast_is_bayes_rule_for_two_sources() -> None:
         torch.testing.assert_close(found, gradient, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("setting", ["feed", "lexical"])
+def test_what_looks_at_the_source_needs_attention(setting: str) -> None:
+    with pytest.raises(ConfigError, match="needs attention"):
+        Seq2Seq(attention=False, **{setting: True})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [-1.0, 1e30, float("nan"), "much"])
+def test_contrast_is_a_weight(value: object) -> None:
+    with pytest.raises(ConfigError, match="contrast"):
+        Seq2Seq(contrast=value)  # type: ignore[arg-type]
+
+
+def test_contrast_hides_words_as_likelihood_does() -> None:
+    net = network(word_dropout=0.9).train()
+    source, target = tokens([3, 4, 5]), tokens([4, 5, 6, 7])
+    places = torch.arange(5)
+    plain = network(word_dropout=0.0).train()
+    plain.load_state_dict(net.state_dict())
+    torch.manual_seed(0)
+    hidden = contrast_loss(net, (source, source), target, places, 0.0).likelihood
+    assert not torch.isclose(hidden, contrast_loss(plain, (source, source), target, places, 0.0).likelihood)
+
+
 def test_contrast_teaches_which_sentence_was_the_source() -> None:
     """The targets are equally likely after either source at first; only the contrast can tell them apart."""
     torch.manual_seed(0)

@@ -112,7 +112,8 @@ class PairStream:
         max_tokens: Pairs with a longer sentence are left out of training.
         seed: Decides the order.
         pad: Id that fills sentences up.
-        contrast: Whether every pair comes with another sentence of its paragraph, which then has at least three.
+        contrast: Whether every pair comes with another sentence of its paragraph, which then has at least three; they
+            are of any length and not counted among ``batch_tokens``.
     """
 
     def __init__(
@@ -140,9 +141,9 @@ class PairStream:
         if not len(self.targets):
             raise CorpusError(
                 "the store holds no sentence pair to learn from",
-                seen=f"{store.sentence_count} sentences",
-                allowed=f"paragraphs of at least {'three' if contrast else 'two'} sentences",
-                next_step="prepare a corpus with paragraphs",
+                seen=f"{store.sentence_count} sentences in {store.paragraph_count} paragraphs: {store.folder}",
+                allowed=f"paragraphs of {3 if contrast else 2} or more sentences of up to {max_tokens} tokens",
+                next_step="prepare a corpus with paragraphs, or raise training.max_tokens",
             )
 
     def epoch(self, number: int) -> list[Whole]:
@@ -178,7 +179,8 @@ class PairStream:
         if not self.contrast:
             return PairBatch(source, source_lengths, target, target_lengths)
         other, other_lengths = pad_rows(*self.store.gather(self.others(pairs)), self.pad)
-        longest = min(self.max_tokens, other.shape[1])
+        longest = max(1, min(self.max_tokens, other.shape[1]))
+        other = other if other.shape[1] else np.full((len(other), 1), self.pad)
         other_lengths = np.clip(other_lengths, 1, longest)
         return PairBatch(source, source_lengths, target, target_lengths, other[:, :longest], other_lengths)
 

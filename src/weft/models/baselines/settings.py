@@ -76,15 +76,20 @@ def check_share(setting: str, value: object) -> None:
         )
 
 
-def check_weight(setting: str, value: object, *, least: float = -math.inf) -> None:
-    """Refuse a weight that is not a finite number, or is below the least that makes sense."""
-    if not is_number(value) or value < least:
+def check_weight(setting: str, value: object, *, least: float = -math.inf, most: float = math.inf) -> None:
+    """Refuse a weight that is not a finite number, or is outside of what makes sense."""
+    if not is_number(value) or not least <= value <= most:
         raise ConfigError(
             f"{setting} is out of range",
             seen="null" if value is None else value,
-            allowed="a finite number" if math.isinf(least) else f"a finite number, {least:g} or more",
+            allowed="a finite number" if math.isinf(least) else f"a number from {least:g} to {most:g}",
             next_step="change it",
         )
+
+
+def check_contrast(value: object) -> None:
+    """Refuse a weight of contrast that would drown everything else."""
+    check_weight("contrast", value, least=0.0, most=1000.0)
 
 
 def rebuild(build: Callable[..., Model], artifact: Artifact, folder: str | Path, settings: Sequence[str]) -> Model:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -44,15 +43,15 @@ def contrast_loss(
         weight: What the contrast of a row counts beside its likelihood.
         guides: What guides each target after its source, and after the other one: [rows, guide] each.
     """
-    twice = Tokens(target.ids.repeat(2, 1), target.lengths.repeat(2))
-    both = torch.cat([places, places + len(target.ids) * (target.ids.shape[1] + 1)])  # [2 tokens]
-    guide = None if guides is None else torch.cat(guides)  # [2 rows, guide]
-    found = network.predictions(network.encode(_stacked(*sources, network.pad)), twice, both, guide)
-    right, wrong = row_log_probs(found, network.embedding.weight).chunk(2)  # [rows] each
+    matrix = network.embedding.weight
+    found = [  # apart, so that neither is padded to the other's length
+        network.predictions(network.encode(source), target, places, guide)
+        for source, guide in zip(sources, guides or (None, None), strict=True)
+    ]
+    right, wrong = (row_log_probs(one, matrix) for one in found)  # [rows] each
     doubt = doubts(right, wrong)
-    shares = torch.cat([1 + weight * doubt, -weight * doubt])  # [2 rows]
     likelihood, contrast = -right.sum(), functional.softplus(wrong - right).sum()
-    with_gradient = shared_loss(found, network.embedding.weight, shares)
+    with_gradient = shared_loss(found[0], matrix, 1 + weight * doubt) + shared_loss(found[1], matrix, -weight * doubt)
     return ContrastLoss(valued(with_gradient, likelihood + weight * contrast), likelihood, contrast)
 
 
@@ -75,10 +74,3 @@ def shared_loss(found: Predictions, matrix: Tensor, shares: Tensor) -> Tensor:
 def valued(with_gradient: Tensor, value: Tensor) -> Tensor:
     """A number with the gradient of another one: shares have the contrast's gradient, but not its value."""
     return value + with_gradient - with_gradient.detach()
-
-
-def _stacked(above: Tokens, below: Tokens, pad: int) -> Tokens:
-    """The rows of both, padded to the same width."""
-    width = max(above.ids.shape[1], below.ids.shape[1])
-    ids = [functional.pad(one.ids, (0, width - one.ids.shape[1]), value=pad) for one in (above, below)]
-    return Tokens(torch.cat(ids), torch.cat([above.lengths, below.lengths]))

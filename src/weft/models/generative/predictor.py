@@ -165,9 +165,9 @@ def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidat
 
 
 def _text(ids: Sequence[int], tokenizer: Tokenizer) -> str:
-    """Words up to the end of the sentence, as text."""
+    """Words up to the end of the sentence, as text; bytes that make no character are left out."""
     end = ids.index(tokenizer.eos_id) if tokenizer.eos_id in ids else len(ids)
-    return " ".join(tokenizer.decode(ids[:end]).split())
+    return " ".join(tokenizer.decode(ids[:end]).replace("\ufffd", "").split())
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tokens:

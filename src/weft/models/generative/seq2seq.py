@@ -15,9 +15,10 @@ from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document, Score
+from weft.errors import ConfigError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice, check_share, check_weight
+from weft.models.baselines.settings import at_least, check_choice, check_contrast, check_share, check_weight
 from weft.models.generative.given_vectors import vectors_of_tokens
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Seq2SeqNetwork
@@ -71,7 +72,7 @@ class Seq2Seq(WithPrecedence):
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: the neighbours make each word likely; mmi: likelier than it is by itself (nats per token)",
         comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
-        needs="training (weft train configs/seq2seq.toml), or zoo/seq2seq",
+        needs="training (docs/train.md), or zoo/seq2seq",
     )
 
     def __init__(
@@ -98,7 +99,14 @@ class Seq2Seq(WithPrecedence):
         check_share("word_dropout", word_dropout)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
         check_weight("precedence_weight", precedence_weight)
-        check_weight("contrast", contrast, least=0.0)
+        check_contrast(contrast)
+        if (feed or lexical) and not attention:
+            raise ConfigError(
+                "what looks at the source needs attention",
+                seen=f"attention = false, feed = {str(feed).lower()}, lexical = {str(lexical).lower()}",
+                allowed="feed and lexical only with attention = true",
+                next_step="set attention = true, or leave feed and lexical away",
+            )
         self.dimensions, self.hidden, self.layers, self.attention = dimensions, hidden, layers, attention
         self.feed, self.lexical, self.precision = feed, lexical, precision
         self.dropout, self.word_dropout, self.contrast = dropout, word_dropout, contrast

@@ -19,7 +19,7 @@ from weft.corpora.store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.settings import at_least, check_choice, check_share, check_weight
+from weft.models.baselines.settings import at_least, check_choice, check_contrast, check_share, check_weight
 from weft.models.generative.guided_model import FROZEN, GuidedModel
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.known_ids import KnownIds
@@ -152,7 +152,7 @@ class HmmLdaGm(GuidedModel):
             at_least(self.name, name, size, 1)
         for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
             check_share(name, share)
-        check_weight("contrast", contrast, least=0.0)
+        check_contrast(contrast)
         check_weight("precedence_weight", precedence_weight)
         check_choice(self.name, "frozen", frozen, FROZEN)
         check_choice(self.name, "precision", precision, ("int8", "float32"))

@@ -16,7 +16,7 @@ from weft.corpora.store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.settings import at_least, check_choice, check_share, check_weight
+from weft.models.baselines.settings import at_least, check_choice, check_contrast, check_share, check_weight
 from weft.models.generative.guided_model import FROZEN, GuidedModel
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Tokens
@@ -111,7 +111,7 @@ class VlvGm(GuidedModel):
         _check_range("annealing", annealing, 1.0)
         for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
             _check_range(name, value, 1e6)
-        check_weight("contrast", contrast, least=0.0)
+        check_contrast(contrast)
         check_weight("precedence_weight", precedence_weight)
         check_choice(self.name, "frozen", frozen, FROZEN)
         check_choice(self.name, "precision", precision, ("int8", "float32"))
