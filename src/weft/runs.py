@@ -39,8 +39,7 @@ def train(
 
     Example:
         >>> import pathlib, tempfile
-        >>> from weft.artifacts import telling_why_not_written
-    from weft.config import build_config
+        >>> from weft.config import build_config
         >>> out = pathlib.Path(tempfile.mkdtemp()) / "model"
         >>> _ = train(build_config({"model": {"name": "random"}, "run": {"out": str(out)}}))
         >>> (out / "model.json").is_file()

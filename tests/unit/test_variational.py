@@ -22,7 +22,7 @@ from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.models.generative.known_ids import KnownIds  # noqa: E402
 from weft.models.generative.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
-from weft.models.generative.latent_diagnostics import latent_use  # noqa: E402
+from weft.models.generative.latent_diagnostics import ShuffledPredictor, latent_use  # noqa: E402
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
@@ -282,6 +282,14 @@ def test_all_that_came_before_matters_not_only_the_last_sentence(tokenizer: BpeT
     chain = predictor(tokenizer, Estimate("elbo", 2), latent=4)
     one, other = chain.log_probs(TEXT, [[0, 1, 2], [3, 1, 2]])
     assert one[1] != pytest.approx(other[1], abs=1e-4)
+
+
+def test_with_shuffled_latents_a_sentence_is_decoded_with_another_z(tokenizer: BpeTokenizer) -> None:
+    plain = predictor(tokenizer, Estimate("elbo", 1), latent=3)
+    shuffled = ShuffledPredictor(plain.network, plain.ids, plain.estimate)
+    one, other = (each.log_probs(TEXT[:3], [[0, 1, 2], [0, 1]]) for each in (plain, shuffled))
+    assert abs(one[0] - other[0]).max() > 1e-3
+    assert abs(one[1] - other[1]).max() < 1e-9, "two sentences have one z, which cannot be exchanged"
 
 
 def test_scores_do_not_depend_on_other_orders_asked_for(tokenizer: BpeTokenizer) -> None:

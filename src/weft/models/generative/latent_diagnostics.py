@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from weft.models.generative.latent_chain import divergence
+from weft.models.generative.variational import VlvGm
 from weft.models.generative.variational_network import Texts, VariationalNetwork
+from weft.models.generative.variational_predictor import VariationalPredictor
 
 ACTIVE = 0.01  # variance of a posterior mean over sentences above which a dimension counts as used (Burda et al. 2016)
 
@@ -60,3 +63,19 @@ def latent_use(network: VariationalNetwork, batches: Iterable[Texts], *, seed: i
     spread = torch.cat(means).var(dim=0)  # [latent]
     active = float((spread > ACTIVE).float().mean())
     return LatentUse(count, nats / count, active, loss / count, shuffled / count)
+
+
+class ShuffledPredictor(VariationalPredictor):
+    """The same chain, but every sentence is decoded with the z of the one before it in the text."""
+
+    def given(self, latent: Tensor) -> Tensor:
+        """Moved on by a place, the last one to the front: [steps, rows, latent]."""
+        return latent.roll(1, dims=0)
+
+
+def with_shuffled_latents(model: VlvGm) -> VlvGm:
+    """A model whose z are exchanged between sentences: what it then tells worse, z told it."""
+    other = model.adjusted({})
+    chains = model.chains.items()
+    other.chains = {part: ShuffledPredictor(chain.network, chain.ids, chain.estimate) for part, chain in chains}
+    return other

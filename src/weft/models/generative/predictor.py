@@ -152,9 +152,12 @@ class PredictorSteps:
 
 
 def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidate]]:
-    """What a search found as sentences, best first; hypotheses that never had a way on are left out."""
+    """What a search found as sentences, best first; hypotheses that never had a way on are left out.
+
+    So are those whose bytes make no characters, if there are others.
+    """
     ids, log_probs, lengths = found.ids.tolist(), found.log_probs.tolist(), found.lengths.tolist()
-    return [
+    written = [
         [
             Candidate(_text(row, tokenizer), value, int(length))
             for row, value, length in zip(*rows, strict=True)
@@ -162,12 +165,13 @@ def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidat
         ]
         for rows in zip(ids, log_probs, lengths, strict=True)
     ]
+    return [[one for one in row if "\ufffd" not in one.text] or row for row in written]
 
 
 def _text(ids: Sequence[int], tokenizer: Tokenizer) -> str:
-    """Words up to the end of the sentence, as text; bytes that make no character are left out."""
+    """Words up to the end of the sentence, as text."""
     end = ids.index(tokenizer.eos_id) if tokenizer.eos_id in ids else len(ids)
-    return " ".join(tokenizer.decode(ids[:end]).replace("\ufffd", "").split())
+    return " ".join(tokenizer.decode(ids[:end]).split())
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tokens:

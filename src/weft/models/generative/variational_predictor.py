@@ -119,10 +119,14 @@ class VariationalPredictor:
         latent = torch.stack([step.latent for step in steps])  # [length − 1, rows, latent]
         densities = torch.stack([_density_ratio(step) for step in steps])  # [length − 1, rows]
         sources, targets = rows[:, :-1].T.flatten(), rows[:, 1:].T.flatten()  # [(length − 1) · rows] each
-        words = self.decoder.log_probs(read, sources, targets, latent.flatten(0, 1))
+        words = self.decoder.log_probs(read, sources, targets, self.given(latent).flatten(0, 1))
         weights = (words.view(length - 1, -1) + densities).double().view(length - 1, orders, samples)
         values: Reals = self._combined(weights).T.cpu().numpy()
         return values
+
+    def given(self, latent: Tensor) -> Tensor:
+        """What guides the decoder: every sentence's own z, [steps, rows, latent]."""
+        return latent
 
     def noise(self, place: int) -> Tensor:
         """Standard normal, the same for every text and order, whatever its length: [samples, latent]."""

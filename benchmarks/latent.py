@@ -1,0 +1,102 @@
+"""What the latent variables of a trained vlv-gm hold: divergence, dimensions in use, what is lost without the right z.
+
+    python benchmarks/latent.py --model zoo/vlv-gm --store stores/dev [--data wikipedia/valid.paragraphs.jsonl]
+        [--texts 2000] [--documents 300] [--device auto] [--seed 1] [--out results/benchmarks/latent.json]
+
+On texts of the store, for both directions: KL of posterior and prior per sentence, the share of dimensions whose mean
+moves with the sentence, and the loss per sentence with its own z and with that of another one. On the paragraphs of
+--data: how often a paragraph is preferred to 20 permutations, and how often when every sentence is decoded with the
+z of the one before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from weft.artifacts import write_atomically
+from weft.corpora.corruption import permute_documents
+from weft.corpora.jsonl import read_jsonl
+from weft.corpora.locate import find_data
+from weft.corpora.store import TokenStore
+from weft.models.generative.latent_diagnostics import latent_use, with_shuffled_latents
+from weft.models.generative.network import Tokens
+from weft.models.generative.neural_model import moved
+from weft.models.generative.variational import VlvGm
+from weft.models.generative.variational_network import Texts
+from weft.runtime import start_runtime
+from weft.tasks.discrimination import discriminate
+from weft.tasks.metrics import bootstrap_interval, paired_bootstrap, ratio
+from weft.training import TrainingSettings
+from weft.version import VERSION
+
+
+def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any) -> Iterator[Texts]:
+    """Texts of a store, as a direction reads them."""
+    settings = TrainingSettings(steps=1, batch_tokens=8000, seed=0)
+    stream = model.training_batches(part, store, store.tokenizer().pad_id, settings)
+    seen = 0
+    for planned in stream.epoch(0):
+        if seen >= count:
+            return
+        batch = stream.batch(planned)
+        sentences = Tokens(moved(batch.sentences, device), moved(batch.lengths, device))
+        yield Texts(sentences, moved(batch.places, device))
+        seen += len(batch)
+
+
+def preferences(model: VlvGm, path: Path, count: int, seed: int) -> dict[str, Any]:
+    """How often paragraphs are told from their permutations, with z and with z exchanged."""
+    documents = list(permute_documents(list(islice(read_jsonl(path), count)), seed=seed))
+    found = [discriminate(one, documents).measures["accuracy"] for one in (model, with_shuffled_latents(model))]
+    plain, shuffled = (measure.numerators for measure in found)
+    pairs = found[0].denominators
+    compared = paired_bootstrap(plain, shuffled, pairs, seed=seed)
+    return {
+        "data": path.name, "documents": len(documents), "seed": seed,
+        "accuracy": ratio(plain, pairs), "interval": bootstrap_interval(plain, pairs, seed=seed),
+        "shuffled_accuracy": ratio(shuffled, pairs),
+        "shuffled_interval": bootstrap_interval(shuffled, pairs, seed=seed),
+        "difference": asdict(compared),
+    }  # fmt: skip
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="zoo/vlv-gm", help="a folder with a vlv-gm")
+    parser.add_argument("--store", type=Path, required=True, help="held-out text, made by `weft prepare`")
+    parser.add_argument("--data", default="wikipedia/valid.paragraphs.jsonl", help="paragraphs to tell from shuffles")
+    parser.add_argument("--data-root")
+    parser.add_argument("--texts", type=int, default=2000)
+    parser.add_argument("--documents", type=int, default=300)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/latent.json"))
+    options = parser.parse_args()
+    store = TokenStore(options.store)
+    with start_runtime(options.device) as runtime:
+        model = VlvGm.load(options.model).to(runtime.device)
+        use = {
+            part: asdict(latent_use(chain.network, held_out(model, part, store, options.texts, runtime.device)))
+            for part, chain in model.chains.items()
+        }
+        path = find_data(options.data, options.data_root)
+        pairs = preferences(model, path, options.documents, options.seed)
+    report = {
+        "benchmark": "latent", "model": options.model, "combine": model.combine, "estimator": model.estimate.name,
+        "weft": VERSION, "texts": use, "pairs": pairs,
+    }  # fmt: skip
+    with write_atomically(options.out) as handle:
+        handle.write((json.dumps(report, indent=1) + "\n").encode())
+    print(json.dumps(report, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
