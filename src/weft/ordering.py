@@ -95,7 +95,8 @@ def order_document(
         found, how = model.arrange(searched, first=given, seed=seed), "rule"
     elif isinstance(model, PrefixModel) and len(searched) > 1:
         steps = _prefix_steps(model, searched, precedence, chosen)
-        found, how = beam_search(steps, len(searched), first=given, beam=beam), f"beam-{beam}"
+        width = 1 if search == "greedy" else beam
+        found, how = beam_search(steps, len(searched), first=given, beam=width), f"beam-{width}"
     else:
         found, how = beam_by_prefix(model, searched, first=given, beam=beam), f"beam-{beam}"
     order = tuple(shuffled[i] for i in found)

@@ -6,10 +6,10 @@ Length normalisation happens here and nowhere else (the paper's equations 1 to 3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from weft.models import DocumentScorer, OrderScorer, PairwiseModel, SentenceMode
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 WAYS: tuple[Combine, ...] = ("uni", "bi", "mmi")
 
 
@@ -97,23 +99,29 @@ class PairLogProbs:
         return gain_left + (self.forward - self.prior_right) / self.count_right
 
 
-class TableMemory:
-    """The last texts' pair log-probabilities: uni, bi, MMI and every order of a text are look-ups in one of them."""
+class Memory(Generic[Key, Value]):
+    """What was last found of some texts; the oldest is forgotten first."""
 
     def __init__(self, limit: int = 2048) -> None:
         self.limit = limit
-        self._known: dict[tuple[str, ...], PairLogProbs] = {}
+        self._known: dict[Key, Value] = {}
 
-    def __contains__(self, sentences: tuple[str, ...]) -> bool:
-        return sentences in self._known
+    def __contains__(self, key: Key) -> bool:
+        return key in self._known
 
-    def get(self, sentences: tuple[str, ...], make: Callable[[], PairLogProbs]) -> PairLogProbs:
-        """What is known of a text, or what ``make`` finds."""
-        if sentences not in self._known:
+    def get(self, key: Key, make: Callable[[], Value]) -> Value:
+        """What is known, or what ``make`` finds."""
+        if key not in self._known:
             if len(self._known) >= self.limit:
                 self._known.pop(next(iter(self._known)))
-            self._known[sentences] = make()
-        return self._known[sentences]
+            self._known[key] = make()
+        return self._known[key]
+
+
+# Of pairs: uni, bi, MMI and every order of a text are look-ups in one table.
+TableMemory = Memory[tuple[str, ...], PairLogProbs]
+# Of models that remember what came before: uni, bi and MMI of the same orders of a text.
+OrderMemory = Memory[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
 
 
 @dataclass(frozen=True)
@@ -200,12 +208,14 @@ class SequenceScorer:
         backward: p_B, the same of texts read from their end; not needed for ``uni``.
         prior: p_L, a sentence alone; needed for ``mmi``.
         combine: Which of the three.
+        memory: Where log-probabilities are kept, shared between combinations of the same models.
     """
 
     forward: SequenceModel
     backward: SequenceModel | None = None
     prior: SentenceModel | None = None
     combine: Combine = "mmi"
+    memory: OrderMemory = field(default_factory=OrderMemory)
 
     def __post_init__(self) -> None:
         check_parts(self, self.combine)
@@ -236,7 +246,17 @@ class SequenceScorer:
         return table
 
     def _scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[Score]:
-        sentences = document.sentences
+        key = document.sentences, tuple(tuple(order) for order in orders)
+        found = []
+        for pairs in self.memory.get(key, lambda: self._pairs(*key)):
+            values = pairs.combined(self.combine)
+            check_numbers(values)
+            parts = tuple(values.tolist())
+            found.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
+        return found
+
+    def _pairs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[PairLogProbs]:
+        """What the models say of the sentences of each order and those before them."""
         counts = np.array(self.forward.token_counts(sentences), dtype=np.float64)
         prior = alone(self.prior, sentences)
         forward = self.forward.log_probs(sentences, orders)
@@ -248,11 +268,7 @@ class SequenceScorer:
         for order, one, other in zip(orders, forward, backward, strict=True):
             places = np.asarray(order, dtype=np.int64)
             left, right = places[:-1], places[1:]
-            pairs = PairLogProbs(one, other, prior[left], prior[right], counts[left], counts[right])
-            values = pairs.combined(self.combine)
-            check_numbers(values)
-            parts = tuple(values.tolist())
-            found.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
+            found.append(PairLogProbs(one, other, prior[left], prior[right], counts[left], counts[right]))
         return found
 
 

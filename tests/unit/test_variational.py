@@ -22,7 +22,7 @@ from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.models.generative.known_ids import KnownIds  # noqa: E402
 from weft.models.generative.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
-from weft.models.generative.latent_diagnostics import ShuffledPredictor, latent_use  # noqa: E402
+from weft.models.generative.latent_diagnostics import ShuffledPredictor, latent_use, with_shuffled_latents  # noqa: E402
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
@@ -282,6 +282,40 @@ def test_all_that_came_before_matters_not_only_the_last_sentence(tokenizer: BpeT
     chain = predictor(tokenizer, Estimate("elbo", 2), latent=4)
     one, other = chain.log_probs(TEXT, [[0, 1, 2], [3, 1, 2]])
     assert one[1] != pytest.approx(other[1], abs=1e-4)
+
+
+def test_what_is_known_of_orders_serves_all_combinations_but_no_other_estimate(
+    zoo_model: VlvGm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[object] = []
+    plain = VariationalPredictor.log_probs
+
+    def counted(self: VariationalPredictor, sentences: Any, orders: Any) -> Any:
+        calls.append(self)
+        return plain(self, sentences, orders)
+
+    monkeypatch.setattr(VariationalPredictor, "log_probs", counted)
+    document = Document("d", tuple(TEXT[:3]))
+    orders = [[0, 1, 2], [2, 1, 0]]
+    found = {way: zoo_model.combined(way).order_scores(document, orders) for way in ("uni", "bi", "mmi")}
+    assert len(calls) == 2, "once forward, once backward"
+    assert len({tuple(values) for values in found.values()}) == 3
+    more = zoo_model.adjusted({"samples": 7}).order_scores(document, orders)
+    assert len(calls) == 4
+    assert more != found["mmi"]
+    assert with_shuffled_latents(zoo_model).order_scores(document, orders) != found["mmi"]
+
+
+@pytest.fixture
+def zoo_model(tokenizer: BpeTokenizer) -> VlvGm:
+    model = VlvGm(dimensions=8, hidden=12, layers=2, latent=3, width=10, samples=2, precision="float32")
+    torch.manual_seed(0)
+    networks = {part: model.new_network(part, tokenizer) for part in model.parts}
+    for network in networks.values():
+        for name, parameter in network.named_parameters():
+            if "guides" in name:  # they start at zero, where nothing could be seen of them
+                torch.nn.init.normal_(parameter)
+    return model.assemble(networks, tokenizer)
 
 
 def test_with_shuffled_latents_a_sentence_is_decoded_with_another_z(tokenizer: BpeTokenizer) -> None:

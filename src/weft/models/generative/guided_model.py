@@ -21,7 +21,7 @@ from weft.models.generative.parts import PARTS, PRECEDENCE
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.with_precedence import WithPrecedence
-from weft.scoring import SequenceScorer
+from weft.scoring import OrderMemory, SequenceScorer
 from weft.training import LossPart, TrainingSettings
 
 FROZEN = ("", "encoder", "words")
@@ -53,6 +53,7 @@ class GuidedModel(WithPrecedence):
     frozen: str
     chains: Mapping[str, Chain]
     prior: Predictor | None
+    memory: OrderMemory
 
     @property
     def guide_size(self) -> int:
@@ -147,7 +148,8 @@ class GuidedModel(WithPrecedence):
         """The parts put together."""
         if not self.chains:
             raise untrained(self.name)
-        return SequenceScorer(self.chains["forward"], self.chains.get("backward"), self.prior, self.combine)
+        forward, backward = self.chains["forward"], self.chains.get("backward")
+        return SequenceScorer(forward, backward, self.prior, self.combine, self.memory)
 
     def combined(self, combine: str) -> Self:
         """The same networks, combined another way."""

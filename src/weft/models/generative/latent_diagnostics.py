@@ -12,6 +12,7 @@ from weft.models.generative.latent_chain import divergence
 from weft.models.generative.variational import VlvGm
 from weft.models.generative.variational_network import Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import VariationalPredictor
+from weft.scoring import OrderMemory
 
 ACTIVE = 0.01  # variance of a posterior mean over sentences above which a dimension counts as used (Burda et al. 2016)
 
@@ -76,6 +77,7 @@ class ShuffledPredictor(VariationalPredictor):
 def with_shuffled_latents(model: VlvGm) -> VlvGm:
     """A model whose z are exchanged between sentences: what it then tells worse, z told it."""
     other = model.adjusted({})
+    other.memory = OrderMemory()  # the other's scores are not these
     chains = model.chains.items()
     other.chains = {part: ShuffledPredictor(chain.network, chain.ids, chain.estimate) for part, chain in chains}
     return other

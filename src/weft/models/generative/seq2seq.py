@@ -172,6 +172,7 @@ class Seq2Seq(WithPrecedence):
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
         """Networks become sentence models, the one for precedence a judge of pairs."""
+        self._tables = TableMemory()  # of the networks before
         if isinstance(network, PrecedenceNetwork):
             self.judge = Precedence(network, self.trained_readers())
         else:

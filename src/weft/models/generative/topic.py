@@ -32,7 +32,7 @@ from weft.models.generative.store_topics import store_topics
 from weft.models.generative.topic_chain import Reals
 from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
-from weft.scoring import SequenceSteps, checked_combine
+from weft.scoring import OrderMemory, SequenceSteps, checked_combine
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
@@ -164,6 +164,7 @@ class HmmLdaGm(GuidedModel):
         self.chains: dict[str, TopicPredictor] = {}
         self.prior: Predictor | None = None
         self.judge: Precedence | None = None
+        self.memory = OrderMemory()
         self._topic_model: HmmLda | None = None
         self._known_topics: dict[tuple[str, bool], Reals] = {}
 
@@ -237,6 +238,7 @@ class HmmLdaGm(GuidedModel):
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
         """Put a trained network to its use."""
+        self.memory = OrderMemory()  # of the networks before
         if isinstance(network, TopicNetwork):
             self.chains[part] = TopicPredictor(network, self.topic_model, ids, peek=self.peek)
         else:
@@ -260,7 +262,7 @@ class HmmLdaGm(GuidedModel):
         self.check_changes(changes)
         other = type(self)(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
         other.prior, other.tokenizer, other.chains = self.prior, self.tokenizer, self.chains
-        other.judge = self.judge
+        other.judge, other.memory = self.judge, self.memory
         other._topic_model = self._topic_model
         return other
 

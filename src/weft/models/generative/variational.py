@@ -25,7 +25,7 @@ from weft.models.generative.precedence import Precedence
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
-from weft.scoring import SequenceSteps, checked_combine
+from weft.scoring import OrderMemory, SequenceSteps, checked_combine
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
@@ -124,6 +124,7 @@ class VlvGm(GuidedModel):
         self.chains: dict[str, VariationalPredictor] = {}
         self.prior: Predictor | None = None
         self.judge: Precedence | None = None
+        self.memory = OrderMemory()
 
     @property
     def estimate(self) -> Estimate:
@@ -167,6 +168,7 @@ class VlvGm(GuidedModel):
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
         """Put a trained network to its use."""
+        self.memory = OrderMemory()  # of the networks before
         if isinstance(network, VariationalNetwork):
             self.chains[part] = VariationalPredictor(network, ids, self.estimate)
         else:
@@ -179,6 +181,8 @@ class VlvGm(GuidedModel):
         self.check_changes(changes)
         other = type(self)(**{**{name: getattr(self, name) for name in SETTINGS}, **changes})
         other.prior, other.tokenizer, other.judge = self.prior, self.tokenizer, self.judge
+        if other.estimate == self.estimate:
+            other.memory = self.memory
         other.chains = {
             part: VariationalPredictor(chain.network, chain.ids, other.estimate) for part, chain in self.chains.items()
         }
