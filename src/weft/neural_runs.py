@@ -18,6 +18,7 @@ from weft.corpora.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.fitting import Corpus, finished_part, train_part
 from weft.models import load_model
+from weft.models.generative.parts import ENCODERS, PRECEDENCE
 from weft.progress import Progress
 from weft.runtime import start_runtime
 from weft.training import Report, TrainingSettings
@@ -50,11 +51,8 @@ def train_parts(
     corpus = _corpus(config, files, folder, data_root, progress)
     tokenizer = corpus.train.tokenizer()
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
-        known = _networks_of(config.run.base, tokenizer)
+        wanted, taken = _plan(model, config, parts, tokenizer)
         starts = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
-        wanted = [part for part in model.parts if part in parts or (not parts and part not in known)]
-        taken = {part: network for part, network in known.items() if part in model.parts and part not in wanted}
-        _check_shapes(model, taken, tokenizer, config.run.base)
         for part in model.parts:  # in order: a part may stand on those before it
             if part in wanted:
                 listen = _shown(part, progress)
@@ -66,6 +64,8 @@ def train_parts(
                 # What this run has finished stands before what it was built on.
                 finished = finished_part(model, part, corpus, settings[part], folder / part, starts.get(part))
                 network = finished or taken.get(part)
+                if part == PRECEDENCE and not set(ENCODERS) <= set(model.networks()):
+                    network = None  # it waits for the encoders it stands on
             if network is not None:
                 model.assemble({part: network}, tokenizer)
                 model.to(runtime.device)
@@ -74,6 +74,18 @@ def train_parts(
             record = _record(config, corpus, command)
             model.save(config.run.out, training=record, beside=[folder for folder in built_on if folder])
     return model
+
+
+def _plan(
+    model: Any, config: RunConfig, parts: Sequence[str], tokenizer: Tokenizer
+) -> tuple[list[str], dict[str, nn.Module]]:
+    """The parts to train, and the networks of others that are taken over from ``run.base``."""
+    known = _networks_of(config.run.base, tokenizer)
+    wanted = [part for part in model.parts if part in parts or (not parts and part not in known)]
+    own = {*wanted, *config.run.parts}  # trained by this command or by another one of the run
+    taken = {part: network for part, network in known.items() if part in model.parts and part not in own}
+    _check_shapes(model, taken, tokenizer, config.run.base)
+    return wanted, taken
 
 
 def _check_run(model: Any, config: RunConfig) -> None:

@@ -325,7 +325,8 @@ class SequenceSteps:
 
 def estimator_of(model: object) -> str:
     """``exact``, or the bound or sampling estimate behind a model's log-probabilities."""
-    return str(getattr(model, "estimator", "exact"))
+    scorer = getattr(model, "scorer", model)  # a model's own setting says which kind, its scorer with how many samples
+    return str(getattr(scorer, "estimator", "exact"))
 
 
 def check_parts(scorer: Scorer | SequenceScorer, combine: str) -> None:

@@ -133,6 +133,37 @@ def test_only_folders_side_by_side_share(tmp_path: Path) -> None:
     assert find_shared({"v": large + 1}, tmp_path / "a" / "two", [tmp_path / "a" / "one"]) == []
 
 
+def test_a_folder_shares_nothing_with_itself_or_with_one_that_shares(tmp_path: Path) -> None:
+    large = np.arange(WORTH_SHARING, dtype=np.float32)
+    save_artifact(Artifact("random", {}, {"w": large}), tmp_path / "one")
+    assert find_shared({"w": large}, tmp_path / "one", [tmp_path / "one"]) == [], "it is about to be replaced"
+    shared = find_shared({"w": large}, tmp_path / "two", [tmp_path / "one"])
+    save_artifact(Artifact("random", {}, {}, shared=shared), tmp_path / "two")
+    assert find_shared({"w": large}, tmp_path / "three", [tmp_path / "two"]) == []
+
+
+def test_a_run_onto_its_own_base_keeps_all_weights(zoo: Path, tmp_path: Path) -> None:
+    shutil.copytree(zoo / "store", tmp_path / "store")
+    shutil.copytree(zoo / "seq2seq", tmp_path / "seq2seq")
+    again = config(tmp_path, "seq2seq", precedence=True)
+    again["run"]["base"] = again["run"]["start"] = str(tmp_path / "seq2seq")
+    train(build_config(again), parts=["backward"])
+    assert Seq2Seq.load(tmp_path / "seq2seq").score([TEXT])[0].value is not None
+
+
+def test_parts_of_one_run_may_be_trained_by_several_commands(zoo: Path, tmp_path: Path) -> None:
+    """The other direction of the base is another kind of network: it must not be taken for the one still to come."""
+    for name in ("store", "seq2seq"):
+        shutil.copytree(zoo / name, tmp_path / name)
+    based = config(tmp_path, "vlv-gm", precedence=True, frozen="words", latent=4, width=16)
+    based["run"] |= {"start": str(tmp_path / "seq2seq"), "base": str(tmp_path / "seq2seq")}
+    based["run"]["parts"] = ["forward", "backward"]
+    train(build_config(based), parts=["forward"])
+    assert not (tmp_path / "vlv-gm").exists()
+    train(build_config(based), parts=["backward"])
+    assert VlvGm.load(tmp_path / "vlv-gm").score([TEXT])[0].value is not None
+
+
 def test_a_model_with_memory_orders_by_precedence_too(zoo: Path) -> None:
     first, second = Seq2Seq.load(zoo / "seq2seq"), VlvGm.load(zoo / "vlv-gm")
     table, theirs = second.precedence_table(TEXT), first.precedence_table(TEXT)

@@ -30,7 +30,7 @@ from weft.models.generative.variational_network import Cures, Texts, Variational
 from weft.models.generative.variational_predictor import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
-from weft.scoring import order_values  # noqa: E402
+from weft.scoring import estimator_of, order_values  # noqa: E402
 from weft.training import TrainingSettings  # noqa: E402
 
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)
@@ -299,6 +299,7 @@ def test_what_is_known_of_orders_serves_all_combinations_but_no_other_estimate(
     orders = [[0, 1, 2], [2, 1, 0]]
     found = {way: zoo_model.combined(way).order_scores(document, orders) for way in ("uni", "bi", "mmi")}
     assert len(calls) == 2, "once forward, once backward"
+    assert estimator_of(zoo_model) == "iwae-2"
     assert len({tuple(values) for values in found.values()}) == 3
     more = zoo_model.adjusted({"samples": 7}).order_scores(document, orders)
     assert len(calls) == 4

@@ -28,13 +28,16 @@ def find_shared(tensors: Tensors, folder: str | Path, others: Sequence[str | Pat
     """
     found: list[Shared] = []
     left = dict(tensors)
-    for other in dict.fromkeys(Path(one) for one in others):
-        if other.resolve().parent != Path(folder).resolve().parent or not other.is_dir():
+    place = Path(folder).resolve()
+    for other in dict.fromkeys(Path(one).resolve() for one in others):
+        if other.parent != place.parent or other == place or not other.is_dir():  # what is replaced cannot be shared
             continue
-        known = load_artifact(other).tensors
-        names = _in_common(left, known)
+        known = load_artifact(other)
+        if known.shared:  # a chain of folders would break at its weakest
+            continue
+        names = _in_common(left, known.tensors)
         if names:
-            found.append(Shared(other.resolve().name, names, shared_digest(known, names)))
+            found.append(Shared(other.name, names, shared_digest(known.tensors, names)))
             left = {name: value for name, value in left.items() if name not in names}
     return found
 

@@ -19,6 +19,7 @@ from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.models import DocumentScorer
 from weft.ordering import Objective
 from weft.progress import Progress, silent
+from weft.scoring import estimator_of
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences
 from weft.tasks.reconstruction import reconstruct
@@ -185,7 +186,7 @@ def evaluate(
         ties=outcome.ties,
         n_excluded=outcome.n_excluded,
         seed=options.seed,
-        estimator=getattr(subject.model, "estimator", "exact"),
+        estimator=estimator_of(subject.model),
         data_name=task.data if options.data is None else path.name,
         data_sha256=data_sha256,
         negatives_sha256=fingerprint_orders(documents) if task.kind == "discrimination" else "",
