@@ -429,7 +429,7 @@ def test_carried_chains_are_the_chains_run_anew(tokenizer: BpeTokenizer) -> None
 
 
 def test_ordering_with_memory_finds_what_slow_search_finds(tokenizer: BpeTokenizer) -> None:
-    model = VlvGm(combine="uni", dimensions=8, hidden=12, layers=1, latent=3, width=10, samples=2)
+    model = VlvGm(combine="uni", dimensions=8, hidden=12, layers=1, latent=3, width=10, samples=2, search_samples=2)
     torch.manual_seed(4)
     model.assemble({part: model.new_network(part, tokenizer) for part in model.parts}, tokenizer)
     document = Document("d", TEXT)

@@ -31,7 +31,7 @@ from weft.training import LossPart, TrainingSettings
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "feed", "lexical", "dropout", "word_dropout", "latent", "width",
     "annealing", "free_nats", "bag_weight", "contrast", "frozen", "precedence", "precedence_weight",
-    "estimator", "samples", "precision",
+    "estimator", "samples", "search_samples", "precision",
 )  # fmt: skip
 SHORTEST, WINDOW = 2, 12  # sentences of the texts it learns from; longer ones are cut into windows
 
@@ -60,6 +60,7 @@ class VlvGm(GuidedModel):
         precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
         estimator: ``iwae`` (importance sampling) or ``elbo`` (the lower bound).
         samples: Samples of every latent variable, in scoring.
+        search_samples: The same in a search for an order, which scores a thousand partial orders.
         precision: Of saved weights: ``int8`` or ``float32``.
 
     Example:
@@ -69,7 +70,7 @@ class VlvGm(GuidedModel):
 
     name = "vlv-gm"
     settings = SETTINGS
-    adjustable = ("combine", "estimator", "samples", "precedence_weight")
+    adjustable = ("combine", "estimator", "samples", "search_samples", "precedence_weight")
     card = ModelCard(
         summary="encoder-decoder guided by a chain of latent variables, one a sentence",
         reference="Li & Jurafsky 2017, section 3.3; Serban et al. 2017; Chung et al. 2015",
@@ -100,11 +101,12 @@ class VlvGm(GuidedModel):
         precedence_weight: float = 1.0,
         estimator: str = "iwae",
         samples: int = 5,
+        search_samples: int = 1,
         precision: str = "int8",
     ) -> None:
         self.combine = checked_combine(combine)
         sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "latent": latent, "width": width}
-        for name, size in {**sizes, "samples": samples}.items():
+        for name, size in {**sizes, "samples": samples, "search_samples": search_samples}.items():
             at_least(self.name, name, size, 1)
         for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
             check_share(name, share)
@@ -120,6 +122,7 @@ class VlvGm(GuidedModel):
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
         self.annealing, self.free_nats, self.bag_weight, self.contrast = annealing, free_nats, bag_weight, contrast
         self.estimator, self.samples, self.precision = estimator, samples, precision
+        self.search_samples = search_samples
         self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
         self.chains: dict[str, VariationalPredictor] = {}
         self.prior: Predictor | None = None
@@ -190,7 +193,8 @@ class VlvGm(GuidedModel):
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences that carries the chain of every partial order along."""
-        paths = PrefixChains(self.chains["forward"], document.sentences)
+        chain, estimate = self.chains["forward"], Estimate(self.estimator, self.search_samples)
+        paths = PrefixChains(VariationalPredictor(chain.network, chain.ids, estimate), document.sentences)
         return SequenceSteps(self.scorer, paths, document.sentences)
 
 
