@@ -19,7 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weft.artifacts import write_atomically
 from weft.corpora.corruption import permute_documents
 from weft.corpora.jsonl import read_jsonl
 from weft.corpora.locate import find_data
@@ -34,6 +33,7 @@ from weft.tasks.discrimination import discriminate
 from weft.tasks.metrics import bootstrap_interval, paired_bootstrap, ratio
 from weft.training import TrainingSettings
 from weft.version import VERSION
+from weft.writing import write_atomically
 
 
 def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any) -> Iterator[Texts]:

@@ -48,7 +48,6 @@ from typing import Any
 
 import torch
 
-from weft.artifacts import write_atomically
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, WeftError
 from weft.models import CoherenceModel, load_model
@@ -56,6 +55,7 @@ from weft.models.layers import token_log_probs
 from weft.models.threads import ASKED, BLAS
 from weft.ordering import order_document
 from weft.version import VERSION
+from weft.writing import write_atomically
 
 SENTENCES = 15
 ORDERED_SENTENCES = 16

@@ -31,13 +31,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import write_atomically
 from weft.corpora.jsonl import read_jsonl
 from weft.document import Document
 from weft.models.generative.bags import Bags, read_bags
 from weft.models.generative.hmm_lda import HmmLda
 from weft.tasks.metrics import bootstrap_interval
 from weft.version import VERSION
+from weft.writing import write_atomically
 
 SPEED_BAR = 1.0  # times tomotopy's rate
 SENTENCES_AT_ONCE = 1000

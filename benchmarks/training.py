@@ -21,7 +21,6 @@ from typing import Any
 
 import torch
 
-from weft.artifacts import write_atomically
 from weft.config import read_config
 from weft.corpora.batches import PairStream
 from weft.corpora.store import TokenStore
@@ -31,6 +30,7 @@ from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import Runtime, start_runtime
 from weft.training import Trainer, TrainingSettings, endless, make_optimizer
 from weft.version import VERSION
+from weft.writing import write_atomically
 
 RATIO_BAR = 0.85
 Ready = tuple[Tokens, Tokens, torch.Tensor, int]  # source, target, which predictions are real, how many

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.artifacts import write_atomically
 from weft.errors import ModelError
+from weft.writing import write_atomically
 
 CHECKPOINT = "checkpoint.safetensors"
 LOG = "log.jsonl"

@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weft.artifacts import telling_why_not_written
 from weft.config import RunConfig
 from weft.corpora.files import sha256_of
 from weft.corpora.locate import find_data
@@ -18,6 +17,7 @@ from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import CoherenceModel, create_model
 from weft.progress import Progress, silent
+from weft.writing import telling_why_not_written
 
 
 def train(

@@ -18,7 +18,18 @@ SOURCE = Path(weft.__file__).parent
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("document", "errors", "version", "progress", "prefetch", "artifacts", "runtime", "reference", "training_settings"),
+    (
+        "document",
+        "errors",
+        "version",
+        "progress",
+        "prefetch",
+        "writing",
+        "artifacts",
+        "runtime",
+        "reference",
+        "training_settings",
+    ),  # fmt: skip
     ("corpora", "models", "scoring", "generation", "training", "checkpoints", "fitting"),
     ("config",),
     ("search",),

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.artifacts import Artifact, load_artifact, save_artifact, write_atomically
+from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.errors import CorpusError, ModelError
 from weft.models import load_model
+from weft.writing import write_atomically
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 import torch
 from tests.scorers import synthetic
 
-from weft.artifacts import Artifact, load_artifact, save_artifact, write_atomically
+from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.cli.output import subject_of, write_result, write_scores
 from weft.corpora.readers import ReadOptions
 from weft.document import Document
@@ -30,6 +30,7 @@ from weft.models.generative.weft_small import EMBEDDED
 from weft.tasks import EvaluateOptions, Subject, evaluate
 from weft.tasks.result import Result
 from weft.tasks.tables import Cell, Column, RenderedTable, load_results, render
+from weft.writing import write_atomically
 
 # Model folders ----------------------------------------------------------------------------------------------------
 

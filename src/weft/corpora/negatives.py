@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from weft.artifacts import write_atomically
 from weft.corpora.corruption import PermutedDocument, permutations, replacements
 from weft.corpora.readers import ReadOptions, read_documents
 from weft.document import Document
+from weft.writing import write_atomically
 
 Record = dict[str, Any]
 

@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from weft.artifacts import telling_why_not_written
 from weft.corpora.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, new_name, replace_file
 from weft.errors import CorpusError
+from weft.writing import telling_why_not_written
 
 _MARKERS = {PROGRESS: "recipe", HEADER: "fingerprint"}
 # From a process killed before its marker stood.

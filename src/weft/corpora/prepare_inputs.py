@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from weft.artifacts import STORAGE_ERRORS, telling_why_not_written
 from weft.corpora.files import STDIN, ReadOptions, name_of, open_lines, sha256_of
 from weft.corpora.prepare_workers import Chunk
 from weft.corpora.readers import detect_format, read_documents
@@ -20,6 +19,7 @@ from weft.corpora.splitting import check_language
 from weft.corpora.store_writer import State
 from weft.corpora.streams import standard_input_chunks
 from weft.errors import ConfigError
+from weft.writing import STORAGE_ERRORS, telling_why_not_written
 
 T = TypeVar("T")
 

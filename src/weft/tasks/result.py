@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from weft.artifacts import write_atomically
 from weft.errors import CorpusError
 from weft.tasks.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
 from weft.version import VERSION
+from weft.writing import write_atomically
 
 
 @dataclass(frozen=True)

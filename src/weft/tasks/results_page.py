@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from weft.artifacts import write_atomically
 from weft.tasks.paper import TABLES
 from weft.tasks.result import Result
 from weft.tasks.tables import Key, build_table, render
+from weft.writing import write_atomically
 
 HEAD = """\
 # Results
