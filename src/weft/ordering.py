@@ -86,16 +86,13 @@ def order_document(
         return order_table(
             table, precedence, objective=chosen, name=document.id, first=first, search=search, beam=beam, seed=seed
         )
-    precedence, chosen = precedence_of(model, document, objective)
     shuffled = _shuffle(len(document), first, seed, document.id)
     searched, given = document.reorder(shuffled), None if first is None else 0
-    if precedence is not None:
-        precedence = precedence[np.ix_(shuffled, shuffled)]
+    precedence, chosen = precedence_of(model, searched, objective)
     if isinstance(model, Arranger):
         found, how = model.arrange(searched, first=given, seed=seed), "rule"
     elif isinstance(model, PrefixModel) and len(searched) > 1:
-        steps = _prefix_steps(model, searched, precedence, chosen)
-        width = 1 if search == "greedy" else beam
+        steps, width = _prefix_steps(model, searched, precedence, chosen), 1 if search == "greedy" else beam
         found, how = beam_search(steps, len(searched), first=given, beam=width), f"beam-{width}"
     else:
         found, how = beam_by_prefix(model, searched, first=given, beam=beam), f"beam-{beam}"
