@@ -29,7 +29,7 @@ LAYERS = (
         "runtime",
         "reference",
         "training_settings",
-    ),  # fmt: skip
+    ),
     ("corpora", "models", "scoring", "generation", "training", "checkpoints", "fitting"),
     ("config",),
     ("search",),
