@@ -14,6 +14,7 @@ from weft.document import Document, Score
 from weft.generation import Candidate, Decoding
 from weft.models import SequenceModel
 from weft.models.baselines.lsa import untrained
+from weft.models.baselines.settings import check_choice, check_contrast, check_share, check_weight
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Seq2SeqNetwork
 from weft.models.generative.neural_model import moved_pairs, no_loss
@@ -50,10 +51,28 @@ class GuidedModel(WithPrecedence):
     lexical: bool
     dropout: float
     word_dropout: float
+    contrast: float
     frozen: str
     chains: Mapping[str, Chain]
     prior: Predictor | None
     memory: OrderMemory
+
+    def check_shared_settings(self) -> None:
+        """Refuse values that make no sense, of the settings that all guided models have.
+
+        Raises:
+            ConfigError: One is out of range.
+        """
+        for name in ("dropout", "word_dropout"):
+            check_share(name, getattr(self, name))
+        check_contrast(self.contrast)
+        check_weight("precedence_weight", self.precedence_weight)
+        check_choice(self.name, "frozen", self.frozen, FROZEN)
+        check_choice(self.name, "precision", self.precision, ("int8", "float32"))
+
+    def begin_untrained(self) -> None:
+        """Nothing is trained yet, and no text was scored."""
+        self.prior, self.judge, self.memory = None, None, OrderMemory()
 
     @property
     def guide_size(self) -> int:

@@ -19,15 +19,13 @@ from weft.corpora.store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.settings import at_least, check_choice, check_contrast, check_share, check_weight
-from weft.models.generative.guided_model import FROZEN, GuidedModel
+from weft.models.baselines.settings import at_least
+from weft.models.generative.guided_model import GuidedModel
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture
 from weft.models.generative.neural_model import contrast_part, moved, moved_others, moved_pairs
 from weft.models.generative.parts import ENCODERS
-from weft.models.generative.precedence import Precedence
-from weft.models.generative.predictor import Predictor
 from weft.models.generative.store_topics import store_topics
 from weft.models.generative.topic_chain import Reals
 from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
@@ -150,21 +148,14 @@ class HmmLdaGm(GuidedModel):
         sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "guide": guide}
         for name, size in {**sizes, "topic_count": topic_count}.items():
             at_least(self.name, name, size, 1)
-        for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
-            check_share(name, share)
-        check_contrast(contrast)
-        check_weight("precedence_weight", precedence_weight)
-        check_choice(self.name, "frozen", frozen, FROZEN)
-        check_choice(self.name, "precision", precision, ("int8", "float32"))
         self.topics, self.peek, self.precision = topics, peek, precision
         self.topic_count, self.contrast = topic_count, contrast
         self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
         self.dimensions, self.hidden, self.layers, self.guide = sizes.values()
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
+        self.check_shared_settings()
         self.chains: dict[str, TopicPredictor] = {}
-        self.prior: Predictor | None = None
-        self.judge: Precedence | None = None
-        self.memory = OrderMemory()
+        self.begin_untrained()
         self._topic_model: HmmLda | None = None
         self._known_topics: dict[tuple[str, bool], Reals] = {}
 

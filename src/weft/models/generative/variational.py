@@ -16,13 +16,11 @@ from weft.corpora.store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
-from weft.models.baselines.settings import at_least, check_choice, check_contrast, check_share, check_weight
-from weft.models.generative.guided_model import FROZEN, GuidedModel
+from weft.models.baselines.settings import at_least, check_choice
+from weft.models.generative.guided_model import GuidedModel
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Tokens
 from weft.models.generative.neural_model import moved
-from weft.models.generative.precedence import Precedence
-from weft.models.generative.predictor import Predictor
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.scoring import OrderMemory, SequenceSteps, checked_combine
@@ -108,15 +106,9 @@ class VlvGm(GuidedModel):
         sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "latent": latent, "width": width}
         for name, size in {**sizes, "samples": samples, "search_samples": search_samples}.items():
             at_least(self.name, name, size, 1)
-        for name, share in (("dropout", dropout), ("word_dropout", word_dropout)):
-            check_share(name, share)
         _check_range("annealing", annealing, 1.0)
         for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
             _check_range(name, value, 1e6)
-        check_contrast(contrast)
-        check_weight("precedence_weight", precedence_weight)
-        check_choice(self.name, "frozen", frozen, FROZEN)
-        check_choice(self.name, "precision", precision, ("int8", "float32"))
         check_choice(self.name, "estimator", estimator, ESTIMATORS)
         self.dimensions, self.hidden, self.layers, self.latent, self.width = sizes.values()
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
@@ -124,10 +116,9 @@ class VlvGm(GuidedModel):
         self.estimator, self.samples, self.precision = estimator, samples, precision
         self.search_samples = search_samples
         self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
+        self.check_shared_settings()
         self.chains: dict[str, VariationalPredictor] = {}
-        self.prior: Predictor | None = None
-        self.judge: Precedence | None = None
-        self.memory = OrderMemory()
+        self.begin_untrained()
 
     @property
     def estimate(self) -> Estimate:
