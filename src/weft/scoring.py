@@ -279,7 +279,7 @@ class Paths(Protocol):
         """Start a path with each of these sentences."""
 
     def log_probs(self) -> Table:
-        """Log p_F of every sentence after every path: [paths, sentences]."""
+        """Log p_F of every sentence after every path: [paths, sentences]; what a path holds already does not count."""
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Go on with some paths, one sentence longer."""

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from weft.generation import Candidate, Decoding
-from weft.models.generative.guided import GuidedDecoder
+from weft.models.generative.guided import GuidedDecoder, ReadText
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.generative.open_paths import spread, unplaced
 
 Reals = npt.NDArray[np.float64]
 Order = Sequence[int]
@@ -73,8 +74,14 @@ class TopicPredictor:
         return np.split(values, ends)
 
     @torch.inference_mode()
-    def at(self, sentences: Sequence[str], orders: Sequence[Order], wanted: Sequence[tuple[int, int]]) -> Reals:
-        """The same at some places only, (number of the order, place in it): [wanted]."""
+    def at(
+        self,
+        sentences: Sequence[str],
+        orders: Sequence[Order],
+        wanted: Sequence[tuple[int, int]],
+        read: ReadText | None = None,
+    ) -> Reals:
+        """The same at some places only, (number of the order, place in it), of sentences ``read`` before: [wanted]."""
         if not wanted:
             return np.zeros(0)
         found = self.model.topics_of_orders(sentences, orders, kind="filtered" if self.peek else "predicted")
@@ -83,7 +90,7 @@ class TopicPredictor:
         sources = torch.tensor([orders[number][place - 1] for number, place in wanted], device=device)
         targets = torch.tensor([orders[number][place] for number, place in wanted], device=device)
         guide = self.network.guide(topics.to(device))
-        values = self.decoder.log_probs(self.decoder.read(sentences), sources, targets, guide)
+        values = self.decoder.log_probs(read or self.decoder.read(sentences), sources, targets, guide)
         exact: Reals = values.double().cpu().numpy()
         return exact
 
@@ -112,16 +119,20 @@ class TopicPaths:
 
     def __init__(self, predictor: TopicPredictor, sentences: Sequence[str]) -> None:
         self.predictor, self.sentences = predictor, sentences
+        with torch.inference_mode():
+            self.read = predictor.decoder.read(sentences)
 
     def begin(self, firsts: Sequence[int]) -> None:
         """Start a path with each of these sentences."""
         self.paths = [[first] for first in firsts]
 
     def log_probs(self) -> Reals:
-        """Of every sentence after every path: [paths, sentences]."""
-        orders = [[*path, number] for path in self.paths for number in range(len(self.sentences))]
+        """Of every sentence after every path; 0 for those it holds: [paths, sentences]."""
+        left = unplaced(self.paths, len(self.sentences))  # [paths, left]
+        orders = [[*path, number] for path, row in zip(self.paths, left.tolist(), strict=True) for number in row]
         wanted = [(number, len(order) - 1) for number, order in enumerate(orders)]
-        return self.predictor.at(self.sentences, orders, wanted).reshape(len(self.paths), -1)
+        values = self.predictor.at(self.sentences, orders, wanted, self.read)
+        return spread(values.reshape(left.shape), left, len(self.sentences))
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Go on with some paths, one sentence longer."""

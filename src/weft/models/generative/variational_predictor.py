@@ -15,6 +15,7 @@ from weft.generation import Candidate, Decoding, best_first
 from weft.models.generative.guided import GuidedDecoder, ReadText
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.latent_chain import ChainStep, Gaussian
+from weft.models.generative.open_paths import spread, unplaced
 from weft.models.generative.variational_network import VariationalNetwork
 
 Reals = npt.NDArray[np.float64]
@@ -215,37 +216,40 @@ class PrefixChains:
         """Start a path with each of these sentences."""
         samples = self.predictor.estimate.samples
         self.last = torch.tensor(list(firsts), device=self.predictor.device).repeat_interleave(samples)
+        self.open = unplaced([[first] for first in firsts], self.size)
         self.state = self.predictor.network.chain.begin(self.vectors[self.last])  # rows: paths · samples
         self.weights = torch.zeros(len(firsts), samples, dtype=torch.float64, device=self.predictor.device)
         self.place = 0
 
     @torch.inference_mode()
     def log_probs(self) -> Reals:
-        """Of every sentence after every path: [paths, sentences]; all are decoded at once."""
-        predictor, rows = self.predictor, len(self.last)
-        candidates = torch.arange(self.size, device=self.last.device).repeat(rows)  # [rows · sentences]
-        owners = torch.arange(rows, device=self.last.device).repeat_interleave(self.size)
+        """Of every sentence after every path, all decoded at once; 0 for those it holds: [paths, sentences]."""
+        predictor, rows, left = self.predictor, len(self.last), self.open.shape[1]
+        candidates = torch.from_numpy(self.open).to(self.last.device)  # [paths, left]
+        candidates = candidates.repeat_interleave(predictor.estimate.samples, dim=0).flatten()  # [rows · left]
+        owners = torch.arange(rows, device=self.last.device).repeat_interleave(left)
         noise = predictor.noise(self.place).repeat(len(self.weights), 1)  # [rows, latent]
         self.step = predictor.network.chain.step(self.state.select(owners), self.vectors[candidates], noise[owners])
         words = predictor.decoder.log_probs(self.read, self.last[owners], candidates, self.step.latent)
-        grown = (words + _density_ratio(self.step)).double().view(len(self.weights), -1, self.size)
-        self.grown = self.weights[:, :, None] + grown  # [paths, samples, sentences]
+        grown = (words + _density_ratio(self.step)).double().view(len(self.weights), -1, left)
+        self.grown = self.weights[:, :, None] + grown  # [paths, samples, left]
         if predictor.estimate.kind == "elbo":
             values = grown.mean(dim=1)
         else:
             values = self.grown.logsumexp(dim=1) - self.weights.logsumexp(dim=1, keepdim=True)
-        found: Reals = values.cpu().numpy()
-        return found
+        return spread(values.cpu().numpy(), self.open, self.size)
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Go on with some paths, one sentence longer."""
-        paths = torch.tensor(list(rows), device=self.last.device)
-        placed = torch.tensor(list(columns), device=self.last.device)
-        samples = self.predictor.estimate.samples
-        owners = (paths[:, None] * samples + torch.arange(samples, device=paths.device)).flatten()  # [new rows]
-        self.state = self.step.state.select(owners * self.size + placed.repeat_interleave(samples))
-        self.weights = self.grown[paths, :, placed]
-        self.last = placed.repeat_interleave(samples)
+        device, samples = self.last.device, self.predictor.estimate.samples
+        chosen, left = self.open[list(rows)], self.open.shape[1]  # [new paths, left]
+        taken = chosen == np.asarray(columns)[:, None]
+        paths, at = torch.tensor(list(rows), device=device), torch.from_numpy(taken.argmax(axis=1)).to(device)
+        owners = (paths[:, None] * samples + torch.arange(samples, device=device)).flatten()  # [new rows]
+        self.state = self.step.state.select(owners * left + at.repeat_interleave(samples))
+        self.weights = self.grown[paths, :, at]
+        self.last = torch.tensor(list(columns), device=device).repeat_interleave(samples)
+        self.open = chosen[~taken].reshape(len(chosen), left - 1)
         self.place += 1
 
 

@@ -1,0 +1,35 @@
+"""Partial orders that grow: which sentences each still lacks, so that only those are decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Whole = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+
+def unplaced(paths: Sequence[Sequence[int]], size: int) -> Whole:
+    """The sentences that each of these partial orders, all of one length, lacks: [paths, left].
+
+    Example:
+        >>> unplaced([[1], [0]], 3).tolist()
+        [[0, 2], [0, 1]]
+    """
+    lacking = np.ones((len(paths), size), dtype=bool)
+    lacking[np.arange(len(paths))[:, None], np.asarray(paths, dtype=np.int64)] = False
+    return np.nonzero(lacking)[1].reshape(len(paths), -1)
+
+
+def spread(values: Reals, columns: Whole, size: int) -> Reals:
+    """Values of the sentences that are left, laid out over all: [paths, left] → [paths, size], 0 elsewhere.
+
+    Example:
+        >>> spread(np.array([[5.0, 7.0]]), np.array([[0, 2]]), 3).tolist()
+        [[5.0, 0.0, 7.0]]
+    """
+    found = np.zeros((len(values), size))
+    np.put_along_axis(found, columns, values, axis=1)
+    return found
