@@ -72,7 +72,7 @@ class Report:
         seconds: Training time so far.
         share: How much of the run is done, 0 to 1.
         learning_rate: In the last of them.
-        gradient: Norm of its gradient before clipping.
+        gradient: Norm of its gradient before clipping; −1 where that was not a number and the step learned nothing.
         best: Lowest validation loss so far, None before the first.
         parts: Further parts of the loss, per token.
     """
@@ -171,7 +171,7 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         taken = [next(batches) for _ in range(self.settings.accumulate)]
         sums = self._backward([batch for _, _, batch in taken])
-        gradient = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
+        gradient = clipped(self.network, self.settings.clip)
         self.optimizer.step()
         self.epoch, last, _ = taken[-1]
         self.next_batch, self.step = last + 1, self.step + 1
@@ -283,6 +283,19 @@ class Trainer:
 def below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors whose names start with a prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def clipped(network: nn.Module, largest: float) -> Tensor:
+    """Clip the gradient and return its norm; one that overflowed becomes zero, and its norm −1.
+
+    A chain of samples multiplies gradients from sentence to sentence, and once in some hundred thousand texts they
+    overflow: one such text must not make every weight NaN. Nothing waits for the device here.
+    """
+    norm = torch.nn.utils.clip_grad_norm_(network.parameters(), largest)
+    for parameter in network.parameters():
+        if parameter.grad is not None:
+            parameter.grad.nan_to_num_(0.0, 0.0, 0.0)  # clipping by an infinite norm leaves zeros and NaN
+    return norm.where(norm.isfinite(), -torch.ones_like(norm))
 
 
 def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:

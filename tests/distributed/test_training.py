@@ -21,7 +21,7 @@ from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import Corpus, finished_part, train_part
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import start_runtime
-from weft.training import LossPart, Report, Trainer, TrainingSettings, learning_rate
+from weft.training import LossPart, Report, Trainer, TrainingSettings, clipped, learning_rate
 
 HERE = Path(__file__).parent
 WORDS = ("red", "blue", "green", "old", "new", "cat", "dog", "house", "tree", "river")
@@ -153,6 +153,19 @@ def test_seeds_decide_everything(store: TokenStore) -> None:
     )
     assert same(one, two)
     assert not same(one, other)
+
+
+@pytest.mark.parametrize("odd", [float("inf"), float("nan"), 1e30])
+def test_a_gradient_that_overflows_teaches_nothing(odd: float) -> None:
+    network = torch.nn.Linear(2, 1)
+    network.weight.grad, network.bias.grad = torch.tensor([[odd, 1.0]]), torch.tensor([1.0])
+    assert clipped(network, 1.0) == -1
+    for parameter in network.parameters():
+        assert parameter.grad is not None
+        assert not parameter.grad.any()
+    network.weight.grad, network.bias.grad = torch.tensor([[3.0, 0.0]]), torch.tensor([4.0])
+    assert clipped(network, 1.0) == 5
+    assert network.bias.grad.item() == pytest.approx(0.8)
 
 
 def test_schedules() -> None:

@@ -428,6 +428,16 @@ def test_carried_chains_are_the_chains_run_anew(tokenizer: BpeTokenizer) -> None
         assert [found[0, 0], found[1, 3], found[2, 3]] == pytest.approx(anew, abs=1e-4)
 
 
+def test_a_sentence_has_the_same_noise_wherever_it_stands(tokenizer: BpeTokenizer) -> None:
+    chain = predictor(tokenizer, Estimate("iwae", 3), latent=4)
+    noise = chain.noise(chain.decoder.read(TEXT))  # [sentences, samples, latent]
+    moved = chain.noise(chain.decoder.read([TEXT[2], TEXT[0]]))
+    assert torch.equal(moved, noise[[2, 0]])
+    assert not torch.equal(noise[0], noise[1])
+    fewer = predictor(tokenizer, Estimate("iwae", 1), latent=4)
+    assert torch.equal(fewer.noise(fewer.decoder.read(TEXT)), noise[:, :1])
+
+
 def test_ordering_with_memory_finds_what_slow_search_finds(tokenizer: BpeTokenizer) -> None:
     model = VlvGm(combine="uni", dimensions=8, hidden=12, layers=1, latent=3, width=10, samples=2, search_samples=2)
     torch.manual_seed(4)

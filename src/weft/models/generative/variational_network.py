@@ -133,13 +133,13 @@ class VariationalNetwork(nn.Module):
         Args:
             vectors: [sentences, width], made ready.
             places: [texts, longest]; what stands after the end of a text is read, and must not be used.
-            noise: [longest − 1, texts, latent].
+            noise: [longest, texts, latent], of the sentence at every place; the first has no latent variable.
         """
         chosen = places.clamp(min=0)
         state = self.chain.begin(vectors[chosen[:, 0]])
         steps = []
         for place in range(1, places.shape[1]):
-            step = self.chain.step(state, vectors[chosen[:, place]], noise[place - 1])
+            step = self.chain.step(state, vectors[chosen[:, place]], noise[place])
             steps.append(step)
             state = step.state
         return steps
@@ -147,23 +147,22 @@ class VariationalNetwork(nn.Module):
     def bound(self, texts: Texts) -> Bound:
         """The lower bound with one sample of every z in training, with the posteriors' means otherwise."""
         memory, vectors = self.read(texts.sentences)
-        plain = self._sampled(vectors, texts.places)
+        shape = len(vectors), self.chain.latent
+        noise = torch.randn(shape, device=vectors.device) if self.training else vectors.new_zeros(shape).float()
+        plain = self._sampled(vectors, texts.places, noise)
         free = self.cures.free_nats if self.training else 0.0
         charged = plain.nats.clamp(min=free).sum()
         bag = self._bag(plain.latent, texts.sentences, plain.targets)
         if texts.shuffled is None or not self.cures.contrast:
             words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
             return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets))
-        shuffled = self._sampled(vectors, texts.shuffled)
+        shuffled = self._sampled(vectors, texts.shuffled, noise)  # chance must not tell the two apart
         words, contrast = self._contrasted(memory, texts.sentences, plain, shuffled)
         return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), contrast)
 
-    def _sampled(self, vectors: Tensor, places: Tensor) -> _Sampled:
-        """Run the chain over texts and lay out all sentences but the first of each."""
-        count, longest = places.shape
-        shape = (longest - 1, count, self.chain.latent)
-        noise = torch.randn(shape, device=vectors.device) if self.training else vectors.new_zeros(shape).float()
-        steps = self.walk(vectors, places, noise)
+    def _sampled(self, vectors: Tensor, places: Tensor, noise: Tensor) -> _Sampled:
+        """Run the chain over texts and lay out all sentences but the first of each; noise: [sentences, latent]."""
+        steps = self.walk(vectors, places, noise[places.clamp(min=0).T])
         real = (places[:, 1:] >= 0).T  # [longest − 1, texts]
         return _Sampled(
             sources=places[:, :-1].T[real],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,8 @@ class Estimate:
     Attributes:
         kind: ``iwae`` (importance-weighted, Burda et al. 2016) or ``elbo`` (the mean of the lower bound).
         samples: Samples of every latent variable.
-        seed: The same noise for every text and every order, so that orders of a text differ by themselves alone.
+        seed: With the words of a sentence it decides that sentence's noise, the same wherever it stands, so that orders
+            of a text differ by themselves alone.
     """
 
     kind: str = "iwae"
@@ -115,7 +117,7 @@ class VariationalPredictor:
         orders, length = places.shape
         samples = self.estimate.samples
         rows = places.repeat_interleave(samples, dim=0)  # [orders · samples, length]
-        noise = torch.stack([self.noise(place).repeat(orders, 1) for place in range(length - 1)])
+        noise = self.noise(read)[rows.T, torch.arange(samples, device=rows.device).repeat(orders)]
         steps = self.network.walk(self.network.chain.read(read.vectors), rows, noise)
         latent = torch.stack([step.latent for step in steps])  # [length − 1, rows, latent]
         densities = torch.stack([_density_ratio(step) for step in steps])  # [length − 1, rows]
@@ -129,11 +131,14 @@ class VariationalPredictor:
         """What guides the decoder: every sentence's own z, [steps, rows, latent]."""
         return latent
 
-    def noise(self, place: int) -> Tensor:
-        """Standard normal, the same for every text and order, whatever its length: [samples, latent]."""
-        generator = np.random.default_rng([self.estimate.seed, place])
-        drawn = generator.standard_normal((self.estimate.samples, self.network.chain.latent), dtype=np.float32)
-        return torch.from_numpy(drawn).to(self.device)
+    def noise(self, read: ReadText) -> Tensor:
+        """Standard normal, for every sentence the same in any text and at any place: [sentences, samples, latent]."""
+        shape = self.estimate.samples, self.network.chain.latent
+        drawn = [
+            np.random.default_rng([self.estimate.seed, crc32(repr(ids).encode())]).standard_normal(shape, np.float32)
+            for ids in read.ids
+        ]
+        return torch.from_numpy(np.stack(drawn)).to(self.device)
 
     @torch.inference_mode()
     def latent_means(self, sentences: Sequence[str]) -> Reals:
@@ -210,6 +215,7 @@ class PrefixChains:
         with torch.inference_mode():
             self.read = predictor.decoder.read(sentences)
             self.vectors = predictor.network.chain.read(self.read.vectors)  # [sentences, width]
+        self.noise = predictor.noise(self.read)  # [sentences, samples, latent]
 
     @torch.inference_mode()
     def begin(self, firsts: Sequence[int]) -> None:
@@ -219,7 +225,6 @@ class PrefixChains:
         self.open = unplaced([[first] for first in firsts], self.size)
         self.state = self.predictor.network.chain.begin(self.vectors[self.last])  # rows: paths · samples
         self.weights = torch.zeros(len(firsts), samples, dtype=torch.float64, device=self.predictor.device)
-        self.place = 0
 
     @torch.inference_mode()
     def log_probs(self) -> Reals:
@@ -228,8 +233,8 @@ class PrefixChains:
         candidates = torch.from_numpy(self.open).to(self.last.device)  # [paths, left]
         candidates = candidates.repeat_interleave(predictor.estimate.samples, dim=0).flatten()  # [rows · left]
         owners = torch.arange(rows, device=self.last.device).repeat_interleave(left)
-        noise = predictor.noise(self.place).repeat(len(self.weights), 1)  # [rows, latent]
-        self.step = predictor.network.chain.step(self.state.select(owners), self.vectors[candidates], noise[owners])
+        noise = self.noise[candidates, owners % predictor.estimate.samples]  # [rows · left, latent]
+        self.step = predictor.network.chain.step(self.state.select(owners), self.vectors[candidates], noise)
         words = predictor.decoder.log_probs(self.read, self.last[owners], candidates, self.step.latent)
         grown = (words + _density_ratio(self.step)).double().view(len(self.weights), -1, left)
         self.grown = self.weights[:, :, None] + grown  # [paths, samples, left]
@@ -250,7 +255,6 @@ class PrefixChains:
         self.weights = self.grown[paths, :, at]
         self.last = torch.tensor(list(columns), device=device).repeat_interleave(samples)
         self.open = chosen[~taken].reshape(len(chosen), left - 1)
-        self.place += 1
 
 
 def _density_ratio(step: ChainStep) -> Tensor:
