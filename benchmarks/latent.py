@@ -5,8 +5,8 @@
 
 On texts of the store, for both directions: KL of posterior and prior per sentence, the share of dimensions whose mean
 moves with the sentence, and the loss per sentence with its own z and with that of another one. On the paragraphs of
---data: how often a paragraph is preferred to 20 permutations, and how often when every sentence is decoded with the
-z of the one before it.
+--data: how often a paragraph is preferred to 20 permutations, and how often when every sentence has the z of the one
+before it (all), or is only decoded with it (decoder).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from weft.corpora.corruption import permute_documents
 from weft.corpora.jsonl import read_jsonl
 from weft.corpora.locate import find_data
 from weft.corpora.store import TokenStore
-from weft.models.generative.latent_diagnostics import latent_use, with_shuffled_latents
+from weft.models.generative.latent_diagnostics import SHUFFLES, latent_use, with_shuffled_latents
 from weft.models.generative.network import Tokens
 from weft.models.generative.neural_model import moved
 from weft.models.generative.variational import VlvGm
@@ -31,6 +31,7 @@ from weft.models.generative.variational_network import Texts
 from weft.runtime import start_runtime
 from weft.tasks.discrimination import discriminate
 from weft.tasks.metrics import bootstrap_interval, paired_bootstrap, ratio
+from weft.tasks.result import Measure
 from weft.training import TrainingSettings
 from weft.version import VERSION
 from weft.writing import write_atomically
@@ -51,19 +52,21 @@ def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any
 
 
 def preferences(model: VlvGm, path: Path, count: int, seed: int) -> dict[str, Any]:
-    """How often paragraphs are told from their permutations, with z and with z exchanged."""
+    """How often paragraphs are told from their permutations: with z, and with z exchanged between sentences."""
     documents = list(permute_documents(list(islice(read_jsonl(path), count)), seed=seed))
-    found = [discriminate(one, documents).measures["accuracy"] for one in (model, with_shuffled_latents(model))]
-    plain, shuffled = (measure.numerators for measure in found)
-    pairs = found[0].denominators
-    compared = paired_bootstrap(plain, shuffled, pairs, seed=seed)
-    return {
-        "data": path.name, "documents": len(documents), "seed": seed,
-        "accuracy": ratio(plain, pairs), "interval": bootstrap_interval(plain, pairs, seed=seed),
-        "shuffled_accuracy": ratio(shuffled, pairs),
-        "shuffled_interval": bootstrap_interval(shuffled, pairs, seed=seed),
-        "difference": asdict(compared),
-    }  # fmt: skip
+    plain = discriminate(model, documents).measures["accuracy"]
+    report: dict[str, Any] = {"data": path.name, "documents": len(documents), "seed": seed, **told(plain, seed)}
+    for where in SHUFFLES:
+        found = discriminate(with_shuffled_latents(model, where), documents).measures["accuracy"]
+        fall = paired_bootstrap(plain.numerators, found.numerators, plain.denominators, seed=seed)
+        report[f"exchanged_{where}"] = {**told(found, seed), "fall": asdict(fall)}
+    return report
+
+
+def told(measure: Measure, seed: int) -> dict[str, Any]:
+    """An accuracy and its interval."""
+    counts = measure.numerators, measure.denominators
+    return {"accuracy": ratio(*counts), "interval": bootstrap_interval(*counts, seed=seed)}
 
 
 def main() -> int:

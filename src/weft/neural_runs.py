@@ -189,7 +189,9 @@ def _check_tokenizer(train: TokenStore, valid: TokenStore, name: str) -> None:
 
 
 def _record(config: RunConfig, corpus: Corpus, command: str) -> dict[str, Any]:
-    built_on = {"start": config.run.start, "base": config.run.base}
+    built_on = {"start": config.run.start}
+    if config.run.base != config.run.start:  # told once
+        built_on["base"] = config.run.base
     return {
         "seed": config.run.seed,
         "data": corpus.train.info.body.get("inputs", []),

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from weft.generation import Candidate, Decoding, search
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.memory import Sources
-from weft.models.generative.network import Seq2SeqNetwork
-from weft.models.generative.predictor import PredictorSteps, by_length, candidates_of, padded
+from weft.models.generative.network import Seq2SeqNetwork, Tokens
+from weft.models.generative.predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,15 @@ class ReadText:
 
     Attributes:
         ids: Of each sentence.
+        tokens: The same on the device, padded.
+        lengths: [sentences] in ids.
         sources: What decoders remember of them.
         vectors: [sentences, 2 · hidden], what the encoder makes of each.
     """
 
     ids: list[list[int]]
+    tokens: Tokens
+    lengths: npt.NDArray[np.int64]
     sources: Sources
     vectors: Tensor
 
@@ -53,7 +59,7 @@ class GuidedDecoder:
     def read(self, sentences: Sequence[str]) -> ReadText:
         """Encode the sentences of a text, those of like length together."""
         encoded = self.ids.to_read(sentences)
-        groups = list(by_length(encoded, self.device))
+        groups = list(by_length(lengths_of(encoded), self.device))
         memories = [
             self.network.encode(padded([encoded[n] for n in chosen.tolist()], self.network.pad, self.device))
             for chosen in groups
@@ -61,7 +67,9 @@ class GuidedDecoder:
         order = torch.cat(groups).to(self.device)
         starts = [torch.cat([part[0] for part in memory.start], dim=-1) for memory in memories if memory.start]
         vectors = torch.cat(starts)[order.argsort()]  # [sentences, 2 · hidden]
-        return ReadText(self.ids(sentences), Sources.of(memories, order), vectors)
+        ids = self.ids(sentences)
+        tokens = padded(ids, self.network.pad, self.device)
+        return ReadText(ids, tokens, lengths_of(ids), Sources.of(memories, order), vectors)
 
     def log_probs(self, read: ReadText, sources: Tensor, targets: Tensor, guide: Tensor) -> Tensor:
         """Log p(target | guide, source), decoded in groups of like length.
@@ -76,10 +84,11 @@ class GuidedDecoder:
             [rows], summed over tokens, ``</s>`` included.
         """
         values = torch.empty(len(targets), device=self.device)
-        ids = [read.ids[number] for number in targets.tolist()]
-        for chosen in by_length(ids, self.device):
-            rows = chosen.to(self.device)
-            part = padded([ids[number] for number in chosen.tolist()], self.network.pad, self.device)
+        lengths = read.lengths[targets.cpu().numpy()]  # [rows]
+        for chosen in by_length(lengths, self.device):
+            rows, longest = chosen.to(self.device), int(lengths[chosen].max())
+            wanted = targets[rows]
+            part = Tokens(read.tokens.ids[wanted, :longest], read.tokens.lengths[wanted])
             memory = read.sources.select(sources[rows])
             values[rows] = self.network.log_prob(memory, part, guide[rows]).float()
         return values

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from weft.models.generative.latent_chain import divergence
+from weft.models.generative.latent_chain import ChainStep, divergence
 from weft.models.generative.variational import VlvGm
 from weft.models.generative.variational_network import Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import VariationalPredictor
@@ -66,18 +66,38 @@ def latent_use(network: VariationalNetwork, batches: Iterable[Texts], *, seed: i
     return LatentUse(count, nats / count, active, loss / count, shuffled / count)
 
 
-class ShuffledPredictor(VariationalPredictor):
-    """The same chain, but every sentence is decoded with the z of the one before it in the text."""
+class MisguidedPredictor(VariationalPredictor):
+    """The same chain, but every sentence is decoded with the z of the one before it; what the chain expects stays."""
 
-    def given(self, latent: Tensor) -> Tensor:
-        """Moved on by a place, the last one to the front: [steps, rows, latent]."""
-        return latent.roll(1, dims=0)
+    def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
+        """Latent variables moved on by a place, the last one to the front; log-densities as they were."""
+        latent, densities = super().sampled(steps)
+        return latent.roll(1, dims=0), densities
 
 
-def with_shuffled_latents(model: VlvGm) -> VlvGm:
-    """A model whose z are exchanged between sentences: what it then tells worse, z told it."""
+class ExchangedPredictor(VariationalPredictor):
+    """The same chain, but every sentence has the z of the one before it: decoded with it, and expected or not."""
+
+    def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
+        """Latent variables moved on by a place: what each counts is that sentence's prior over where it was drawn."""
+        latent = torch.stack([step.latent for step in steps]).roll(1, dims=0)  # [steps, rows, latent]
+        drawn = torch.stack([step.posterior.log_prob(step.latent) for step in steps]).roll(1, dims=0)  # [steps, rows]
+        expected = torch.stack([step.prior.log_prob(value) for step, value in zip(steps, latent, strict=True)])
+        return latent, expected - drawn
+
+
+SHUFFLES = {"decoder": MisguidedPredictor, "all": ExchangedPredictor}
+
+
+def with_shuffled_latents(model: VlvGm, where: str = "all") -> VlvGm:
+    """A model whose z are exchanged between sentences: what it then tells worse, z told it.
+
+    Args:
+        model: The model.
+        where: ``all``, or ``decoder``, where only the decoder is given the wrong z.
+    """
     other = model.adjusted({})
     other.memory = OrderMemory()  # the other's scores are not these
-    chains = model.chains.items()
-    other.chains = {part: ShuffledPredictor(chain.network, chain.ids, chain.estimate) for part, chain in chains}
+    kind, chains = SHUFFLES[where], model.chains.items()
+    other.chains = {part: kind(chain.network, chain.ids, chain.estimate) for part, chain in chains}
     return other

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -20,7 +21,7 @@ from weft.models.layers import LstmState
 
 WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
 DEAD = -1e30  # below it: a hypothesis that never had a way on
-DECODE_TOKENS = 16384  # padded tokens decoded at a time
+DECODE_TOKENS = 32768  # padded tokens decoded at a time
 CPU_DECODE_TOKENS = 8192  # the same on a CPU
 SMALL_GROUP = 16  # sentences that go together whatever their lengths: fewer would waste the matrix products
 
@@ -65,7 +66,7 @@ class Predictor:
         sources = self._encode(contexts)
         rows = torch.tensor([row_of[nearest(window)] for window in windows])
         values = torch.empty(len(windows))
-        for chosen in by_length(targets, self.device):
+        for chosen in by_length(lengths_of(targets), self.device):
             part = self._padded([targets[number] for number in chosen])
             remembered = sources.select(rows[chosen].to(self.device))
             values[chosen] = self.network.log_prob(remembered, part).float().cpu()
@@ -83,7 +84,7 @@ class Predictor:
         if self.network.encoder is None or list(contexts) == [None]:
             return Sources()
         encoded = self.ids.to_read([context or "" for context in contexts])
-        groups = list(by_length(encoded, self.device))
+        groups = list(by_length(lengths_of(encoded), self.device))
         parts = [self.network.encode(self._padded([encoded[number] for number in chosen])) for chosen in groups]
         return Sources.of(parts, torch.cat(groups).to(self.device))
 
@@ -182,23 +183,23 @@ def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tok
     return Tokens(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
 
 
-def by_length(rows: Sequence[Sequence[int]], device: torch.device) -> Iterator[Tensor]:
-    """Cut numbers of sentences, shortest first, into groups of bounded padded size.
+def by_length(lengths: npt.NDArray[np.int64], device: torch.device) -> Iterator[Tensor]:
+    """Cut numbers of sentences of these lengths, shortest first, into groups of bounded padded size.
 
     A GPU wants few large groups; a CPU gains more from groups alike in length, which hold next to no padding.
     """
     most, stretch = (DECODE_TOKENS, float("inf")) if device.type == "cuda" else (CPU_DECODE_TOKENS, 1.15)
-    lengths = np.array([len(row) + 1 for row in rows])
     order = np.argsort(lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        stop = start + 1
-        while stop < len(order) and _fits(lengths[order[start]], lengths[order[stop]], stop + 1 - start, most, stretch):
-            stop += 1
-        yield torch.from_numpy(order[start:stop])
-        start = stop
+    left = lengths[order] + 1  # with the end of the sentence; shortest first
+    while len(order):
+        rows = np.arange(1, len(left) + 1)
+        # As far as a group may reach: within its size, and alike in length unless it is still small.
+        fits = (left * rows <= most) & ((rows <= SMALL_GROUP) | (left <= left[0] * stretch))
+        count = max(1, len(fits) if fits.all() else int(fits.argmin()))
+        yield torch.from_numpy(order[:count])
+        order, left = order[count:], left[count:]
 
 
-def _fits(shortest: int, longest: int, rows: int, most: int, stretch: float) -> bool:
-    """Whether a group may reach this far: within its size, and alike in length unless it is still small."""
-    return longest * rows <= most and (rows <= SMALL_GROUP or longest <= shortest * stretch)
+def lengths_of(rows: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    """How many ids each row has."""
+    return np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))

@@ -119,17 +119,16 @@ class VariationalPredictor:
         rows = places.repeat_interleave(samples, dim=0)  # [orders · samples, length]
         noise = self.noise(read)[rows.T, torch.arange(samples, device=rows.device).repeat(orders)]
         steps = self.network.walk(self.network.chain.read(read.vectors), rows, noise)
-        latent = torch.stack([step.latent for step in steps])  # [length − 1, rows, latent]
-        densities = torch.stack([_density_ratio(step) for step in steps])  # [length − 1, rows]
+        latent, densities = self.sampled(steps)
         sources, targets = rows[:, :-1].T.flatten(), rows[:, 1:].T.flatten()  # [(length − 1) · rows] each
-        words = self.decoder.log_probs(read, sources, targets, self.given(latent).flatten(0, 1))
+        words = self.decoder.log_probs(read, sources, targets, latent.flatten(0, 1))
         weights = (words.view(length - 1, -1) + densities).double().view(length - 1, orders, samples)
         values: Reals = self._combined(weights).T.cpu().numpy()
         return values
 
-    def given(self, latent: Tensor) -> Tensor:
-        """What guides the decoder: every sentence's own z, [steps, rows, latent]."""
-        return latent
+    def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
+        """The z of every sentence, [steps, rows, latent], and log p(z_n | …) − log q(z_n | …), [steps, rows]."""
+        return torch.stack([step.latent for step in steps]), torch.stack([_density_ratio(step) for step in steps])
 
     def noise(self, read: ReadText) -> Tensor:
         """Standard normal, for every sentence the same in any text and at any place: [sentences, samples, latent]."""
