@@ -323,8 +323,15 @@ class SequenceSteps:
         self.paths.keep(rows, columns)
 
 
-def estimator_of(model: object) -> str:
-    """``exact``, or the bound or sampling estimate behind a model's log-probabilities."""
+def estimator_of(model: object, *, searching: bool = False) -> str:
+    """``exact``, or the bound or sampling estimate behind a model's log-probabilities.
+
+    Args:
+        model: The model.
+        searching: Whether it is asked in a search for an order, where some models take fewer samples.
+    """
+    if searching and hasattr(model, "search_estimate"):
+        return str(model.search_estimate.name)
     scorer = getattr(model, "scorer", model)  # a model's own setting says which kind, its scorer with how many samples
     return str(getattr(scorer, "estimator", "exact"))
 

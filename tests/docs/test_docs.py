@@ -98,10 +98,11 @@ def test_the_results_page_is_what_the_results_say() -> None:
     assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == results_page(load_results(ROOT / "results"))
 
 
+WAYS = ("uni", "bi", "mmi")
 README_ROWS = (
-    (
-        "Wikipedia pairs, Seq2Seq uni / bi / MMI",
-        [("pairs", f"seq2seq.{way}", "accuracy") for way in ("uni", "bi", "mmi")],
+    *(
+        (f"Wikipedia pairs, {label} uni / bi / MMI", [("pairs", f"{name}.{way}", "accuracy") for way in WAYS])
+        for label, name in (("VLV-GM", "vlv-gm"), ("HMM-LDA-GM", "hmm-lda-gm"), ("Seq2Seq", "seq2seq"))
     ),
     ("Wikipedia pairs, `weft-small` MMI", [("pairs", "weft-small.mmi", "accuracy")]),
     (

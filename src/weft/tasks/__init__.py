@@ -186,7 +186,7 @@ def evaluate(
         ties=outcome.ties,
         n_excluded=outcome.n_excluded,
         seed=options.seed,
-        estimator=estimator_of(subject.model),
+        estimator=estimator_of(subject.model, searching=task.kind == "reconstruction"),
         data_name=task.data if options.data is None else path.name,
         data_sha256=data_sha256,
         negatives_sha256=fingerprint_orders(documents) if task.kind == "discrimination" else "",

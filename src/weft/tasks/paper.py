@@ -102,6 +102,8 @@ TABLES: tuple[PaperTable, ...] = (
             PaperRow("Seq2Seq (MMI)", (0.226,), "seq2seq", f"mmi-{COHERENCE}"),
             PaperRow("Entity Grid Model", (0.143,), "entity-grid"),
             PaperRow("Foltz et al. (1998) (Glove)", (0.084,), "foltz-glove", GLOVE),
+            PaperRow("VLV-GM (MMI) and precedence", (), "vlv-gm", "mmi"),
+            PaperRow("LDA-HMM-GM (MMI) and precedence", (), "hmm-lda-gm", "mmi"),
             PaperRow("Seq2Seq (MMI) and precedence", (), "seq2seq", "mmi"),
             PaperRow("weft-small (MMI) and precedence", (), "weft-small", "mmi"),
         ),

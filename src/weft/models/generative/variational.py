@@ -125,6 +125,11 @@ class VlvGm(GuidedModel):
         """How log-probabilities are found."""
         return Estimate(self.estimator, self.samples)
 
+    @property
+    def search_estimate(self) -> Estimate:
+        """The same in a search for an order."""
+        return Estimate(self.estimator, self.search_samples)
+
     # Training ---------------------------------------------------------------------------------------------------------
 
     @property
@@ -184,8 +189,8 @@ class VlvGm(GuidedModel):
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences that carries the chain of every partial order along."""
-        chain, estimate = self.chains["forward"], Estimate(self.estimator, self.search_samples)
-        paths = PrefixChains(VariationalPredictor(chain.network, chain.ids, estimate), document.sentences)
+        chain = self.chains["forward"]
+        paths = PrefixChains(VariationalPredictor(chain.network, chain.ids, self.search_estimate), document.sentences)
         return SequenceSteps(self.scorer, paths, document.sentences)
 
 
