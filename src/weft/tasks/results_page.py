@@ -24,8 +24,8 @@ NOTES: Mapping[int, str] = {
     2: "Each paragraph against 20 permutations, a pure function of the seed and the paragraph's id: every model sees "
     "the same ones. The paper does not say how many permutations it used. The paper trains its models by likelihood "
     "alone; ours also learned to tell neighbours from other sentences of a paragraph, or texts from shuffled ones "
-    "(docs/train.md); what likelihood alone reached is in docs/log.md. Rows named `peek` are guided by topics that have "
-    "seen the sentence they guide.",
+    "(docs/train.md); what likelihood alone reached is in docs/log.md. Rows named `peek` are guided by topics that "
+    "have seen the sentence they guide.",
     3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in "
     "τ: counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "
     "(Lapata 2003), with precedence to the right only. The paper searches for the highest sum of transitions, as our "
