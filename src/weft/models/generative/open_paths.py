@@ -16,7 +16,7 @@ def unplaced(paths: Sequence[Sequence[int]], size: int) -> Whole:
 
     Example:
         >>> unplaced([[1], [0]], 3).tolist()
-        [[0, 2], [0, 1]]
+        [[0, 2], [1, 2]]
     """
     lacking = np.ones((len(paths), size), dtype=bool)
     lacking[np.arange(len(paths))[:, None], np.asarray(paths, dtype=np.int64)] = False
