@@ -67,7 +67,8 @@ def order_document(
         document: The sentences, in any order.
         first: The index of the sentence that must come first, if that is known.
         search: ``auto`` takes exact up to 12 sentences, then beam, or with no first sentence the better of beam and
-            greedy.
+            greedy. A model with memory is always searched from left to right: ``greedy`` is then a beam of one, and
+            ``exact`` is refused.
         objective: ``coherence`` (transitions, as in the paper), ``precedence`` (which of two comes first, for every
             pair) or ``both``; ``auto`` takes both where the model has learned precedence.
         beam: Beam width.
@@ -91,11 +92,14 @@ def order_document(
     precedence, chosen = precedence_of(model, searched, objective)
     if isinstance(model, Arranger):
         found, how = model.arrange(searched, first=given, seed=seed), "rule"
-    elif isinstance(model, PrefixModel) and len(searched) > 1:
-        steps, width = _prefix_steps(model, searched, precedence, chosen), 1 if search == "greedy" else beam
-        found, how = beam_search(steps, len(searched), first=given, beam=width), f"beam-{width}"
     else:
-        found, how = beam_by_prefix(model, searched, first=given, beam=beam), f"beam-{beam}"
+        width = _beam_width(search, beam)
+        how = f"beam-{width}"
+        if isinstance(model, PrefixModel) and len(searched) > 1:
+            steps = _prefix_steps(model, searched, precedence, chosen)
+            found = beam_search(steps, len(searched), first=given, beam=width)
+        else:
+            found = beam_by_prefix(model, searched, first=given, beam=width)
     order = tuple(shuffled[i] for i in found)
     value, input_value = order_values(model, document, [order, range(len(document))])
     return Ordering(order, value, input_value, how, chosen)
@@ -173,6 +177,22 @@ def precedence_of(model: object, document: Document, objective: Objective) -> tu
     if objective == "auto":
         return None, "coherence"
     raise _no_precedence(objective)
+
+
+def _beam_width(search: str, beam: int) -> int:
+    """How wide a model with memory is searched with: one path where greedy is asked for.
+
+    Raises:
+        ConfigError: The search needs a table of pairs, which such a model has not.
+    """
+    if search == "exact":
+        raise ConfigError(
+            "a model that remembers all sentences before has no table of pairs to search exactly",
+            seen=search,
+            allowed="auto, beam, greedy",
+            next_step="use --search beam, with a larger --beam",
+        )
+    return 1 if search == "greedy" else beam
 
 
 def _prefix_steps(model: PrefixModel, document: Document, precedence: Table | None, objective: str) -> PrefixSteps:

@@ -6,7 +6,7 @@ Length normalisation happens here and nowhere else (the paper's equations 1 to 3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Generic, Literal, Protocol, TypeVar
@@ -23,6 +23,7 @@ Combine = Literal["uni", "bi", "mmi"]
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 WAYS: tuple[Combine, ...] = ("uni", "bi", "mmi")
+GROUP_SENTENCES = 256  # of several texts that models with memory read at once
 
 
 def checked_combine(combine: str) -> Combine:
@@ -227,11 +228,18 @@ class SequenceScorer:
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean over its sentences but the first, each with the one before it."""
-        return [self._scores(document, [range(len(document))])[0] for document in documents]
+        found: list[Score] = []
+        for group in _groups(documents):
+            sentences = tuple(sentence for document in group for sentence in document.sentences)
+            ends = np.cumsum([len(document) for document in group])
+            found += self._scores(
+                sentences, [range(end - len(document), end) for document, end in zip(group, ends, strict=True)]
+            )
+        return found
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """The scores of a document's sentences in several orders; they are read once."""
-        return [score.value for score in self._scores(document, orders)]
+        return [score.value for score in self._scores(document.sentences, orders)]
 
     def backward_table(self, sentences: Sequence[str]) -> Table:
         """Log p_B(left | right) of every pair, nothing known of what follows: [sentences, sentences], row: left."""
@@ -245,8 +253,8 @@ class SequenceScorer:
                 table[i, j] = values[0]
         return table
 
-    def _scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[Score]:
-        key = document.sentences, tuple(tuple(order) for order in orders)
+    def _scores(self, sentences: tuple[str, ...], orders: Sequence[Sequence[int]]) -> list[Score]:
+        key = sentences, tuple(tuple(order) for order in orders)
         found = []
         for pairs in self.memory.get(key, lambda: self._pairs(*key)):
             values = pairs.combined(self.combine)
@@ -270,6 +278,20 @@ class SequenceScorer:
             left, right = places[:-1], places[1:]
             found.append(PairLogProbs(one, other, prior[left], prior[right], counts[left], counts[right]))
         return found
+
+
+def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Documents one after the other, some together: a document of two sentences alone would waste a batch."""
+    group: list[Document] = []
+    count = 0
+    for document in documents:
+        if group and count + len(document) > GROUP_SENTENCES:
+            yield group
+            group, count = [], 0
+        group.append(document)
+        count += len(document)
+    if group:
+        yield group
 
 
 class Paths(Protocol):

@@ -28,10 +28,9 @@ NOTES: Mapping[int, str] = {
     "have seen the sentence they guide.",
     3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in "
     "τ: counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "
-    "(Lapata 2003), with precedence to the right only. The paper searches for the highest sum of transitions, as our "
-    "rows named `coherence` do; rows "
-    "“and precedence”, and other rows of `seq2seq` and `weft-small`, also use what the model learned of which of two "
-    "sentences comes first (docs/order.md).",
+    "(Lapata 2003), with precedence and for models with memory to the right only. The paper searches for the highest "
+    "sum of transitions, as our rows named `coherence` do; rows “and precedence”, and other rows of `seq2seq` and "
+    "`weft-small`, also use what the model learned of which of two sentences comes first (docs/order.md).",
     4: "Not measured yet.",
 }
 

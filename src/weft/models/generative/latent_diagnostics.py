@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,7 +15,9 @@ from weft.models.generative.variational_network import Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import VariationalPredictor
 from weft.scoring import OrderMemory
 
-ACTIVE = 0.01  # variance of a posterior mean over sentences above which a dimension counts as used (Burda et al. 2016)
+# Variance over sentences of what a sentence adds to the mean of z, in spreads of the prior, above which a dimension
+# counts as used (Burda et al. 2016). Their prior is the same for all; ours moves with the context by itself.
+ACTIVE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class LatentUse:
     Attributes:
         sentences: How many were looked at.
         divergence: Mean KL of posterior and prior, nats per sentence; near 0 the posterior has collapsed.
-        active: Share of dimensions whose posterior mean moves with the sentence.
+        active: Share of dimensions whose posterior mean moves away from the prior's with the sentence.
         loss: Mean −log p(s_n | z_n, s_{n−1}) per sentence, z_n the posterior's mean.
         shuffled_loss: The same with every sentence given the z of another one: higher, where z matters.
     """
@@ -48,7 +51,7 @@ def latent_use(network: VariationalNetwork, batches: Iterable[Texts], *, seed: i
     network.eval()
     generator = torch.Generator().manual_seed(seed)
     count, nats, loss, shuffled = 0, 0.0, 0.0, 0.0
-    means = []
+    shifts = []
     for texts in batches:
         memory, vectors = network.read(texts.sentences)
         steps = network.walk(vectors, texts.places, vectors.new_zeros(1, 1, 1).expand(texts.places.shape[1], -1, -1))
@@ -60,44 +63,36 @@ def latent_use(network: VariationalNetwork, batches: Iterable[Texts], *, seed: i
         loss += float(network.word_loss(memory, texts.sentences, sources, targets, latent))
         shuffled += float(network.word_loss(memory, texts.sentences, sources, targets, others))
         count += len(targets)
-        means.append(latent)
-    spread = torch.cat(means).var(dim=0)  # [latent]
+        shifts.append(torch.stack([_shift(step) for step in steps])[real])
+    spread = torch.cat(shifts).var(dim=0)  # [latent]
     active = float((spread > ACTIVE).float().mean())
     return LatentUse(count, nats / count, active, loss / count, shuffled / count)
 
 
+def _shift(step: ChainStep) -> Tensor:
+    """How far the sentence itself moves the mean of its z, in spreads of the prior: [rows, latent]."""
+    return (step.posterior.mean - step.prior.mean) * (-step.prior.log_std).exp()
+
+
 class MisguidedPredictor(VariationalPredictor):
-    """The same chain, but every sentence is decoded with the z of the one before it; what the chain expects stays."""
+    """The same chain, but every sentence is decoded with the z of another one of its text; what is expected stays."""
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """Latent variables moved on by a place, the last one to the front; log-densities as they were."""
-        latent, densities = super().sampled(steps)
-        return latent.roll(1, dims=0), densities
+        """Latent variables moved on by some places, chosen for every order by chance; log-densities as they were."""
+        latent, densities = super().sampled(steps)  # [steps, rows, latent], [steps, rows]
+        count, samples = len(steps), self.estimate.samples
+        if count < 2:
+            return latent, densities
+        orders = latent.shape[1] // samples
+        moved = np.random.default_rng([self.estimate.seed, count]).integers(1, count, orders).repeat(samples)  # [rows]
+        taken = torch.from_numpy((np.arange(count)[:, None] + moved) % count).to(latent.device)  # [steps, rows]
+        return latent.gather(0, taken[:, :, None].expand_as(latent)), densities
 
 
-class ExchangedPredictor(VariationalPredictor):
-    """The same chain, but every sentence has the z of the one before it: decoded with it, and expected or not."""
-
-    def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """Latent variables moved on by a place: what each counts is that sentence's prior over where it was drawn."""
-        latent = torch.stack([step.latent for step in steps]).roll(1, dims=0)  # [steps, rows, latent]
-        drawn = torch.stack([step.posterior.log_prob(step.latent) for step in steps]).roll(1, dims=0)  # [steps, rows]
-        expected = torch.stack([step.prior.log_prob(value) for step, value in zip(steps, latent, strict=True)])
-        return latent, expected - drawn
-
-
-SHUFFLES = {"decoder": MisguidedPredictor, "all": ExchangedPredictor}
-
-
-def with_shuffled_latents(model: VlvGm, where: str = "all") -> VlvGm:
-    """A model whose z are exchanged between sentences: what it then tells worse, z told it.
-
-    Args:
-        model: The model.
-        where: ``all``, or ``decoder``, where only the decoder is given the wrong z.
-    """
+def with_shuffled_latents(model: VlvGm) -> VlvGm:
+    """A model whose decoders have the z of other sentences: what it then tells worse, z told it."""
     other = model.adjusted({})
     other.memory = OrderMemory()  # the other's scores are not these
-    kind, chains = SHUFFLES[where], model.chains.items()
-    other.chains = {part: kind(chain.network, chain.ids, chain.estimate) for part, chain in chains}
+    chains = model.chains.items()
+    other.chains = {part: MisguidedPredictor(chain.network, chain.ids, chain.estimate) for part, chain in chains}
     return other

@@ -121,7 +121,7 @@ class HmmLdaGm(GuidedModel):
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
         comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
-        needs="training (weft train configs/hmm-lda-gm.toml)",
+        needs="zoo/hmm-lda-gm, or training (weft train configs/hmm-lda-gm.toml)",
     )
 
     def __init__(

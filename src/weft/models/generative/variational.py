@@ -29,7 +29,7 @@ from weft.training import LossPart, TrainingSettings
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "feed", "lexical", "dropout", "word_dropout", "latent", "width",
     "annealing", "free_nats", "bag_weight", "contrast", "frozen", "precedence", "precedence_weight",
-    "estimator", "samples", "search_samples", "precision",
+    "estimator", "samples", "search_samples", "noise_seed", "precision",
 )  # fmt: skip
 SHORTEST, WINDOW = 2, 12  # sentences of the texts it learns from; longer ones are cut into windows
 
@@ -59,6 +59,7 @@ class VlvGm(GuidedModel):
         estimator: ``iwae`` (importance sampling) or ``elbo`` (the lower bound).
         samples: Samples of every latent variable, in scoring.
         search_samples: The same in a search for an order, which scores a thousand partial orders.
+        noise_seed: Of the samples: another one shows how much the estimate varies.
         precision: Of saved weights: ``int8`` or ``float32``.
 
     Example:
@@ -68,14 +69,14 @@ class VlvGm(GuidedModel):
 
     name = "vlv-gm"
     settings = SETTINGS
-    adjustable = ("combine", "estimator", "samples", "search_samples", "precedence_weight")
+    adjustable = ("combine", "estimator", "samples", "search_samples", "noise_seed", "precedence_weight")
     card = ModelCard(
         summary="encoder-decoder guided by a chain of latent variables, one a sentence",
         reference="Li & Jurafsky 2017, section 3.3; Serban et al. 2017; Chung et al. 2015",
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
-        comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
-        needs="training (weft train configs/vlv-gm.toml)",
+        comparable="only between orders of one text: probabilities are estimated from below, so that mmi 0 means nothing",
+        needs="zoo/vlv-gm, or training (weft train configs/vlv-gm.toml)",
     )
 
     def __init__(
@@ -100,12 +101,14 @@ class VlvGm(GuidedModel):
         estimator: str = "iwae",
         samples: int = 5,
         search_samples: int = 1,
+        noise_seed: int = 1,
         precision: str = "int8",
     ) -> None:
         self.combine = checked_combine(combine)
         sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "latent": latent, "width": width}
         for name, size in {**sizes, "samples": samples, "search_samples": search_samples}.items():
             at_least(self.name, name, size, 1)
+        at_least(self.name, "noise_seed", noise_seed, 0)
         _check_range("annealing", annealing, 1.0)
         for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
             _check_range(name, value, 1e6)
@@ -114,7 +117,7 @@ class VlvGm(GuidedModel):
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
         self.annealing, self.free_nats, self.bag_weight, self.contrast = annealing, free_nats, bag_weight, contrast
         self.estimator, self.samples, self.precision = estimator, samples, precision
-        self.search_samples = search_samples
+        self.search_samples, self.noise_seed = search_samples, noise_seed
         self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
         self.check_shared_settings()
         self.chains: dict[str, VariationalPredictor] = {}
@@ -123,12 +126,12 @@ class VlvGm(GuidedModel):
     @property
     def estimate(self) -> Estimate:
         """How log-probabilities are found."""
-        return Estimate(self.estimator, self.samples)
+        return Estimate(self.estimator, self.samples, self.noise_seed)
 
     @property
     def search_estimate(self) -> Estimate:
         """The same in a search for an order."""
-        return Estimate(self.estimator, self.search_samples)
+        return Estimate(self.estimator, self.search_samples, self.noise_seed)
 
     # Training ---------------------------------------------------------------------------------------------------------
 

@@ -145,7 +145,10 @@ class VariationalNetwork(nn.Module):
         return steps
 
     def bound(self, texts: Texts) -> Bound:
-        """The lower bound with one sample of every z in training, with the posteriors' means otherwise."""
+        """The lower bound with one sample of every z in training; otherwise the same at the posteriors' means.
+
+        Words are likelier at the mean of z than on average over z: a validation loss lies a little below the bound's.
+        """
         memory, vectors = self.read(texts.sentences)
         shape = len(vectors), self.chain.latent
         noise = torch.randn(shape, device=vectors.device) if self.training else vectors.new_zeros(shape).float()
@@ -198,7 +201,7 @@ class VariationalNetwork(nn.Module):
         return valued(words, -known[:size].sum()), valued(nats, contrast)
 
     def weigh(self, bound: Bound) -> Tensor:
-        """What is minimised: the bound itself in evaluation, with its cures in training; the contrast in both."""
+        """What is minimised: words and divergence in evaluation, with the cures in training; the contrast in both."""
         contrast = 0.0 if bound.contrast is None else self.cures.contrast * bound.contrast
         if not self.training:
             return bound.words + bound.divergence + contrast
