@@ -333,8 +333,8 @@ def test_with_shuffled_latents_a_sentence_is_decoded_with_another_z(tokenizer: B
     with torch.no_grad():
         for way in (plain.network.words.guides.reading, plain.network.words.guides.writing):  # type: ignore[union-attr]
             way.weight.zero_()
-    one, other = (each.log_probs(TEXT, [[0, 1, 2, 3]])[0] for each in (plain, wrong))
-    assert one == pytest.approx(other, abs=1e-5), "a z that does nothing is missed by nobody"
+    same, too = (each.log_probs(TEXT, [[0, 1, 2, 3]])[0] for each in (plain, wrong))
+    assert same == pytest.approx(too, abs=1e-5), "a z that does nothing is missed by nobody"
 
 
 def test_a_collapsed_chain_has_no_active_dimension() -> None:

@@ -75,7 +75,7 @@ class VlvGm(GuidedModel):
         reference="Li & Jurafsky 2017, section 3.3; Serban et al. 2017; Chung et al. 2015",
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
-        comparable="only between orders of one text: probabilities are estimated from below, so that mmi 0 means nothing",
+        comparable="only between orders of one text: probabilities are estimated from below, so mmi 0 means nothing",
         needs="zoo/vlv-gm, or training (weft train configs/vlv-gm.toml)",
     )
 
