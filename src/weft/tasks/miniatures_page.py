@@ -60,7 +60,9 @@ def _cell(better: float | None, worse: float | None, right: bool) -> str:
 
 def _pair_cells(result: Result) -> list[str]:
     right = result.per_document["accuracy"]["numerators"]
-    return [_cell(*pair) for pair in zip(_scores(result, BETTER), _scores(result, WORSE), map(bool, right), strict=True)]
+    return [
+        _cell(*pair) for pair in zip(_scores(result, BETTER), _scores(result, WORSE), map(bool, right), strict=True)
+    ]
 
 
 def _scores(result: Result, name: str) -> list[float | None]:
