@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -161,6 +162,22 @@ def test_the_probes_page_is_right_about_the_papers_pairs_and_about_chance() -> N
             for name in ("causal", "connective"):
                 low, high = result.interval[name] or (1, 0)
                 assert low <= 0.5 <= high, (model, name)
+
+
+def test_the_page_on_parsing_shows_what_was_measured() -> None:
+    record = json.loads((ROOT / "results" / "benchmarks" / "parser.json").read_text(encoding="utf-8"))
+    text = (ROOT / "docs" / "parse.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE))
+    assert all(record["passed"].values())
+    shares = {
+        "tags": "tag_accuracy", "UAS": "uas", "LAS": "las", "LAS, punctuation counted": "las_with_punctuation",
+        "F1 of nsubj": "nsubj_f1", "F1 of dobj": "dobj_f1",
+    }  # fmt: skip
+    for label, name in shares.items():
+        assert rows[label] == f"{record[name]:.3f}".removeprefix("0"), label
+    assert rows["words a CPU second"] == f"{record['words_per_cpu_second']:,}"
+    assert rows["size"] == f"{record['bytes'] / 2**20:.1f} MiB"
+    assert rows["sentences; words"] == f"{record['sentences']:,}; {record['words']:,}"
 
 
 def test_results_name_no_machine() -> None:
