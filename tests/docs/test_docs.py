@@ -133,6 +133,37 @@ def test_the_readme_says_how_often_the_default_is_right() -> None:
         assert words.format(result.metrics["accuracy"]) in text
 
 
+def test_the_probes_page_says_what_the_results_say() -> None:
+    text = " ".join((ROOT / "docs" / "probes.md").read_text(encoding="utf-8").split())
+    probes = {key[1:]: result.metrics for key, result in load_results(ROOT / "results").items() if key[0] == "probes"}
+    (best, _), metrics = max(probes.items(), key=lambda item: item[1]["accuracy"] or 0)
+    said = "The best is `{}` with {:.0%} of the pairs, {:.0%} both ways."
+    assert said.format(best, metrics["accuracy"], metrics["both_ways"]) in text
+    guided = [metrics for (_, variant), metrics in probes.items() if variant.split("-")[0] in WAYS]
+    ranges = [sorted(m[name] or 0 for m in guided) for name in ("accuracy", "both_ways")]
+    said = "get between {:.0%} and {:.0%}, and {:.0%} to {:.0%} both ways"
+    assert said.format(*(values[end] for values in ranges for end in (0, -1))) in text
+
+
+def test_the_probes_page_is_right_about_the_papers_pairs_and_about_chance() -> None:
+    results = load_results(ROOT / "results")
+    right = {
+        key[1:]: sum(r.per_document["accuracy"]["numerators"]) for key, r in results.items() if key[0] == "miniatures"
+    }
+    assert max(right.values()) == 6
+    assert {name for name, number in right.items() if number == 6} == {
+        ("foltz-lsa", ""),
+        ("hmm-lda-gm", "bi-peek"),
+        *((model, "bi") for model in ("weft-small", "seq2seq", "hmm-lda-gm", "vlv-gm")),
+    }
+    assert {number for (_, variant), number in right.items() if variant.startswith("mmi")} == {4, 5}
+    for (task, model, _), result in results.items():
+        if task == "probes" and model != "year-sort":  # which ties nearly everywhere
+            for name in ("causal", "connective"):
+                low, high = result.interval[name] or (1, 0)
+                assert low <= 0.5 <= high, (model, name)
+
+
 def test_the_page_on_parsing_shows_what_was_measured() -> None:
     record = json.loads((ROOT / "results" / "benchmarks" / "parser.json").read_text(encoding="utf-8"))
     text = (ROOT / "docs" / "parse.md").read_text(encoding="utf-8")

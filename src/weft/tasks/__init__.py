@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from weft.progress import Progress, silent
 from weft.scoring import estimator_of
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences
+from weft.tasks.miniatures import SHIPPED, prefer, read_pairs
 from weft.tasks.reconstruction import reconstruct
 from weft.tasks.result import Measure, Result, summarize
 
@@ -32,13 +33,13 @@ class Task:
 
     Attributes:
         kind: The file in this folder that does it.
-        data: The standard data, below the data folder.
+        data: The standard data, below the data folder; of minimal pairs, inside the package.
         about: One line for a person.
         sha256: Of the standard data: the exact split that numbers in the tables are measured on.
         domain: The part of the original Barzilay & Lapata layout that belongs to the task.
     """
 
-    kind: Literal["discrimination", "reconstruction", "insertion"]
+    kind: Literal["discrimination", "reconstruction", "insertion", "minimal-pairs"]
     data: str
     about: str
     sha256: str
@@ -81,6 +82,18 @@ TASKS: Mapping[str, Task] = {
         "putting each sentence of 984 Wikipedia paragraphs back in its place",
         WIKIPEDIA_SHA256,
     ),
+    "miniatures": Task(
+        "minimal-pairs",
+        "miniatures.jsonl",
+        "the paper's seven pairs of miniature discourses (section 4.4)",
+        "796f231e0f5accb089003894a236b88c9addad1f6dad5475776c2c340dacd102",
+    ),
+    "probes": Task(
+        "minimal-pairs",
+        "probes.jsonl",
+        "322 minimal pairs of our own: lexical, temporal, causal, centering, connective, pronoun",
+        "48678a63597b7c415d0115ce7cc8747bccbc83dc02307a5f334ec166e17ca29f",
+    ),
 }
 
 
@@ -122,12 +135,13 @@ class Subject:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The common part of what the three kinds of task return."""
+    """The common part of what the kinds of task return; scores are kept for each document, but are no metrics."""
 
     measures: Mapping[str, Measure]
     n_pairs: int
     ties: int
     n_excluded: int
+    scores: Mapping[str, Measure] = field(default_factory=dict)
 
 
 def find_task(name: str) -> Task:
@@ -172,8 +186,7 @@ def evaluate(
     task = find_task(task_name)
     path = data_path(task, options)
     data_sha256 = sha256_of_data(path)
-    documents = _load(task, path, options)
-    outcome = _run(task, subject.model, documents, options, progress)
+    documents, outcome = _measure(task, subject.model, path, options, progress)
     metrics, intervals = summarize(outcome.measures, seed=options.seed)
     return Result(
         task=task_name,
@@ -196,7 +209,7 @@ def evaluate(
         documents=[item.document.id for item in documents],
         per_document={
             name: {"numerators": measure.numerators, "denominators": measure.denominators}
-            for name, measure in outcome.measures.items()
+            for name, measure in {**outcome.measures, **outcome.scores}.items()
         },
     )
 
@@ -248,6 +261,8 @@ def data_path(task: Task, options: EvaluateOptions) -> Path:
                 next_step="save the documents to a file first",
             )
         return Path(options.data)
+    if task.kind == "minimal-pairs":
+        return SHIPPED / task.data
     path = data_root(options.data_root) / task.data
     if not path.is_file():
         raise CorpusError(
@@ -278,6 +293,19 @@ def _read(task: Task, path: Path, options: ReadOptions) -> Iterator[PermutedDocu
 def _permuted(document: Document, options: EvaluateOptions) -> PermutedDocument:
     orders = permutations(document, count=options.permutations, seed=options.seed)
     return PermutedDocument(document, orders)
+
+
+def _measure(
+    task: Task, model: DocumentScorer, path: Path, options: EvaluateOptions, progress: Progress
+) -> tuple[list[PermutedDocument], _Outcome]:
+    """The documents and what the model made of them; a minimal pair goes by its better text."""
+    if task.kind != "minimal-pairs":
+        documents = _load(task, path, options)
+        return documents, _run(task, model, documents, options, progress)
+    pairs = list(islice(read_pairs(path, options.read), options.limit))
+    found = prefer(model, pairs, progress=progress)
+    outcome = _Outcome(found.measures, len(pairs), found.ties, 0, found.scores)
+    return [PermutedDocument(pair.better, ()) for pair in pairs], outcome
 
 
 def _run(

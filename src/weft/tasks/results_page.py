@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from weft.tasks import miniatures_page
 from weft.tasks.paper import TABLES
 from weft.tasks.result import Result
 from weft.tasks.tables import Key, build_table, render
@@ -43,7 +44,7 @@ def results_page(results: Mapping[Key, Result]) -> str:
         measured = any(cell.value is not None for _, cells in rendered.rows for cell in cells[1::2])
         note = NOTES[table.number] if measured or table.number == 4 else ""
         parts.append(f"## Table {table.number}. {table.title}\n\n{render(rendered, 'markdown')}\n{note}\n")
-    parts.append(_further_tasks(results))
+    parts += [part for part in (miniatures_page.miniatures_section(results), _further_tasks(results)) if part]
     parts.append(_runs(results))
     return "\n".join(parts)
 
@@ -56,7 +57,7 @@ def write_page(results: Mapping[Key, Result], path: str | Path) -> None:
 
 def _further_tasks(results: Mapping[Key, Result]) -> str:
     """Tasks the paper does not have."""
-    in_paper = {task for table in TABLES for task, _ in table.cells}
+    in_paper = {task for table in TABLES for task, _ in table.cells} | set(miniatures_page.TASKS)
     lines = []
     for (task, model, variant), result in sorted(results.items()):
         if task not in in_paper:

@@ -149,12 +149,13 @@ def _text(cell: Cell) -> str:
 
 def _markdown(table: RenderedTable) -> str:
     header = ["model", *(column.name for column in table.columns)]
-    lines = [_pipe(header), _pipe(["---"] * len(header))]
-    lines += [_pipe([label, *map(_text, cells)]) for label, cells in table.rows]
+    lines = [pipe(header), pipe(["---"] * len(header))]
+    lines += [pipe([label, *map(_text, cells)]) for label, cells in table.rows]
     return "\n".join(lines) + "\n"
 
 
-def _pipe(cells: Iterable[str]) -> str:
+def pipe(cells: Iterable[str]) -> str:
+    """A row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
