@@ -37,7 +37,7 @@ def counted(documents: list[Document]) -> tuple[Vocabulary, Bags]:
     return read_bags(documents, vocabulary=100, drop_top=0, rarest=1)
 
 
-# Slow, obvious expectation maximisation: every sequence of topics of every document is written out ---------------------
+# Slow, obvious expectation maximisation: every sequence of topics is written out -----------------------------------
 
 
 @dataclass
