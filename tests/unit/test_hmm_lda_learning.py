@@ -101,7 +101,7 @@ def slow_iteration(now: Slow, rows: list[Reals], form: str, power: float, prior:
         if form == "matrix":
             paths = list(paths_of(log_likelihood, now.base, now.matrix))
             total = sum(value for _, value in paths)
-            smoothed = np.zeros(log_likelihood.shape)
+            smoothed: Reals = np.zeros_like(log_likelihood)
             for path, value in paths:
                 for place, topic in enumerate(path):
                     smoothed[place, topic] += value / total
@@ -142,6 +142,7 @@ def test_iterations_are_those_of_slow_obvious_code(form: str) -> None:
         slow, expected = slow_iteration(slow, rows, form, power, 2.0 * shares / shares.sum())
         assert model.learn(1) == pytest.approx(expected, rel=1e-5)
         learned = model.learned
+        assert learned is not None
         assert np.allclose(np.exp(learned.words), slow.words, rtol=2e-4)
         assert np.allclose(learned.base, slow.base, rtol=1e-4)
         assert np.allclose(learned.matrix, slow.matrix, rtol=1e-4)
