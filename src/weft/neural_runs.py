@@ -90,8 +90,6 @@ def _plan(
 
 def _check_run(model: Any, config: RunConfig) -> None:
     """Refuse what could not be done, before hours are spent on it."""
-    if hasattr(model, "check_run"):
-        model.check_run()
     if model.networks():
         raise ConfigError(
             f"{config.model.name} is trained already",
@@ -113,7 +111,7 @@ def _check_run(model: Any, config: RunConfig) -> None:
             allowed="0",
             next_step="prepare a store of fewer documents",
         )
-    getattr(model, "topic_model", None)  # the folder it stands on is read now, and not once a store is prepared
+    getattr(model, "topic_model", None)  # topics are read, or missed, now and not once a store is prepared
 
 
 def _check_shapes(model: Any, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:

@@ -33,6 +33,19 @@ def corpus(documents: int = 9, longest: int = 4) -> list[Document]:
     return found
 
 
+def blurred_corpus() -> list[Document]:
+    """Themes that share words: what comes before and after a sentence must help to tell its topic."""
+    generator, every = np.random.default_rng(6), [word for theme in THEMES for word in theme]
+    found = []
+    for number in range(60):
+        theme, sentences = number % 3, []
+        for _ in range(2 + number % 5):
+            theme = int(generator.integers(3)) if generator.random() < 0.3 else theme
+            sentences.append(" ".join(generator.choice(THEMES[theme] if generator.random() < 0.7 else every, size=2)))
+        found.append(Document(str(number), tuple(sentences)))
+    return found
+
+
 def counted(documents: list[Document]) -> tuple[Vocabulary, Bags]:
     return read_bags(documents, vocabulary=100, drop_top=0, rarest=1)
 
@@ -159,13 +172,12 @@ def test_what_is_maximised_never_falls(form: str, monkeypatch: pytest.MonkeyPatc
     # Of the base, only the mixtures of documents are drawn, and it moves with them: with no weight, nothing is.
     monkeypatch.setattr("weft.models.generative.hmm_lda.MIXTURE_WEIGHT", 1e-9)
     monkeypatch.setattr("weft.models.generative.hmm_lda.WARMEST", 1.0)
-    documents = corpus(60, 6)
-    known, bags = counted(documents)
+    known, bags = counted(blurred_corpus())
     model = HmmLda(topics=TOPICS, transitions=form, prior_words=1.5)
     model.start(known, bags, seed=3)
     counts = np.asarray(bags.counts.sum(axis=0)).ravel() + 0.1
     values = []
-    for _ in range(40):
+    for _ in range(150):
         before = model.learned
         assert before is not None
         log_prior = 1.5 * float((counts / counts.sum()) @ before.words.astype(float).sum(axis=1))
@@ -174,9 +186,8 @@ def test_what_is_maximised_never_falls(form: str, monkeypatch: pytest.MonkeyPatc
         else:
             log_prior += float(np.log(before.redraw) + np.log1p(-before.redraw))
         values.append(model.learn(1) + log_prior)
-    rises = np.diff(values)
-    assert rises.min() > -0.01, "float32 is exact to a hundredth of these thousands of nats"
-    assert values[-1] > values[0] + 100
+    assert np.diff(values).min() > -2e-3, "of a thousand nats in float32"
+    assert values[-1] > values[0] + 50
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
