@@ -136,10 +136,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     for form in ("switch", "matrix"):
         model = HmmLda(topics=options.topics, transitions=form, iterations=options.iterations)
         model.start(known, bags, seed=options.seed)
-        model.learn_softly(bags)
+        model.learn(options.iterations)
         evidence = model.bag_evidence(held_out)
         result["models"][f"hmm-lda-{form}"] = perplexity(evidence, held_out, options.seed)
-        contenders[f"hmm-lda-{form}"] = lambda model=model: model.learn(bags)  # type: ignore[misc]
+        contenders[f"hmm-lda-{form}"] = lambda model=model: model.learn(1)  # type: ignore[misc]
     found = lda_log_probs(held_out, lda_word_shares(lda, known.words), np.asarray(lda.alpha, float), options.seed)
     result["models"]["tomotopy-lda"] = perplexity(found, held_out, options.seed) | {"particles": PARTICLES}
     for name, values in rates(options.rounds, contenders, bags.tokens).items():

@@ -104,7 +104,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """Read a TOML file and apply ``section.key=value`` and ``training.PART.key=value`` overrides.
 
     Raises:
-        ConfigError: The file is missing or not TOML, or a name or type does not fit.
+        ConfigError: The file is missing or not TOML, a name or type does not fit, or no run could be made of it.
 
     Example:
         >>> import pathlib, tempfile
@@ -113,7 +113,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
         >>> read_config(file, ["model.seed=7"]).model.settings["seed"]
         7
     """
-    return build_config(_with_overrides(_read_toml(Path(path)), overrides))
+    return build_config(_with_overrides(_read_toml(Path(path)), overrides), to_run=True)
 
 
 def _with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -207,8 +207,8 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def build_config(content: Mapping[str, Any]) -> RunConfig:
-    """Check a parsed file section by section."""
+def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConfig:
+    """Check a parsed file section by section; ``to_run`` also refuses a model that lacks what a run needs."""
     _check_names("section", content, ("model", "data", "run", "training"))
     for section, value in content.items():
         if not isinstance(value, dict):
@@ -223,6 +223,8 @@ def build_config(content: Mapping[str, Any]) -> RunConfig:
             next_step="run `weft models` for the names",
         )
     created = create_model(name, model)  # refuses unknown settings and wrong types now, not after an hour of reading
+    if to_run and hasattr(created, "check_run"):
+        created.check_run()
     return RunConfig(
         ModelSection(name, {**model_settings(name), **model}),
         _section(DataSection, "data", content.get("data", {})),

@@ -111,6 +111,7 @@ def _check_run(model: Any, config: RunConfig) -> None:
             allowed="0",
             next_step="prepare a store of fewer documents",
         )
+    getattr(model, "topic_model", None)  # topics are read, or missed, now and not once a store is prepared
 
 
 def _check_shapes(model: Any, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:

@@ -48,6 +48,11 @@ def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
     shown = weft("score", "one.txt", "--explain", cwd=tmp_path).stdout
     assert "null: no transition" in shown
     assert "nan" not in shown.lower()
+    (tmp_path / "two.txt").write_text("A cat sat here. The cat slept.")
+    one, two = weft("score", "one.txt", "two.txt", cwd=tmp_path).stdout.splitlines()
+    assert "   1 sentence   one" in one
+    assert "   2 sentences  two" in two
+    assert "one: 1 sentence, " in weft("order", "one.txt", cwd=tmp_path).stderr
 
 
 def test_binary_file(tmp_path: Path) -> None:

@@ -188,6 +188,9 @@ def test_what_cannot_be_written_is_refused(chain_model: VlvGm) -> None:
         prior_sentences(chain_model, ())
     with pytest.raises(ModelError):
         traversal(VlvGm(), CONTEXT)
+    for write in (prior_sentences, traversal):
+        with pytest.raises(CorpusError, match="one text was given in place of its sentences: saw 'abc'"):
+            write(chain_model, "abc")
     for changes in ({"dimension": 4}, {"dimension": -1}, {"points": 1}, {"reach": 0.0}, {"reach": float("nan")}):
         with pytest.raises(ConfigError, match="allowed"):
             traversal(chain_model, CONTEXT, **changes)
@@ -202,10 +205,16 @@ def test_the_command_line_writes_with_both(chain_model: VlvGm, topic_model: HmmL
     for number, model in enumerate((chain_model, topic_model)):
         model.save(tmp_path / f"m{number}")
         arguments = ("generate", "t.txt", "-m", f"m{number}", "--sentences", "2", "--beam", "5", "-f", "json")
-        one, two = (weft(*arguments, "--draws", "2", cwd=tmp_path) for _ in range(2))
+        draws = ("--draws", "2") if number == 0 else ()
+        one, two = (weft(*arguments, *draws, cwd=tmp_path) for _ in range(2))
         assert one.returncode == 0, one.stderr
         assert one.stdout == two.stdout
         assert len(json.loads(one.stdout)["sentences"]) == 2
+    refused = weft("generate", "t.txt", "-m", "m1", "--draws", "5", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+    assert "hmm-lda-gm has no latent variables to draw: saw '--draws 5'; allowed: " in refused.stderr
+    assert "next: leave --draws away" in refused.stderr
     refused = weft("generate", "t.txt", "-m", "vlv-gm", cwd=tmp_path)
     assert refused.returncode == 2
     assert "train" in refused.stderr

@@ -10,12 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from weft.config import build_config, config_of, read_config  # noqa: E402
 from weft.document import Document  # noqa: E402
-from weft.errors import ConfigError  # noqa: E402
+from weft.errors import ConfigError, WeftError  # noqa: E402
 from weft.models import load_model  # noqa: E402
 from weft.models.generative.topic import HmmLdaGm  # noqa: E402
 from weft.models.generative.topic_predictor import TopicNetwork  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
+from weft.runs import train  # noqa: E402
 from weft.scoring import order_values  # noqa: E402
 
 THEMES = (("cat", "dog", "fox"), ("stock", "bond", "share"))
@@ -94,8 +96,60 @@ def test_a_saved_model_brings_its_topics(model: HmmLdaGm, tmp_path: Path) -> Non
     assert again.topic_model.known == model.topic_model.known
 
 
+NEEDS_TOPICS = "hmm-lda-gm needs a topic model: saw .*; allowed: .*; next: run `weft train configs/hmm-lda.toml`"
+
+
 def test_without_topics_it_says_what_to_do() -> None:
-    with pytest.raises(ConfigError, match="topic model"):
+    with pytest.raises(ConfigError, match=NEEDS_TOPICS):
         _ = HmmLdaGm().topic_model
     with pytest.raises(ConfigError):
         HmmLdaGm(guide=0)
+
+
+def test_a_run_without_topics_is_refused_before_anything_is_prepared(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("A cat sat here. The cat slept.\n\nA dog ran. It barked.")
+    run = {"out": str(tmp_path / "m"), "folder": str(tmp_path / "run")}
+    told: list[str] = []
+
+    def progress(label: str, done: int, total: int | None = None, note: str = "") -> None:
+        told.append(label)
+
+    for topics, message in (("", NEEDS_TOPICS), (str(tmp_path / "none"), "none")):
+        content = {"model": {"name": "hmm-lda-gm", "topics": topics}, "data": {"train": [str(tmp_path / "t.txt")]}}
+        with pytest.raises(WeftError, match=message):
+            train(build_config({**content, "run": run, "training": {"steps": 1}}), progress=progress)
+    assert told == []
+    assert [path.name for path in tmp_path.iterdir()] == ["t.txt"]
+    (tmp_path / "run.toml").write_text('[model]\nname = "hmm-lda-gm"\n')
+    with pytest.raises(ConfigError, match=NEEDS_TOPICS):
+        read_config(tmp_path / "run.toml")  # what `weft config FILE` and `weft train FILE` begin with
+    assert read_config(tmp_path / "run.toml", ["model.topics=zoo/hmm-lda"]).model.settings["topics"] == "zoo/hmm-lda"
+    assert config_of("hmm-lda-gm").model.settings["topics"] == ""  # the defaults can still be shown
+
+
+def test_as_few_topics_as_hmm_lda_refuses_are_refused() -> None:
+    for count in (1, 0, 2**15):
+        with pytest.raises(ConfigError, match="`topic_count`.*from 2 to 32767"):
+            HmmLdaGm(topic_count=count)
+    assert HmmLdaGm(topic_count=2).topic_count == 2
+
+
+def test_frozen_names_what_it_takes_visibly() -> None:
+    with pytest.raises(ConfigError, match='allowed: "", encoder, words'):
+        HmmLdaGm(frozen="all")
+
+
+def test_a_second_fit_learns_its_topics_again() -> None:
+    def new() -> HmmLdaGm:
+        return HmmLdaGm(topic_count=2, dimensions=8, hidden=8, layers=1, guide=3, precision="float32")
+
+    words = ("cat", "dog", "fox")
+    texts = [Document(str(n), tuple(f"the {words[(n + k) % 3]} is a {words[k]}" for k in range(3))) for n in range(12)]
+    model = new().fit(texts)
+    first = model.topic_model
+    model.fit(texts, seed=5)  # the same store, other topics: those of its sentences are found again, too
+    fresh = new().fit(texts, seed=5)
+    assert model.score(texts) == fresh.score(texts)
+    known = [one.topic_distributions(texts[0].sentences) for one in (model.topic_model, fresh.topic_model, first)]
+    assert np.array_equal(known[0], known[1])
+    assert not np.allclose(known[0], known[2], atol=1e-4)

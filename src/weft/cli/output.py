@@ -22,7 +22,7 @@ from weft.models import MODELS, CoherenceModel, load_model, model_class
 from weft.ordering import Objective, Ordering, Search, order_document
 from weft.progress import Progress
 from weft.reference import Percentiles, Reference
-from weft.report.terminal import explain_lines, order_lines, percentile_text, printable, score_lines
+from weft.report.terminal import explain_lines, order_lines, percentile_text, printable, score_lines, sentence_count
 
 if TYPE_CHECKING:
     from weft.generation import Decoding  # imports torch, which most commands do without
@@ -194,7 +194,7 @@ def _write_order(document: Document, ordering: Ordering, form: str, table: Any) 
     else:
         _write_lines(order_lines(document, ordering))
         message(
-            f"{document.id}: {len(document)} sentences, {ordering.search} search by {ordering.objective}, "
+            f"{document.id}: {sentence_count(len(document))}, {ordering.search} search by {ordering.objective}, "
             f"score {_shown(ordering.input_value)} as given, {_shown(ordering.value)} in this order"
         )
 
@@ -215,8 +215,9 @@ def write_continuations(
     sentences: int,
     combine: str,
     form: str,
+    draws: int | None = None,
 ) -> None:
-    """Continue every document; a terminal sees each sentence as it is written."""
+    """Continue every document; a terminal sees each sentence as it is written. ``draws``, where they were asked for."""
     from weft.generation import continue_document
     from weft.models.baselines.lsa import untrained
 
@@ -230,6 +231,14 @@ def write_continuations(
         )
     if "forward" not in model.predictors:
         raise untrained(name)
+    kind = getattr(model, "name", name)
+    if draws is not None and kind != "vlv-gm":
+        raise ConfigError(
+            f"{kind} has no latent variables to draw",
+            seen=f"--draws {draws}",
+            allowed="--draws with vlv-gm",
+            next_step="leave --draws away, or write with --model zoo/vlv-gm",
+        )
     way = model.combined(combine).combine  # refuses an unknown way before anything is written
     table = _csv_table(form, ["id", "number", "sentence"])
     for document in _documents(files, reading):

@@ -99,8 +99,11 @@ def generate(
     top_p: Annotated[float, typer.Option(help="Sample among the likeliest words that make up this probability.")] = 0.9,
     max_tokens: Annotated[int, typer.Option(min=5, max=500, help="Longest sentence.")] = 60,
     draws: Annotated[
-        int, typer.Option(min=1, max=100, help="Of a model with latent variables (vlv-gm): z drawn a sentence.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=1, max=100, help="Of a model with latent variables (vlv-gm): z drawn a sentence, by default 5."
+        ),
+    ] = None,
     seed: Seed = 1,
     format: Format = OutputFormat.table,
     input: Input = "auto",
@@ -117,10 +120,12 @@ def generate(
 
     decoding = Decoding(
         method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
-        draws=draws, seed=seed,
+        seed=seed, **({} if draws is None else {"draws": draws}),
     )  # fmt: skip
     reading = read_options(input, encoding, language, column)
-    write_continuations(model, files, reading, decoding, sentences=sentences, combine=rerank, form=format.value)
+    write_continuations(
+        model, files, reading, decoding, sentences=sentences, combine=rerank, form=format.value, draws=draws
+    )
 
 
 def picture(

@@ -18,7 +18,8 @@ NO_SCORE = "no transition"
 def score_lines(document: Document, score: Score, meaning: str = "") -> list[Text]:
     """One line for one document: score, number of sentences, name, and what the score means where that is known."""
     value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
-    line = Text.assemble((value, "bold"), f"  {len(document):4d} sentences  ", (printable(document.id), "cyan"))
+    size = f"{len(document):4d} {'sentence ' if len(document) == 1 else 'sentences'}"  # names stand below each other
+    line = Text.assemble((value, "bold"), f"  {size}  ", (printable(document.id), "cyan"))
     return [line.append(f"  {meaning}", "dim") if meaning else line]
 
 
@@ -47,14 +48,24 @@ def explain_lines(document: Document, score: Score, meaning: str = "") -> list[T
 
 def _headline(document: Document, score: Score) -> Text:
     if score.value is None:
-        what = f"null: {NO_SCORE} to judge in {len(document)} sentence{'s' if len(document) != 1 else ''}"
+        what = f"null: {NO_SCORE} to judge in {sentence_count(len(document))}"
         return Text.assemble((printable(document.id), "bold cyan"), "  coherence ", (what, "bold"))
     return Text.assemble(
         (printable(document.id), "bold cyan"),
         "  coherence ",
         (f"{score.value:.4f}", "bold"),
-        f"  {len(document)} sentences",
+        f"  {sentence_count(len(document))}",
     )
+
+
+def sentence_count(count: int) -> str:
+    """A number of sentences in words.
+
+    Example:
+        >>> sentence_count(0), sentence_count(1), sentence_count(2)
+        ('0 sentences', '1 sentence', '2 sentences')
+    """
+    return f"{count} sentence{'' if count == 1 else 's'}"
 
 
 def weakest(transitions: Sequence[float]) -> set[int]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.artifacts import Artifact
-from weft.errors import ConfigError, ModelError, is_number
+from weft.errors import ConfigError, CorpusError, ModelError, is_number
 
 HIGHEST = 2**31 - 1  # what every library beneath takes for a count
 HIGHEST_SEED = 2**32 - 1
@@ -60,8 +60,26 @@ def check_choice(model: str, setting: str, value: object, allowed: Sequence[str]
         raise ConfigError(
             f"unknown {setting} for {model}",
             seen="null" if value is None else value,
-            allowed=", ".join(allowed),
+            allowed=", ".join(name or '""' for name in allowed),
             next_step=f"change `{setting}`",
+        )
+
+
+def check_sentences(sentences: object) -> None:
+    """Refuse a text in place of its sentences: each of its letters would be taken for a sentence.
+
+    Raises:
+        CorpusError: It is one string.
+
+    Example:
+        >>> check_sentences(("Cats purr.", "Dogs bark."))
+    """
+    if isinstance(sentences, str):
+        raise CorpusError(
+            "one text was given in place of its sentences",
+            seen=sentences if len(sentences) <= 40 else sentences[:40] + "…",
+            allowed='a list of sentences, such as ["Cats purr.", "Dogs bark."]',
+            next_step="put it in a list, or split it with weft.corpora.splitting",
         )
 
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.document import Document, Score
-from weft.errors import ConfigError
+from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice, check_seed, rebuild
+from weft.models.baselines.settings import at_least, check_choice, check_seed, check_sentences, rebuild
 from weft.models.baselines.word_vectors import VOCABULARY
 from weft.models.generative.bags import Bags, Vocabulary, read_bags
 from weft.models.generative.topic_chain import (
@@ -47,8 +47,10 @@ from weft.models.threads import in_threads, thread_count
 from weft.progress import Progress, silent
 
 Kind = Literal["predicted", "filtered", "smoothed"]
+KINDS = ("predicted", "filtered", "smoothed")
 FORMS = ("switch", "matrix")
 SETTINGS = ("topics", "transitions", "vocabulary", "drop_top", "rarest", "prior_words", "iterations")
+MOST_TOPICS = 2**15 - 1
 BLOCK_SENTENCES = 8192  # worked on at a time: 8,192 × 100 topics in float32 are 3 MiB
 WARMEST = 0.1  # power of the likelihoods in the first iteration: topics that differ little cannot lock in at once
 WARM_SHARE = 0.8  # of the iterations of a fit, until the power is 1
@@ -68,7 +70,7 @@ class HmmLda:
         drop_top: How many of the most frequent words are dropped: function words say nothing of topics.
         rarest: Words seen fewer times are dropped.
         prior_words: How many words of the corpus's own distribution every topic begins with.
-        iterations: Of expectation maximisation, in `fit`.
+        iterations: Of expectation maximisation, in `fit`; likelihoods reach their full power after four fifths of them.
 
     Example:
         >>> texts = [("cats purr", "a cat purrs"), ("stocks fell", "the stocks rose")] * 20
@@ -99,7 +101,7 @@ class HmmLda:
         prior_words: float = 7000.0,
         iterations: int = 60,
     ) -> None:
-        at_least(self.name, "topics", topics, 2, 2**15 - 1)
+        at_least(self.name, "topics", topics, 2, MOST_TOPICS)
         check_choice(self.name, "transitions", transitions, FORMS)
         for setting, value, lowest in (
             ("vocabulary", vocabulary, 1),
@@ -114,65 +116,117 @@ class HmmLda:
         self.iterations = iterations
         self.known: Vocabulary | None = None
         self.learned: Parameters | None = None
-        self._mixtures: Reals | None = None  # of the training documents, kept between calls of `learn`
-        self._blocks: tuple[Bags, list[tuple[slice, Bags]]] | None = None
+        self.done = 0  # iterations since `begin`
+        self._corpus: Bags | None = None  # what is learned from, kept between calls of `learn`; so are the next two
+        self._blocks: list[tuple[slice, Bags]] = []
+        self._mixtures: Reals | None = None  # of the training documents
+        self._as_saved: tuple[Parameters, Parameters] | None = None  # what was learned, and what saving makes of it
 
     # Learning ---------------------------------------------------------------------------------------------------------
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Read documents and learn from them; every paragraph is a chain of its own."""
+        self.begin(documents, seed=seed, progress=progress)
+        self.learn(self.iterations, progress=progress)
+        return self.finish()
+
+    def begin(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Read documents, and start anew with topics that `learn` makes better, in as many calls as wanted.
+
+        The documents' words stay in memory until `finish`.
+
+        Example:
+            >>> texts = [Document("1", ("cats purr", "a cat purrs")), Document("2", ("stocks fell", "the stocks rose"))]
+            >>> model = HmmLda(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=10).begin(texts)
+            >>> model.learn(4), model.learn(6)  # doctest: +ELLIPSIS
+            (-..., -...)
+            >>> model.done, model.finish().score(texts) == HmmLda(2, "switch", 9, 0, 1, 1.0, 10).fit(texts).score(texts)
+            (10, True)
+        """
         check_seed(self.name, seed)
         known, bags = read_bags(
             documents, vocabulary=self.vocabulary, drop_top=self.drop_top, rarest=self.rarest, progress=progress
         )
         self.start(known, bags, seed=seed)
-        self.learn_softly(bags, progress=progress)
-        self._mixtures = self._blocks = None
-        self.learned = self._parameters().rounded()
         return self
 
     def start(self, known: Vocabulary, bags: Bags, *, seed: int = 1) -> None:
-        """Topics that are the corpus's own distribution, each a little disturbed."""
+        """The same with words that are counted already: each topic is the corpus's own distribution, disturbed."""
+        if bags.counts.shape[1] != len(known.words):
+            raise CorpusError(
+                "words were counted with another vocabulary",
+                seen=f"counts of {bags.counts.shape[1]} words",
+                allowed=f"counts of the {len(known.words)} words of the vocabulary",
+                next_step="count them with that vocabulary's `bags`, or take both from one `read_bags`",
+            )
         generator = np.random.default_rng(seed)
         disturbed = word_shares(bags)[:, None] * (0.5 + generator.random((len(known.words), self.topics)))
         even = np.full(self.topics, 1.0 / self.topics)
         matrix = 0.7 * np.eye(self.topics) + 0.3 * even
         self.known, self.learned = known, Parameters(log_shares(disturbed), even, matrix, redraw=0.5)
-        self._mixtures = None
+        self._corpus, self._blocks, self.done = bags, list(bags.blocks(BLOCK_SENTENCES)), 0
+        switch = self.transitions == "switch"
+        self._mixtures = np.tile(even.astype(np.float32), (len(bags.offsets) - 1, 1)) if switch else None
 
-    def learn_softly(self, bags: Bags, *, progress: Progress = silent) -> None:
-        """All iterations of a fit, likelihoods rising to their full power."""
-        warm = max(1, round(WARM_SHARE * self.iterations))
-        for done in range(self.iterations):
-            evidence = self.learn(bags, power=min(1.0, WARMEST + (1.0 - WARMEST) * done / warm))
-            note = f"log-likelihood per word {evidence / bags.tokens:.3f}"
-            progress(f"learning topics ({note})", done + 1, self.iterations)
+    def learn(self, iterations: int, *, progress: Progress = silent) -> float:
+        """Some more iterations of expectation maximisation, after `begin`.
 
-    def learn(self, bags: Bags, *, power: float = 1.0) -> float:
-        """One iteration of expectation maximisation.
+        Which power the likelihoods have depends on how many iterations there were since `begin`, in all calls together
+        (`power_of`): a fit in several calls is the fit in one. Past the model's ``iterations`` the power stays 1.
 
         Args:
-            bags: The same corpus every time.
-            power: Of the likelihoods; below 1 it keeps early topics soft (deterministic annealing).
+            iterations: How many.
+            progress: Told after each.
 
         Returns:
-            The log-likelihood before the iteration; with ``power`` 1, and priors aside, it never falls.
+            The log-likelihood of the documents before the last of them, likelihoods at that iteration's power.
+
+        Raises:
+            ModelError: There is nothing to learn from.
         """
-        learned = self._parameters()
-        if self._mixtures is None and self.transitions == "switch":
-            self._mixtures = np.tile(learned.base.astype(np.float32), (len(bags.offsets) - 1, 1))
-        blocks = self._blocks_of(bags)
+        at_least(self.name, "iterations", iterations, 1)
+        if self._corpus is None:
+            raise ModelError(
+                "there are no documents to learn from",
+                seen="`learn` without `begin`, or after `finish`",
+                allowed="`begin`, then `learn` as often as wanted",
+                next_step="call `begin` with documents; it starts anew",
+            )
+        evidence, tokens = 0.0, max(self._corpus.tokens, 1.0)
+        for number in range(iterations):
+            evidence = self._iterate(self._corpus, self.power_of(self.done))
+            self.done += 1
+            note = f"log-likelihood per word {evidence / tokens:.3f}"
+            progress("learning topics", number + 1, iterations, note)
+        return evidence
+
+    def power_of(self, iteration: int) -> float:
+        """The power of the likelihoods in an iteration, counted from 0 since `begin` (deterministic annealing).
+
+        It rises evenly from 0.1 to 1, which it reaches after four fifths of the model's ``iterations``: topics that
+        still differ little cannot lock in at once.
+
+        Example:
+            >>> [round(HmmLda(iterations=10).power_of(number), 2) for number in (0, 4, 8, 9, 50)]
+            [0.1, 0.55, 1.0, 1.0, 1.0]
+        """
+        warm = max(1, round(WARM_SHARE * self.iterations))
+        return min(1.0, WARMEST + (1.0 - WARMEST) * iteration / warm)
+
+    def finish(self) -> Self:
+        """Let go of what was learned from, and keep what was learned as it is saved; scores stay the same."""
+        if self.learned is not None:
+            self._settle(self._kept())
+        self._corpus, self._blocks, self._mixtures = None, [], None
+        return self
+
+    def _iterate(self, bags: Bags, power: float) -> float:
+        """One iteration; returns the log-likelihood before it."""
         # A share of the blocks a thread, added up as they come: their sums are as large as the model.
-        shares = [blocks[start :: thread_count()] for start in range(min(thread_count(), len(blocks)))]
+        shares = [self._blocks[start :: thread_count()] for start in range(min(thread_count(), len(self._blocks)))]
         total = added(in_threads(lambda share: added(self._expect(*block, power) for block in share), shares))
         self.learned = self._maximised(total, word_shares(bags))
         return total.evidence
-
-    def _blocks_of(self, bags: Bags) -> list[tuple[slice, Bags]]:
-        """The blocks of a corpus, laid out once for all iterations."""
-        if self._blocks is None or self._blocks[0] is not bags:
-            self._blocks = bags, list(bags.blocks(BLOCK_SENTENCES))
-        return self._blocks[1]
 
     def _expect(self, documents: slice, bags: Bags, power: float) -> Expectations:
         """Expected uses, moves and draws of some documents; their mixtures are renewed."""
@@ -187,14 +241,8 @@ class HmmLda:
             return Expectations(words, first, expected_moves(passes, chains, transitions.matrix), evidence=evidence)
         assert self._mixtures is not None
         drawn, redraws, chances = expected_draws(passes, chains, transitions)
-        self._mixtures[documents][chains.documents] = self._mixed(drawn)
+        self._mixtures[documents][chains.documents] = _mixed(drawn, self._parameters().base)
         return Expectations(words, drawn.sum(axis=0), np.zeros((0, 0)), redraws, chances, evidence)
-
-    def _mixed(self, drawn: Reals) -> Reals:
-        """Mixtures from expected draws and the base: [documents, topics]."""
-        mixed = drawn + np.float32(MIXTURE_WEIGHT) * self._parameters().base.astype(drawn.dtype)
-        shares: Reals = mixed / mixed.sum(axis=1, keepdims=True)
-        return shares
 
     def _transitions_of(self, documents: slice, chains: Chains) -> MatrixTransitions | SwitchTransitions:
         learned = self._parameters()
@@ -217,6 +265,17 @@ class HmmLda:
             raise untrained(self.name)
         return self.learned
 
+    def _kept(self) -> Parameters:
+        """What was learned, rounded as it is saved: all answers come from it, so that saving changes none."""
+        learned = self._parameters()
+        if self._as_saved is None or self._as_saved[0] is not learned:
+            self._as_saved = learned, learned.rounded()
+        return self._as_saved[1]
+
+    def _settle(self, kept: Parameters) -> None:
+        """Nothing is learned on: only the rounded parameters stay."""
+        self.learned, self._as_saved = kept, (kept, kept)
+
     # Reading ----------------------------------------------------------------------------------------------------------
 
     def topic_distributions(self, sentences: Sequence[str], *, kind: Kind = "predicted") -> Reals:
@@ -235,7 +294,7 @@ class HmmLda:
 
     def topics_of_bags(self, bags: Bags, *, kind: str = "predicted") -> Reals:
         """The same of sentences whose words are counted already."""
-        check_choice(self.name, "kind", kind, ("predicted", "filtered", "smoothed"))
+        check_choice(self.name, "kind", kind, KINDS)
         passes = self._smooth(bags) if kind == "smoothed" else self._filter(bags)
         return bags.chains.restored(getattr(passes, kind))
 
@@ -243,6 +302,9 @@ class HmmLda:
         self, sentences: Sequence[str], orders: Sequence[Sequence[int]], *, kind: Kind = "predicted"
     ) -> list[Reals]:
         """Topics along several orders of some sentences, whose words are counted once: [length, topics] each."""
+        check_choice(self.name, "kind", kind, KINDS)
+        if not orders:
+            return []
         bags = self._bags([sentences])
         numbers = np.array([number for order in orders for number in order], dtype=np.int64)
         offsets = np.cumsum([0, *(len(order) for order in orders)])
@@ -266,8 +328,11 @@ class HmmLda:
 
     def top_words(self, topic: int, count: int = 10) -> list[str]:
         """The likeliest words of a topic, likeliest first."""
+        words = self._kept().words  # [words, topics]
         assert self.known is not None
-        ranked = np.argsort(-self._parameters().words[:, topic], kind="stable")[:count]
+        at_least(self.name, "topic", int(topic) if isinstance(topic, np.integer) else topic, 0, self.topics - 1)
+        at_least(self.name, "count", count, 1)
+        ranked = np.argsort(-words[:, topic], kind="stable")[:count]
         return [self.known.words[number] for number in ranked]
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -284,28 +349,30 @@ class HmmLda:
     def _bags(self, documents: Sequence[Sequence[str]]) -> Bags:
         self._parameters()
         assert self.known is not None
+        for sentences in documents:
+            check_sentences(sentences)
         return self.known.bags(documents)
 
     def _likelihood(self, bags: Bags) -> Reals:
         """Log p(sentence | topic), the words in any order, in the layout of the chains: [sentences, topics]."""
-        found: Reals = (bags.laid_out @ self._parameters().words).astype(np.float64)
+        found: Reals = (bags.laid_out @ self._kept().words).astype(np.float64)
         return found
 
     def _filter(self, bags: Bags) -> Passes:
-        learned = self._parameters()
+        learned = self._kept()
         transitions: Transitions = MatrixTransitions(learned.base, learned.matrix)
         if self.transitions == "switch":
             transitions = OnlineSwitch(learned.redraw, learned.base, MIXTURE_WEIGHT, len(bags.chains.documents))
         return forward_pass(self._likelihood(bags), bags.chains, transitions)[0]
 
     def _smooth(self, bags: Bags) -> Passes:
-        learned, chains = self._parameters(), bags.chains
+        learned, chains = self._kept(), bags.chains
         if self.transitions == "matrix":
             return both_passes(self._likelihood(bags), chains, MatrixTransitions(learned.base, learned.matrix))
         switch = SwitchTransitions(learned.redraw, np.tile(learned.base, (len(chains.documents), 1)))
         for _ in range(FOLD_IN_STEPS):
             drawn, _, _ = expected_draws(both_passes(self._likelihood(bags), chains, switch), chains, switch)
-            switch = SwitchTransitions(learned.redraw, self._mixed(drawn))
+            switch = SwitchTransitions(learned.redraw, _mixed(drawn, learned.base))
         return both_passes(self._likelihood(bags), chains, switch)
 
     # Keeping ----------------------------------------------------------------------------------------------------------
@@ -316,7 +383,7 @@ class HmmLda:
 
     def to_artifact(self) -> Artifact:
         """What is written."""
-        learned = self._parameters()
+        learned = self._kept()
         assert self.known is not None
         config = {name: getattr(self, name) for name in SETTINGS} | {"redraw": learned.redraw}
         texts = {VOCABULARY: "\n".join(self.known.words)}
@@ -333,8 +400,15 @@ class HmmLda:
         require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
         model = rebuild(cls, artifact, folder, SETTINGS)
         model.known = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
-        model.learned = read_parameters(artifact, len(model.known.words), model.topics, folder)
+        model._settle(read_parameters(artifact, len(model.known.words), model.topics, folder))
         return model
+
+
+def _mixed(drawn: Reals, base: Reals) -> Reals:
+    """Mixtures from expected draws and the base: [documents, topics]."""
+    mixed = drawn + np.float32(MIXTURE_WEIGHT) * base.astype(drawn.dtype)
+    shares: Reals = mixed / mixed.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _check_positive(prior_words: float) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from weft.errors import ConfigError, CorpusError
 from weft.generation import Decoding
 from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least
+from weft.models.baselines.settings import at_least, check_sentences
 from weft.models.generative.latent_chain import Gaussian
 from weft.models.generative.variational import VlvGm
 from weft.models.generative.variational_predictor import Ahead, VariationalPredictor
@@ -102,6 +102,7 @@ def strongest_dimension(chain: VariationalPredictor, prior: Gaussian) -> int:
 def _ahead(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, Ahead]:
     if "forward" not in model.chains:
         raise untrained(model.name)
+    check_sentences(context)
     if not context:
         raise CorpusError(
             "there is nothing to continue",

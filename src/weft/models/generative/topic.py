@@ -21,7 +21,7 @@ from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps
 from weft.models.baselines.settings import at_least
 from weft.models.generative.guided_model import GuidedModel
-from weft.models.generative.hmm_lda import HmmLda
+from weft.models.generative.hmm_lda import MOST_TOPICS, HmmLda
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Architecture
 from weft.models.generative.neural_model import contrast_part, moved, moved_others, moved_pairs
@@ -88,8 +88,9 @@ class HmmLdaGm(GuidedModel):
 
     Args:
         combine: ``uni`` (forward only), ``bi`` (both directions) or ``mmi`` (both, less the language model).
-        topics: Folder of a trained `hmm-lda`; where it is empty, `fit` learns one from its documents.
-        topic_count: How many topics it then has.
+        topics: Folder of a trained `hmm-lda`, which `weft train` asks for. In Python it may be empty: `fit` then learns
+            topics from its documents, anew every time.
+        topic_count: How many topics `fit` then learns.
         peek: Whether the topics that guide a sentence have seen that sentence, as the paper's pipeline reads: a named
             variant, not comparable to models that predict.
         dimensions: Size of token vectors.
@@ -146,8 +147,9 @@ class HmmLdaGm(GuidedModel):
     ) -> None:
         self.combine = checked_combine(combine)
         sizes = {"dimensions": dimensions, "hidden": hidden, "layers": layers, "guide": guide}
-        for name, size in {**sizes, "topic_count": topic_count}.items():
+        for name, size in sizes.items():
             at_least(self.name, name, size, 1)
+        at_least(self.name, "topic_count", topic_count, 2, MOST_TOPICS)
         self.topics, self.peek, self.precision = topics, peek, precision
         self.topic_count, self.contrast = topic_count, contrast
         self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
@@ -163,22 +165,31 @@ class HmmLdaGm(GuidedModel):
     def topic_model(self) -> HmmLda:
         """The topics, read from their folder where they are not here yet."""
         if self._topic_model is None:
-            if not self.topics:
-                raise ConfigError(
-                    "hmm-lda-gm needs a topic model",
-                    seen="topics = ''",
-                    allowed="the folder of a trained hmm-lda",
-                    next_step="set `topics`, such as topics=zoo/hmm-lda",
-                )
+            self.check_run()
             self._topic_model = HmmLda.load(self.topics)
         return self._topic_model
 
+    def check_run(self) -> None:
+        """Refuse a run without topics: only `fit` learns them by itself.
+
+        Raises:
+            ConfigError: No folder of topics is named.
+        """
+        if not self.topics:
+            raise ConfigError(
+                "hmm-lda-gm needs a topic model",
+                seen="topics = ''",
+                allowed="the folder of a trained hmm-lda, such as topics=zoo/hmm-lda",
+                next_step="run `weft train configs/hmm-lda.toml`, then set `topics` to the folder it writes",
+            )
+
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Learn topics where none are given, then train all parts."""
+        """Learn topics where no folder of them is named, then train all parts."""
         known = list(documents)
-        if self._topic_model is None and not self.topics:
-            small = HmmLda(topics=max(self.topic_count, 2), drop_top=0, rarest=1, prior_words=1.0, iterations=20)
+        if not self.topics:
+            small = HmmLda(topics=self.topic_count, drop_top=0, rarest=1, prior_words=1.0, iterations=20)
             self._topic_model = small.fit(known, seed=seed, progress=progress)
+            self._known_topics.clear()  # those of a store under the topics before
         return super().fit(known, seed=seed, progress=progress)
 
     # Training ---------------------------------------------------------------------------------------------------------
