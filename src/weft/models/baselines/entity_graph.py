@@ -87,8 +87,9 @@ def graph_scores(columns: Columns) -> dict[str, float]:
         sums[0] += np.bincount(lengths, minlength=size)
         sums[1] += np.bincount(lengths, weights=counts, minlength=size)
         sums[2] += np.bincount(lengths, weights=products.ravel()[later], minlength=size)
-    plain, discounted = sums.sum(axis=1) / size, sums @ (1.0 / np.maximum(np.arange(size), 1)) / size  # [projections] each
-    return dict(zip(SIX, np.stack([plain, discounted], axis=1).ravel().tolist(), strict=True))
+    discounts = 1.0 / np.maximum(np.arange(size), 1)
+    values = np.stack([sums.sum(axis=1), (sums * discounts).sum(axis=1)], axis=1) / size  # [projections, 2]
+    return dict(zip(SIX, values.ravel().tolist(), strict=True))
 
 
 def _blocks(columns: Columns) -> Iterator[tuple[int, Reals, Reals]]:
