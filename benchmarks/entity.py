@@ -6,10 +6,10 @@
         [--out results/benchmarks/entity.json]
 
 Both get the same parses, by weft's parser: weft as it keeps them, TRUNAJOD as documents of spaCy. Parsing is timed
-apart. Grid: from parses to the shares of all transitions of length 2, TRUNAJOD's only ones; weft also up to length 3 with
-salience and edges, as its model uses them. Graph: all six scores (three projections, with and without distance), from
-parses, and from grids that are there already. Permutations: 20 orders of each document, which TRUNAJOD can only score as
-documents of their own. Where TRUNAJOD is not installed its figures are left out.
+apart. Grid: from parses to the shares of all transitions of length 2, TRUNAJOD's only ones; weft also up to length 3,
+with salience and edges, as its model uses them. Graph: all six scores (three projections, with and without distance),
+from parses, and from grids that are there already. Permutations: 20 orders of each document, which TRUNAJOD can only
+score as documents of their own. Where TRUNAJOD is not installed its figures are left out.
 """
 
 from __future__ import annotations
@@ -182,7 +182,9 @@ def spacy_documents(parses: Sequence[Parses]) -> list[Any]:
     vocab = Vocab()
     found = []
     for document in parses:
-        words, pos, labels, heads, starts = [], [], [], [], []
+        words: list[str] = []
+        labels: list[str] = []
+        pos, heads, starts = [], [], []
         for parse in document:
             heads += [head + len(words) for head in parse.heads]
             words += parse.words

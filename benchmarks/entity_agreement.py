@@ -5,9 +5,9 @@
 
 The folder holds the documents (`accidents.train.jsonl`, …) and `raw_texts_and_grids.tar.gz`, the authors' grids. A
 document is compared if both split it into the same number of sentences, a sentence of it if the two rows have at least
-half of the entities of the shorter one in common: where they do not, the sentences are not the same ones. Cells that are
-empty in both grids agree, of course; so the figures that say something are those of the cells that hold something in one
-of them. The rules were chosen on the training documents; the test documents' grids were looked at here only.
+half of the entities of the shorter one in common: where they do not, the sentences are not the same ones. Cells that
+are empty in both grids agree, of course; so the figures that say something are those of the cells that hold something
+in one of them. The rules were chosen on the training documents; the test documents' grids were looked at here only.
 """
 
 from __future__ import annotations
