@@ -80,7 +80,8 @@ def _import_spacy() -> Any:
         import spacy
     except ImportError as error:
         raise ConfigError(
-            "parsing needs spaCy, which is not installed",
+            "parsing needs spaCy, which cannot be imported",
+            seen=str(error),
             allowed="the extra `parse`",
             next_step="pip install 'weft[parse]'",
         ) from error
