@@ -1,0 +1,82 @@
+"""The entity grid: entities by sentences, a role in each cell, only the cells with a mention kept.
+
+A text of 10,000 sentences has tens of thousands of entities, most of them in one sentence: the full table would have
+hundreds of millions of cells, the mentions are some 100,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.models.baselines.entity_mentions import ROLE_NAMES, Mentions
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """An entity grid, one column an entity.
+
+    Attributes:
+        names: Of the entities, in order of their first mention.
+        entity: Which entity each mention is of, ascending: [mentions].
+        sentence: Where, ascending within an entity: [mentions].
+        role: As what, 1 to 3: [mentions].
+        size: How many sentences the text has.
+    """
+
+    names: tuple[str, ...]
+    entity: Numbers
+    sentence: Numbers
+    role: Numbers
+    size: int
+
+    @property
+    def frequency(self) -> Numbers:
+        """In how many sentences each entity is mentioned: [entities]."""
+        return np.bincount(self.entity, minlength=len(self.names)).astype(np.int64)
+
+    def restricted(self, sentences: Sequence[int]) -> Columns:
+        """The grid of some of the sentences alone, in their order; entities of others are gone."""
+        place = np.full(self.size, -1)
+        place[np.asarray(sentences, dtype=np.int64)] = np.arange(len(sentences))
+        kept = place[self.sentence] >= 0
+        present, entity = np.unique(self.entity[kept], return_inverse=True)
+        sentence, role = place[self.sentence[kept]], self.role[kept]
+        order = np.lexsort((sentence, entity))
+        names = tuple(self.names[number] for number in present)
+        return Columns(names, entity[order], sentence[order], role[order], len(sentences))
+
+    def rows(self) -> list[str]:
+        """The grid as Barzilay and Lapata write it: an entity a line, then its role in every sentence.
+
+        Example:
+            >>> columns_of([{"dog": 3, "cat": 2}, {"dog": 1}]).rows()
+            ['dog S X', 'cat O -']
+        """
+        cells = [["-"] * self.size for _ in self.names]
+        for entity, sentence, role in zip(self.entity, self.sentence, self.role, strict=True):
+            cells[entity][sentence] = ROLE_NAMES[role]
+        return [" ".join((name, *row)) for name, row in zip(self.names, cells, strict=True)]
+
+
+def columns_of(mentions: Sequence[Mentions]) -> Columns:
+    """Put the mentions of a text's sentences into columns.
+
+    Example:
+        >>> columns = columns_of([{"dog": 3}, {}, {"dog": 2, "cat": 3}])
+        >>> columns.names, columns.sentence.tolist(), columns.frequency.tolist()
+        (('dog', 'cat'), [0, 2, 2], [2, 1])
+    """
+    numbers: dict[str, int] = {}
+    cells = [
+        (numbers.setdefault(entity, len(numbers)), place, role)
+        for place, found in enumerate(mentions)
+        for entity, role in found.items()
+    ]
+    table = np.array(sorted(cells), dtype=np.int64).reshape(-1, 3)  # [mentions, 3]
+    return Columns(tuple(numbers), table[:, 0], table[:, 1], table[:, 2], len(mentions))

@@ -1,0 +1,125 @@
+"""Which entities a sentence mentions, and in which grammatical role: what a row of an entity grid holds.
+
+Reference: R. Barzilay and M. Lapata, "Modeling local coherence: an entity-based approach", Computational Linguistics 34
+(2008). The rules below are those that agree best with the authors' own grids (docs/entities.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from weft.corpora.parsed import ParsedSentence
+from weft.document import Document
+from weft.errors import ConfigError
+from weft.models.baselines.settings import check_choice, check_text
+from weft.progress import Progress, silent
+
+ABSENT, OTHER, OBJECT, SUBJECT = 0, 1, 2, 3  # a higher role wins where a sentence mentions an entity twice
+ROLE_NAMES = "-XOS"
+NOUNS = ("all", "heads")
+
+Mentions = dict[str, int]
+
+_NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS"))
+_TAGS = _NOUN_TAGS | {"PRP"}  # Barzilay and Lapata's grids have rows for IT and HE
+_ROLES = {
+    "nsubj": SUBJECT,
+    "nsubjpass": SUBJECT,
+    "csubj": SUBJECT,
+    "dobj": OBJECT,
+    "dative": OBJECT,
+    "iobj": OBJECT,
+    "attr": OBJECT,  # "This is preliminary information": their grid has INFORMATION as O
+}
+_INSIDE = frozenset(("compound", "nn", "nmod"))  # a noun inside a noun phrase has the role of the phrase
+_SHARED = _INSIDE | {"conj"}  # … and so has the second of two that are joined by "and"
+
+
+class SentenceParser(Protocol):
+    """What parses: `weft.corpora.parsing.Parser`, or another thing that does the same."""
+
+    name: str
+
+    def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
+        """The parse of each sentence, in the order given."""
+
+
+def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "all") -> Mentions:
+    """The entities of a sentence and their roles: two mentions are one entity if their words are the same.
+
+    Args:
+        parse: The sentence.
+        syntax: Tell subjects, objects and others apart; without it every mention is an ``OTHER``.
+        nouns: ``all``, or only the ``heads`` of noun phrases.
+
+    Example:
+        >>> parse = ParsedSentence(("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
+        >>> find_mentions(parse)
+        {'dogs': 3, 'cats': 2}
+    """
+    found: Mentions = {}
+    for place, (word, tag, label) in enumerate(zip(parse.words, parse.tags, parse.labels, strict=True)):
+        if tag not in _TAGS or (nouns == "heads" and label in _INSIDE) or not any(map(str.isalnum, word)):
+            continue
+        role = _role(parse, place) if syntax else OTHER
+        entity = word.lower()
+        found[entity] = max(role, found.get(entity, ABSENT))
+    return found
+
+
+def _role(parse: ParsedSentence, place: int) -> int:
+    """The role of the noun phrase that a word belongs to."""
+    for _ in parse.heads:  # no more steps than words: a damaged parse may have a circle
+        if parse.labels[place] not in _SHARED:
+            break
+        place = parse.heads[place]
+    return _ROLES.get(parse.labels[place], OTHER)
+
+
+class MentionFinder:
+    """Parses sentences and finds their mentions.
+
+    Args:
+        parser: A spaCy pipeline by name (`weft.corpora.parsing.find_parser`); loaded when a sentence is parsed.
+        syntax: As in `find_mentions`.
+        nouns: As in `find_mentions`.
+        loaded: A parser that is there already.
+    """
+
+    def __init__(self, parser: str, *, syntax: bool, nouns: str, loaded: SentenceParser | None = None) -> None:
+        self.parser, self.syntax, self.nouns = parser, syntax, nouns
+        self.loaded = loaded
+
+    def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Mentions]:
+        """The mentions of each sentence; each distinct one is parsed once."""
+        if self.loaded is None:
+            from weft.corpora.parsing import find_parser
+
+            self.loaded = find_parser(self.parser)
+        parses = self.loaded.parse(sentences, progress=progress)
+        return [find_mentions(parse, syntax=self.syntax, nouns=self.nouns) for parse in parses]
+
+    def find_documents(self, documents: Sequence[Document], *, progress: Progress = silent) -> list[list[Mentions]]:
+        """The mentions of the sentences of each document; what it has in common with others is parsed once."""
+        distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
+        known = dict(zip(distinct, self.find(distinct, progress=progress) if distinct else [], strict=True))
+        return [[known[sentence] for sentence in document.sentences] for document in documents]
+
+
+def check_mentions(model: str, parser: object, nouns: object, syntax: object) -> None:
+    """Refuse settings of a finder that make no sense."""
+    check_text(model, "parser", parser)
+    check_choice(model, "nouns", nouns, NOUNS)
+    check_switch(model, "syntax", syntax)
+
+
+def check_switch(model: str, setting: str, value: object) -> None:
+    """Refuse a value that is neither true nor false."""
+    if not isinstance(value, bool):
+        raise ConfigError(
+            f"{model}'s `{setting}` has the wrong type",
+            seen="null" if value is None else value,
+            allowed="true or false",
+            next_step=f"change `{setting}`",
+        )

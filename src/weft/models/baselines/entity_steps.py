@@ -1,0 +1,109 @@
+"""Searching for an order by an entity grid: what each sentence would add to the columns if it came next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.models.baselines.entity_columns import Columns, Numbers
+from weft.models.baselines.entity_transitions import BASE, END, FIRST_TIME, START, Reals, find_windows
+from weft.models.baselines.entity_weights import TransitionWeights
+
+
+class ColumnSteps:
+    """Partial orders of a text that grow to the right; satisfies `weft.models.PrefixSteps`.
+
+    The entities are those of all sentences, placed or not. What is carried along is the end of every column.
+
+    Args:
+        weights: Of the transitions.
+        columns: The grid of all sentences.
+    """
+
+    def __init__(self, weights: TransitionWeights, columns: Columns) -> None:
+        from scipy.sparse import csr_matrix
+
+        self.size, self.placed = columns.size, 0
+        self.kinds = weights.options.class_of(columns)  # [entities]
+        self.first_mentions = weights.options.first_mentions
+        self.memory = max(weights.tables) - 1
+        shape = (columns.size, len(columns.names))
+        self.mentions = [
+            csr_matrix((np.ones(int(of.sum())), (columns.sentence[of], columns.entity[of])), shape=shape)
+            for of in (columns.role == role for role in (1, 2, 3))
+        ]  # by role, [sentences, entities]
+        self.roles = csr_matrix((columns.role, (columns.sentence, columns.entity)), shape=shape)
+        self.gain, self.last_gain = self._tables(weights, columns)
+
+    def _tables(self, weights: TransitionWeights, columns: Columns) -> tuple[Reals, Reals]:
+        """What a cell adds to a column that ends in some cells; and if it is the text's last: [classes, ends, symbols]."""
+        shape = (weights.options.classes, BASE**self.memory, BASE)
+        code = np.arange(BASE ** (self.memory + 1))  # of all cells in memory and the next one
+        gain, after = np.zeros((2, shape[0], len(code)))
+        for length, table in weights.tables.items():
+            totals = weights.totals(find_windows(columns, [range(columns.size)], length, weights.options))
+            scaled = table / totals[:, None]  # [classes, codes]
+            if not weights.options.start:  # no window reaches over the beginning
+                scaled = np.where(_holds(START, length), 0.0, scaled)
+            gain += scaled[:, code % BASE**length]
+            for beyond in range(1, length) if weights.options.end else ():
+                edge = sum(END * BASE**place for place in range(beyond))
+                after += scaled[:, code % BASE ** (length - beyond) * BASE**beyond + edge]
+        return gain.reshape(shape), (gain + after).reshape(shape)
+
+    def begin(self, firsts: Sequence[int]) -> Reals:
+        """Start with these sentences: [paths]."""
+        entities = len(self.kinds)
+        start = sum(START * BASE**place for place in range(self.memory))
+        self.ends: Numbers = np.full((len(firsts), entities), start, dtype=np.int64)
+        self.seen = np.zeros((len(firsts), entities), dtype=bool)
+        self.placed = 0
+        worth = np.zeros(len(firsts))
+        if entities:
+            worth = self._cell_gains(self._symbols(np.asarray(firsts, dtype=np.int64)))
+        self._place(np.asarray(firsts, dtype=np.int64))
+        return worth
+
+    def _cell_gains(self, symbols: Numbers) -> Reals:
+        table = self._table()
+        gained: Reals = table[self.kinds[None], self.ends, symbols].sum(axis=1)
+        return gained
+
+    def _table(self) -> Reals:
+        return self.last_gain if self.placed + 1 == self.size else self.gain
+
+    def gains(self) -> Reals:
+        """What each sentence would gain next: [paths, sentences]."""
+        table = self._table()
+        absent = table[self.kinds[None], self.ends, 0]  # [paths, entities]
+        total = np.repeat(absent.sum(axis=1)[:, None], self.size, axis=1)
+        fresh = FIRST_TIME * ~self.seen if self.first_mentions else np.zeros(1, dtype=np.int64)
+        for role, mentions in enumerate(self.mentions, start=1):
+            beyond = table[self.kinds[None], self.ends, role + fresh] - absent  # [paths, entities]
+            total += (mentions @ beyond.T).T
+        return total
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Go on with some paths, one sentence longer."""
+        kept = np.asarray(rows, dtype=np.int64)
+        self.ends, self.seen = self.ends[kept], self.seen[kept]
+        self._place(np.asarray(columns, dtype=np.int64))
+
+    def _symbols(self, sentences: Numbers) -> Numbers:
+        """What the cells of the next row would hold, one row a path: [paths, entities]."""
+        roles: Numbers = self.roles[sentences].toarray()
+        return roles + FIRST_TIME * ((roles > 0) & ~self.seen) if self.first_mentions else roles
+
+    def _place(self, sentences: Numbers) -> None:
+        symbols = self._symbols(sentences)
+        self.ends = (self.ends * BASE + symbols) % BASE**self.memory
+        self.seen |= symbols > 0
+        self.placed += 1
+
+
+def _holds(symbol: int, length: int) -> npt.NDArray[np.bool_]:
+    """Which transitions have a symbol in some cell: [codes]."""
+    code = np.arange(BASE**length)
+    return np.any([code // BASE**place % BASE == symbol for place in range(length)], axis=0)

@@ -1,0 +1,176 @@
+"""Transitions of an entity grid: what stands in 2 or 3 cells of a column that follow each other, counted in any order.
+
+A transition is a window on a column; its code has a digit for each cell. Only windows that touch a mention (or an edge of
+the text) are looked at, the others are all alike: time and memory grow with the mentions, not with the cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.models.baselines.entity_columns import Columns, Numbers
+
+Reals = npt.NDArray[np.float64]
+
+# What a cell can hold: absent, other, object, subject; the last three of an entity that is mentioned for the first
+# time, where that is told apart; what is before the first and after the last sentence, where that is looked at.
+SYMBOLS = "-XOSxos^$"
+BASE = len(SYMBOLS)
+FIRST_TIME, START, END = 3, 7, 8
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """Which windows there are and how entities are told apart.
+
+    Attributes:
+        salience: Entities in at least so many sentences are a class of their own; below 2 there is one class.
+        start: Whether windows reach over the beginning of the text.
+        end: Whether they reach over its end.
+        first_mentions: Whether an entity's first mention differs from later ones.
+    """
+
+    salience: int = 2
+    start: bool = False
+    end: bool = False
+    first_mentions: bool = False
+
+    @property
+    def classes(self) -> int:
+        """How many classes of entities there are."""
+        return 2 if self.salience > 1 else 1
+
+    def class_of(self, columns: Columns) -> Numbers:
+        """The class of each entity: 1 for the salient ones: [entities]."""
+        if self.classes == 1:
+            return np.zeros(len(columns.names), dtype=np.int64)
+        return (columns.frequency >= self.salience).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of one length that touch a mention or an edge, in one or several orders of a text.
+
+    Attributes:
+        order: Which order each is of: [windows].
+        kind: The class of its entity: [windows].
+        code: What it holds, a digit of base 9 for each cell: [windows].
+        start: Where it begins; below 0 before the text: [windows].
+        entities: How many entities each class has: [classes].
+        first: Where the first window of a column begins.
+        count: How many windows a column has.
+    """
+
+    order: Numbers
+    kind: Numbers
+    code: Numbers
+    start: Numbers
+    entities: Numbers
+    first: int
+    count: int
+
+
+def find_windows(columns: Columns, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Windows:
+    """All windows of a length that are not empty.
+
+    Args:
+        columns: The grid.
+        orders: Orders of all its sentences.
+        length: Of the windows.
+        options: Which windows.
+    """
+    positions = places(orders, columns.size)[:, columns.sentence]  # [orders, mentions]
+    before, after = (length - 1) * options.start, (length - 1) * options.end
+    count = columns.size + before + after - length + 1
+    cells = _cells(columns, positions, (before, after), options)
+    keys, code = _joined(*cells, length, max(count, 0))
+    column, start = np.divmod(keys, max(count, 1))
+    order, entity = np.divmod(column, max(len(columns.names), 1))
+    kinds = options.class_of(columns)
+    totals = np.bincount(kinds, minlength=options.classes).astype(np.int64)
+    return Windows(order, kinds[entity], code, start - before, totals, -before, max(count, 0))
+
+
+def places(orders: Sequence[Sequence[int]], size: int) -> Numbers:
+    """Where each sentence stands in each order: [orders, sentences]."""
+    table = np.asarray(orders, dtype=np.int64).reshape(len(orders), size)
+    found = np.empty_like(table)
+    np.put_along_axis(found, table, np.arange(size, dtype=np.int64)[None], axis=1)
+    return found
+
+
+def _cells(
+    columns: Columns, positions: Numbers, edges: tuple[int, int], options: WindowOptions
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The cells that hold something, edges included: their column (order and entity), position and symbol."""
+    orders, entities, (before, after) = len(positions), len(columns.names), edges
+    symbols = np.broadcast_to(columns.role, positions.shape)  # [orders, mentions]
+    if options.first_mentions and entities:
+        begins = np.flatnonzero(np.diff(columns.entity, prepend=-1))
+        firsts = np.minimum.reduceat(positions, begins, axis=1)  # [orders, entities]
+        symbols = symbols + FIRST_TIME * (positions == firsts[:, columns.entity])
+    column = np.arange(orders)[:, None] * entities + columns.entity  # [orders, mentions]
+    edge = np.r_[np.arange(before), columns.size + before + np.arange(after)]  # [edge cells]
+    marks = np.r_[np.full(before, START), np.full(after, END)]
+    every = np.arange(orders * entities)
+    return (
+        np.concatenate([column.ravel(), np.repeat(every, len(edge))]),
+        np.concatenate([(positions + before).ravel(), np.tile(edge, len(every))]),
+        np.concatenate([symbols.ravel(), np.tile(marks, len(every))]),
+    )
+
+
+def _joined(column: Numbers, position: Numbers, symbol: Numbers, length: int, count: int) -> tuple[Numbers, Numbers]:
+    """Every window that a cell lies in, once, with the code of all of its cells: keys and codes, [windows] each."""
+    offsets = np.arange(length)[:, None]
+    start = position - offsets  # [length, cells]
+    inside = (start >= 0) & (start < count)
+    keys = (column * count + start)[inside]
+    digits = (symbol * BASE ** (length - 1 - offsets))[inside]
+    ranked = np.argsort(keys, kind="stable")
+    keys, digits = keys[ranked], digits[ranked]
+    begins = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[begins], np.add.reduceat(digits, begins) if len(begins) else digits
+
+
+def count_windows(windows: Windows, orders: int, length: int) -> Reals:
+    """How often each transition occurs, empty ones included: [orders, classes, 9^length]."""
+    classes, codes = len(windows.entities), BASE**length
+    flat = (windows.order * classes + windows.kind) * codes + windows.code
+    counts = np.bincount(flat, minlength=orders * classes * codes).astype(np.float64)
+    table: Reals = counts.reshape(orders, classes, codes)
+    # What was not looked at is absent in every cell: code 0.
+    table[:, :, 0] = windows.entities * windows.count - table[:, :, 1:].sum(axis=2)
+    return table
+
+
+def transition_shares(columns: Columns, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Reals:
+    """The share of each transition among those of its class, Barzilay and Lapata's features: [orders, classes, codes].
+
+    A class without entities has zeros.
+
+    Example:
+        >>> from weft.models.baselines.entity_columns import columns_of
+        >>> grid = columns_of([{"dog": 3}, {"dog": 2}, {}])
+        >>> shares = transition_shares(grid, [(0, 1, 2)], 2, WindowOptions())
+        >>> [(spell(code, 2), float(shares[0, 1, code])) for code in shares[0, 1].nonzero()[0]]
+        [('O-', 0.5), ('SO', 0.5)]
+    """
+    windows = find_windows(columns, orders, length, options)
+    counts = count_windows(windows, len(orders), length)
+    totals = np.maximum(windows.entities * windows.count, 1)  # [classes]
+    return counts / totals[:, None]
+
+
+def spell(code: int, length: int) -> str:
+    """A transition in letters.
+
+    Example:
+        >>> spell(3 * 9 + 0, 2)
+        'S-'
+    """
+    return "".join(SYMBOLS[code // BASE**place % BASE] for place in reversed(range(length)))
