@@ -81,6 +81,11 @@ class PatternVocabulary:
             )
         return cls({pattern: number for number, pattern in enumerate(kept)})
 
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The patterns of a saved model, one a line."""
+        return cls({pattern: number for number, pattern in enumerate(text.split("\n"))})
+
     def bags(self, documents: Sequence[Sequence[Patterns]]) -> Bags:
         """Count the known patterns of every sentence."""
         ids: list[int] = []

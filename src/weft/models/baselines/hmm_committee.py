@@ -112,7 +112,7 @@ class HmmCommittee:
         """
         names = tuple(f"{name}.{number}" for number in range(members) for name in TENSORS)
         require(artifact, folder, tensors=names, texts=(VOCABULARY,))
-        known = PatternVocabulary({p: n for n, p in enumerate(artifact.texts[VOCABULARY].split("\n"))})
+        known = PatternVocabulary.read(artifact.texts[VOCABULARY])
         found = []
         for number in range(members):
             arrays = [artifact.tensors[f"{name}.{number}"].astype(np.float64) for name in TENSORS]
@@ -170,19 +170,21 @@ class CommitteeSteps:
     """
 
     def __init__(self, committee: HmmCommittee, sentences: Sequence[Patterns]) -> None:
-        self.members = [_MemberSteps(m, t) for m, t in zip(committee.members, committee.likelihoods(sentences), strict=True)]
+        tables = committee.likelihoods(sentences)
+        self.members = [_MemberSteps(hmm, table) for hmm, table in zip(committee.members, tables, strict=True)]
         self.size, self.placed = len(sentences), 0
+        self.scale = 1.0 / max(self.size - 1, 1)  # what a whole path gains is then its score
 
     def begin(self, firsts: Sequence[int]) -> Reals:
         """What the first sentences gain by standing first: [paths]."""
         self.placed = 1
-        found: Reals = np.mean([member.begin(firsts) for member in self.members], axis=0)
+        found: Reals = self.scale * np.mean([member.begin(firsts) for member in self.members], axis=0)
         return found
 
     def gains(self) -> Reals:
         """[paths, sentences]; the last place also has the chance that the text ends there."""
         last = self.placed == self.size - 1
-        found: Reals = np.mean([member.gains(last=last) for member in self.members], axis=0)
+        found: Reals = self.scale * np.mean([member.gains(last=last) for member in self.members], axis=0)
         return found
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:

@@ -45,7 +45,9 @@ class HmmModel(ABC):
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Cluster sentences and learn how clusters follow each other."""
         check_seed(self.name, seed)
-        read = [self.patterns(document.sentences, progress=progress) for document in documents]
+        texts = [paragraph.sentences for document in documents for paragraph in document.paragraphs()]
+        found = iter(self.patterns([sentence for text in texts for sentence in text], progress=progress))
+        read = [[next(found) for _ in text] for text in texts]
         known = PatternVocabulary.of(
             [sentence for document in read for sentence in document],
             self.settings["rarest"],

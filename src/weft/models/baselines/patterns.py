@@ -5,19 +5,18 @@ Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patter
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Protocol
 
-from weft.corpora.parsed import ParsedSentence
 from weft.corpora.trees import Tree, TreeBank, tree_of_parse
+from weft.document import Document
 from weft.errors import ConfigError
+from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.settings import at_least, check_choice, check_text
 from weft.progress import Progress, silent
 
 KINDS = ("sequence", "productions")
 TREES = ("dependency", "penn")
-SETTINGS = ("pattern", "depth", "trees", "parser", "treebank")
 ALL_THE_WAY = 0  # depth: down to the tags
 _START, _END = "<s>", "</s>"
 # Tags of words that are grammar rather than content: a production may end in them.
@@ -27,13 +26,6 @@ _GRAMMAR = frozenset(
 )
 
 Patterns = tuple[str, ...]
-
-
-class SentenceParser(Protocol):
-    """What parses: `weft.corpora.parsing.Parser`, or another thing that does the same."""
-
-    def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
-        """The parse of each sentence, in the order given."""
 
 
 def productions(tree: Tree) -> Patterns:
@@ -118,6 +110,12 @@ class PatternFinder:
         distinct = list(dict.fromkeys(sentences))
         known = dict(zip(distinct, map(self._patterns, self._trees(distinct, progress)), strict=True))
         return [known[sentence] for sentence in sentences]
+
+    def find_documents(self, documents: Iterable[Document], *, progress: Progress = silent) -> list[list[Patterns]]:
+        """The patterns of the sentences of each paragraph, which is a text of its own to learn from."""
+        texts = [paragraph.sentences for document in documents for paragraph in document.paragraphs()]
+        found = iter(self.find([sentence for text in texts for sentence in text], progress=progress))
+        return [[next(found) for _ in text] for text in texts]
 
     def _patterns(self, tree: Tree | None) -> Patterns:
         if tree is None:

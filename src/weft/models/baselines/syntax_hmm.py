@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 from weft.models import ModelCard
+from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.baselines.patterns import PatternFinder, Patterns
 from weft.progress import Progress, silent
@@ -37,6 +39,7 @@ class SyntaxHmm(HmmModel):
         >>> from weft.document import Document
         >>> from weft.corpora.parsed import ParsedSentence
         >>> class Toy:  # stands for a parser: every other word depends on the first
+        ...     name = "toy"
         ...     def parse(self, sentences, *, progress=None):
         ...         found = []
         ...         for words in map(str.split, sentences):
@@ -44,8 +47,7 @@ class SyntaxHmm(HmmModel):
         ...             tags = tuple("NNP" if word.istitle() else "VB" for word in words)
         ...             found.append(ParsedSentence(tuple(words), tags, (0,) * n, ("ROOT",) + ("dep",) * (n - 1)))
         ...         return found
-        >>> model = SyntaxHmm(clusters=2, members=1, rarest=1)
-        >>> model.finder.loaded = Toy()
+        >>> model = SyntaxHmm(clusters=2, members=1, rarest=1).with_parser(Toy())
         >>> model = model.fit([Document(str(n), ("Ann Lee Smith", "went away", "came back")) for n in range(9)])
         >>> good, bad = model.score([Document("a", ("Bob Ray", "ran off")), Document("b", ("ran off", "Bob Ray"))])
         >>> good.value > bad.value
@@ -53,6 +55,7 @@ class SyntaxHmm(HmmModel):
     """
 
     name = "syntax-hmm"
+    adjustable = ("parser",)
     card = ModelCard(
         summary="a hidden Markov model over kinds of sentence structure",
         reference="Louis & Nenkova 2012",
@@ -82,6 +85,17 @@ class SyntaxHmm(HmmModel):
         super().__init__({name: value for name, value in locals().items() if name not in {"self", "__class__"}})
         self.finder = PatternFinder(pattern=pattern, depth=depth, trees=trees, parser=parser, treebank=treebank)
         self.finder.check(self.name)
+
+    def with_parser(self, parser: SentenceParser) -> Self:
+        """The same model, given its parser instead of finding one: another tool's parses, or a test's."""
+        self.finder.loaded = parser
+        return self
+
+    def adjusted(self, settings: Mapping[str, Any]) -> Self:
+        """The same model with another parser."""
+        changed = type(self)(**{**self.settings, **settings})
+        changed.committee = self.committee
+        return changed
 
     def patterns(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
         """The patterns of each sentence's tree."""
