@@ -14,7 +14,7 @@ from weft.document import Document
 from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns
 from weft.models.baselines.entity_grid import SHARED
-from weft.models.baselines.entity_mentions import check_switch
+from weft.models.baselines.entity_mentions import MentionSettings, check_switch
 from weft.models.baselines.entity_model import COMPARABLE, GridModel
 from weft.models.baselines.entity_transitions import BASE, FIRST_TIME, Reals, WindowOptions, count_windows, find_windows
 from weft.models.baselines.entity_weights import TransitionWeights
@@ -25,13 +25,14 @@ from weft.progress import Progress, silent
 class EntityGridGenerative(GridModel):
     """Scores a text by the mean log-probability of the cells of its entity grid, each given those before it.
 
-    log p(r_i | r_{i−h} … r_{i−1}), over the columns of all entities and all sentences, a mark before the first; apart for
-    salient and other entities. Probabilities of long histories are smoothed with those of shorter ones.
+    log p(r_i | r_{i−h} … r_{i−1}), over the columns of all entities and all sentences, a mark before the first;
+    apart for salient and other entities. Probabilities of long histories are smoothed with those of shorter ones.
 
     Args:
         parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
         syntax: Whether subjects, objects and others are told apart.
         nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
+        plurals: An extension: whether a plural and its singular are one entity.
         salience: Entities in at least so many sentences are salient; below 2 there is one class.
         history: How many cells before a cell it depends on.
         smoothing: How many cells the probability under a shorter history counts for.
@@ -62,7 +63,7 @@ class EntityGridGenerative(GridModel):
         score_range="below 0",
         meaning="log-probability of a cell of the entity grid, given the cells before it in its column",
         comparable=COMPARABLE,
-        needs="the extra `parse`; zoo/entity-grid-generative, or training (weft train configs/entity-grid-generative.toml)",
+        needs="the extra `parse`; zoo/entity-grid-generative, or training",
     )
 
     def __init__(
@@ -70,13 +71,14 @@ class EntityGridGenerative(GridModel):
         parser: str = "",
         syntax: bool = True,
         nouns: str = "all",
+        plurals: bool = False,
         salience: int = 2,
         history: int = 2,
         smoothing: float = 1.0,
         first_mentions: bool = False,
         shortest: int = 3,
     ) -> None:
-        super().__init__(parser, syntax, nouns)
+        super().__init__(MentionSettings(parser, syntax, nouns, plurals))
         at_least(self.name, "salience", salience, 0)
         at_least(self.name, "history", history, 1, 3)
         at_least(self.name, "shortest", shortest, 2)

@@ -18,16 +18,16 @@ import numpy.typing as npt
 from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.document import Document, Score
 from weft.models import ModelCard
-from weft.models.baselines.entity_columns import Columns, columns_of
-from weft.models.baselines.entity_mentions import MentionFinder, SentenceParser, check_mentions, check_switch
+from weft.models.baselines.entity_columns import Columns, Numbers, columns_of
+from weft.models.baselines.entity_mentions import MentionFinder, MentionSettings, SentenceParser, check_switch
 from weft.models.baselines.entity_model import in_batches
-from weft.models.baselines.entity_transitions import Numbers, Reals, places
+from weft.models.baselines.entity_transitions import Reals, places
 from weft.models.baselines.entity_weights import judged
 from weft.models.baselines.settings import check_choice, rebuild
 from weft.progress import Progress, silent
 
 PROJECTIONS = ("p_u", "p_w", "p_acc")
-SETTINGS = ("parser", "syntax", "nouns", "projection", "distance")
+SETTINGS = ("parser", "syntax", "nouns", "plurals", "projection", "distance")
 CELLS_AT_ONCE = 2**20  # of the table of all pairs of sentences, which is never there as a whole
 
 
@@ -92,6 +92,7 @@ class EntityGraph:
         parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
         syntax: Whether subjects, objects and others are told apart.
         nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
+        plurals: An extension: whether a plural and its singular are one entity.
         projection: ``p_u`` (an edge counts 1), ``p_w`` (the shared entities) or ``p_acc`` (products of their roles).
         distance: Whether an edge is divided by how many sentences lie between its ends, plus one.
 
@@ -122,15 +123,17 @@ class EntityGraph:
         parser: str = "",
         syntax: bool = True,
         nouns: str = "all",
-        projection: str = "p_acc",
+        plurals: bool = False,
+        projection: str = "p_w",
         distance: bool = True,
     ) -> None:
-        check_mentions("entity-graph", parser, nouns, syntax)
+        settings = MentionSettings(parser, syntax, nouns, plurals)
+        settings.check("entity-graph")
         check_choice("entity-graph", "projection", projection, PROJECTIONS)
         check_switch("entity-graph", "distance", distance)
-        self.parser, self.syntax, self.nouns = parser, syntax, nouns
+        self.parser, self.syntax, self.nouns, self.plurals = parser, syntax, nouns, plurals
         self.projection, self.distance = projection, distance
-        self.finder = MentionFinder(parser, syntax=syntax, nouns=nouns)
+        self.finder = MentionFinder(settings)
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """The same model, given its parser instead of finding one: another tool's parses, or a test's."""

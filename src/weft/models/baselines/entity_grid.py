@@ -16,7 +16,7 @@ from weft.corpora.corruption import permutations
 from weft.document import Document
 from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns
-from weft.models.baselines.entity_mentions import check_switch
+from weft.models.baselines.entity_mentions import MentionSettings, check_switch
 from weft.models.baselines.entity_model import COMPARABLE, GridModel
 from weft.models.baselines.entity_transitions import BASE, Reals, WindowOptions, transition_shares
 from weft.models.baselines.entity_weights import TransitionWeights
@@ -24,7 +24,7 @@ from weft.models.baselines.ranking import learn_ranking
 from weft.models.baselines.settings import at_least, check_seed
 from weft.progress import Progress, silent
 
-SHARED = ("parser", "syntax", "nouns", "salience", "first_mentions", "shortest")
+SHARED = ("parser", "syntax", "nouns", "plurals", "salience", "first_mentions", "shortest")
 
 
 class EntityGrid(GridModel):
@@ -38,6 +38,7 @@ class EntityGrid(GridModel):
         parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
         syntax: Whether subjects, objects and others are told apart.
         nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
+        plurals: An extension: whether a plural and its singular are one entity.
         salience: Entities in at least so many sentences are salient; below 2 there is one class.
         longest: Transitions are this long at most.
         boundaries: Whether transitions reach over the beginning and the end of the text.
@@ -80,6 +81,7 @@ class EntityGrid(GridModel):
         parser: str = "",
         syntax: bool = True,
         nouns: str = "all",
+        plurals: bool = False,
         salience: int = 2,
         longest: int = 3,
         boundaries: bool = True,
@@ -87,7 +89,7 @@ class EntityGrid(GridModel):
         permutations: int = 20,
         shortest: int = 3,
     ) -> None:
-        super().__init__(parser, syntax, nouns)
+        super().__init__(MentionSettings(parser, syntax, nouns, plurals))
         at_least(self.name, "salience", salience, 0)
         at_least(self.name, "longest", longest, 2, 3)
         at_least(self.name, "permutations", permutations, 1)

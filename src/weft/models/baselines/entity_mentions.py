@@ -7,6 +7,7 @@ Reference: R. Barzilay and M. Lapata, "Modeling local coherence: an entity-based
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from weft.corpora.parsed import ParsedSentence
@@ -23,6 +24,7 @@ Mentions = dict[str, int]
 
 _NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS"))
 _TAGS = _NOUN_TAGS | {"PRP"}  # Barzilay and Lapata's grids have rows for IT and HE
+_PLURAL_TAGS = frozenset(("NNS", "NNPS"))
 _ROLES = {
     "nsubj": SUBJECT,
     "nsubjpass": SUBJECT,
@@ -39,23 +41,26 @@ _SHARED = _INSIDE | {"conj"}  # … and so has the second of two that are joined
 class SentenceParser(Protocol):
     """What parses: `weft.corpora.parsing.Parser`, or another thing that does the same."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called."""
 
     def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
         """The parse of each sentence, in the order given."""
 
 
-def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "all") -> Mentions:
+def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "all", plurals: bool = False) -> Mentions:
     """The entities of a sentence and their roles: two mentions are one entity if their words are the same.
 
     Args:
         parse: The sentence.
         syntax: Tell subjects, objects and others apart; without it every mention is an ``OTHER``.
         nouns: ``all``, or only the ``heads`` of noun phrases.
+        plurals: An extension: a plural and its singular are one entity.
 
     Example:
-        >>> parse = ParsedSentence(("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
-        >>> find_mentions(parse)
+        >>> labels = ("nsubj", "ROOT", "dobj")
+        >>> find_mentions(ParsedSentence(("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1), labels))
         {'dogs': 3, 'cats': 2}
     """
     found: Mentions = {}
@@ -63,9 +68,23 @@ def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "a
         if tag not in _TAGS or (nouns == "heads" and label in _INSIDE) or not any(map(str.isalnum, word)):
             continue
         role = _role(parse, place) if syntax else OTHER
-        entity = word.lower()
+        entity = singular(word.lower()) if plurals and tag in _PLURAL_TAGS else word.lower()
         found[entity] = max(role, found.get(entity, ABSENT))
     return found
+
+
+def singular(plural: str) -> str:
+    """The singular of a regular plural.
+
+    Example:
+        >>> [singular(word) for word in ("quakes", "injuries", "crashes", "men")]
+        ['quake', 'injury', 'crash', 'men']
+    """
+    if plural.endswith("ies") and len(plural) > 4:
+        return plural[:-3] + "y"
+    if plural.endswith(("ches", "shes", "sses", "xes")):
+        return plural[:-2]
+    return plural[:-1] if plural.endswith("s") and len(plural) > 3 and not plural.endswith("ss") else plural
 
 
 def _role(parse: ParsedSentence, place: int) -> int:
@@ -77,41 +96,65 @@ def _role(parse: ParsedSentence, place: int) -> int:
     return _ROLES.get(parse.labels[place], OTHER)
 
 
+@dataclass(frozen=True, slots=True)
+class MentionSettings:
+    """What every model that looks for entities can be told.
+
+    Attributes:
+        parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
+        syntax: Tell subjects, objects and others apart.
+        nouns: ``all``, or only the ``heads`` of noun phrases.
+        plurals: An extension: a plural and its singular are one entity.
+    """
+
+    parser: str = ""
+    syntax: bool = True
+    nouns: str = "all"
+    plurals: bool = False
+
+    def check(self, model: str) -> None:
+        """Refuse settings that make no sense.
+
+        Raises:
+            ConfigError: One does not.
+        """
+        check_text(model, "parser", self.parser)
+        check_choice(model, "nouns", self.nouns, NOUNS)
+        check_switch(model, "syntax", self.syntax)
+        check_switch(model, "plurals", self.plurals)
+
+
 class MentionFinder:
     """Parses sentences and finds their mentions.
 
     Args:
-        parser: A spaCy pipeline by name (`weft.corpora.parsing.find_parser`); loaded when a sentence is parsed.
-        syntax: As in `find_mentions`.
-        nouns: As in `find_mentions`.
-        loaded: A parser that is there already.
+        settings: How.
+
+    Attributes:
+        loaded: The parser; found when a sentence is to be parsed, unless it is given before.
     """
 
-    def __init__(self, parser: str, *, syntax: bool, nouns: str, loaded: SentenceParser | None = None) -> None:
-        self.parser, self.syntax, self.nouns = parser, syntax, nouns
-        self.loaded = loaded
+    def __init__(self, settings: MentionSettings) -> None:
+        self.settings = settings
+        self.loaded: SentenceParser | None = None
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Mentions]:
         """The mentions of each sentence; each distinct one is parsed once."""
         if self.loaded is None:
             from weft.corpora.parsing import find_parser
 
-            self.loaded = find_parser(self.parser)
-        parses = self.loaded.parse(sentences, progress=progress)
-        return [find_mentions(parse, syntax=self.syntax, nouns=self.nouns) for parse in parses]
+            self.loaded = find_parser(self.settings.parser)
+        how = self.settings
+        return [
+            find_mentions(parse, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
+            for parse in self.loaded.parse(sentences, progress=progress)
+        ]
 
     def find_documents(self, documents: Sequence[Document], *, progress: Progress = silent) -> list[list[Mentions]]:
         """The mentions of the sentences of each document; what it has in common with others is parsed once."""
         distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
         known = dict(zip(distinct, self.find(distinct, progress=progress) if distinct else [], strict=True))
         return [[known[sentence] for sentence in document.sentences] for document in documents]
-
-
-def check_mentions(model: str, parser: object, nouns: object, syntax: object) -> None:
-    """Refuse settings of a finder that make no sense."""
-    check_text(model, "parser", parser)
-    check_choice(model, "nouns", nouns, NOUNS)
-    check_switch(model, "syntax", syntax)
 
 
 def check_switch(model: str, setting: str, value: object) -> None:

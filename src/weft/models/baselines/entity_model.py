@@ -13,13 +13,13 @@ from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.models.baselines.entity_columns import Columns, columns_of
-from weft.models.baselines.entity_mentions import MentionFinder, SentenceParser, check_mentions
+from weft.models.baselines.entity_mentions import MentionFinder, MentionSettings, SentenceParser
 from weft.models.baselines.entity_steps import ColumnSteps
 from weft.models.baselines.entity_transitions import BASE, WindowOptions
 from weft.models.baselines.entity_weights import TransitionWeights, order_scores
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import check_finite, rebuild
-from weft.progress import Progress, silent
+from weft.progress import Progress
 
 DOCUMENTS_AT_ONCE = 200  # parsed together
 COMPARABLE = "only between orders of one text"
@@ -29,19 +29,18 @@ class GridModel:
     """A trained weight for every transition of an entity grid.
 
     Args:
-        parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
-        syntax: Whether subjects, objects and others are told apart.
-        nouns: ``all``, or only the ``heads`` of noun phrases.
+        mentions: How entities are found.
     """
 
     name: ClassVar[str]
     settings: ClassVar[tuple[str, ...]]
     adjustable = ("parser",)
 
-    def __init__(self, parser: str, syntax: bool, nouns: str) -> None:
-        check_mentions(self.name, parser, nouns, syntax)
-        self.parser, self.syntax, self.nouns = parser, syntax, nouns
-        self.finder = MentionFinder(parser, syntax=syntax, nouns=nouns)
+    def __init__(self, mentions: MentionSettings) -> None:
+        mentions.check(self.name)
+        self.parser, self.syntax = mentions.parser, mentions.syntax
+        self.nouns, self.plurals = mentions.nouns, mentions.plurals
+        self.finder = MentionFinder(mentions)
         self.weights: TransitionWeights | None = None
 
     @property

@@ -38,7 +38,7 @@ class ColumnSteps:
         self.gain, self.last_gain = self._tables(weights, columns)
 
     def _tables(self, weights: TransitionWeights, columns: Columns) -> tuple[Reals, Reals]:
-        """What a cell adds to a column that ends in some cells; and if it is the text's last: [classes, ends, symbols]."""
+        """What a cell adds to a column by the column's end, and the same of the last sentence: [classes, ends, symbols]."""
         shape = (weights.options.classes, BASE**self.memory, BASE)
         code = np.arange(BASE ** (self.memory + 1))  # of all cells in memory and the next one
         gain, after = np.zeros((2, shape[0], len(code)))
@@ -106,4 +106,5 @@ class ColumnSteps:
 def _holds(symbol: int, length: int) -> npt.NDArray[np.bool_]:
     """Which transitions have a symbol in some cell: [codes]."""
     code = np.arange(BASE**length)
-    return np.any([code // BASE**place % BASE == symbol for place in range(length)], axis=0)
+    found: npt.NDArray[np.bool_] = np.any([code // BASE**place % BASE == symbol for place in range(length)], axis=0)
+    return found

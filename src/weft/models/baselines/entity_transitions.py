@@ -1,7 +1,7 @@
 """Transitions of an entity grid: what stands in 2 or 3 cells of a column that follow each other, counted in any order.
 
-A transition is a window on a column; its code has a digit for each cell. Only windows that touch a mention (or an edge of
-the text) are looked at, the others are all alike: time and memory grow with the mentions, not with the cells.
+A transition is a window on a column; its code has a digit for each cell. Only windows that touch a mention (or an edge
+of the text) are looked at, the others are all alike: time and memory grow with the mentions, not with the cells.
 """
 
 from __future__ import annotations
