@@ -16,7 +16,7 @@ import time
 from weft.config import RunConfig, read_config
 from weft.corpora.corruption import PermutedDocument, permutations
 from weft.corpora.locate import find_data
-from weft.corpora.parsing import find_parser
+from weft.corpora.parsing import Parser, find_parser
 from weft.corpora.readers import read_permuted
 from weft.models import create_model
 from weft.tasks.discrimination import discriminate
@@ -29,7 +29,7 @@ def training_documents(config: RunConfig) -> list[PermutedDocument]:
     return list(made)[: config.data.limit or None]
 
 
-def accuracy(config: RunConfig, documents: list[PermutedDocument], folds: int, seed: int, parsers: dict) -> float:
+def accuracy(config: RunConfig, documents: list[PermutedDocument], folds: int, seed: int, parsers: dict[str, Parser]) -> float:
     """The share of pairs in order, over all folds."""
     right = pairs = 0.0
     for fold in range(folds):
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seed", type=int, action="append", default=[])
     chosen = parser.parse_args()
-    parsers: dict = {}
+    parsers: dict[str, Parser] = {}
     for settings in chosen.settings or [""]:
         config = read_config(chosen.config, [one for one in settings.split(";") if one])
         documents = training_documents(config)

@@ -48,6 +48,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "hmm-lda-gm": {"topic_count": 3, "dimensions": 16, "hidden": 16, "layers": 1, "guide": 4},
     "vlv-gm": {"dimensions": 16, "hidden": 16, "layers": 1, "latent": 4, "width": 16, "samples": 2},
     "seq2seq": {"dimensions": 16, "hidden": 16, "layers": 1},
+    "syntax-hmm": {"clusters": 3, "members": 2},
+    "content-hmm": {"clusters": 3, "members": 2},
+    "hmm-entity": {"folds": 2, "syntax": {"clusters": 3, "members": 2}},
+    "hmm-content": {"folds": 2, "syntax": {"clusters": 3, "members": 1}, "content": {"clusters": 3, "members": 1}},
 }
 
 
@@ -59,6 +63,8 @@ def model(request: pytest.FixtureRequest) -> CoherenceModel:
         pytest.importorskip("torch", reason="torch is not installed")
     if request.param == "foltz-lda":
         pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
+    if request.param.startswith(("syntax-", "entity-", "hmm-entity", "hmm-content")):
+        pytest.importorskip("spacy", reason="the extra `parse` is not installed")
     return create_model(request.param, SMALL.get(request.param, {})).fit(CORPUS, seed=1)
 
 
@@ -159,7 +165,10 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
     assert [s.value for s in again.score(TEXTS)] == pytest.approx([s.value for s in model.score(TEXTS)], abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm"])
+UNTRAINED = ("foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm")
+
+
+@pytest.mark.parametrize("name", [*UNTRAINED, "content-hmm", "syntax-hmm", "syntax-local", "hmm-entity", "hmm-content"])
 def test_a_model_that_must_learn_says_so(name: str, tmp_path: Path) -> None:
     untrained = create_model(name)
     with pytest.raises(ModelError, match=f"{name} has not been trained.*weft train configs/{name}.toml"):
@@ -182,6 +191,14 @@ OUT_OF_RANGE = [
     ("foltz-embedding", "batch_size", (0, -1)),
     ("foltz-glove", "limit", (-1,)),
     ("random", "seed", (-1, 2**32)),
+    ("syntax-hmm", "clusters", (0, -1, 10**6)),
+    ("syntax-hmm", "members", (0, -1, 1000)),
+    ("syntax-hmm", "depth", (-1,)),
+    ("content-hmm", "smallest", (-1,)),
+    ("content-hmm", "iterations", (-1,)),
+    ("syntax-local", "vocabulary", (0, 10**6)),
+    ("hmm-entity", "folds", (1, 0)),
+    ("hmm-content", "permutations", (0,)),
 ]
 
 

@@ -108,7 +108,7 @@ def tree_of_parse(parse: ParsedSentence) -> Tree:
         ('ROOT', 'nsubj', 'NNS', 'VBP')
     """
     below: list[list[int]] = [[] for _ in parse.words]
-    roots = []
+    roots: list[int] = []
     for word, head in enumerate(parse.heads):
         (roots if head == word else below[head]).append(word)
     labels: list[str] = []
@@ -150,7 +150,7 @@ class TreeBank:
         trees: In the order of their texts.
 
     Example:
-        >>> bank = TreeBank([read_tree("(S (NNS Dogs) (VBP bark) (. .))"), read_tree("(S (NNS Cats) (VBP sleep) (. .))")])
+        >>> bank = TreeBank(map(read_tree, ["(S (NNS Dogs) (VBP bark) (. .))", "(S (NNS Cats) (VBP sleep) (. .))"]))
         >>> bank.find("Cats sleep!").words, bank.find("Cows moo.")
         (('', 'Cats', 'sleep', '.'), None)
     """

@@ -124,12 +124,12 @@ class ClusterHmm:
         return shares
 
     def likelihood(self, counts: Any) -> Reals:
-        """log p(sentence | state), to the power: [sentences, states]."""
+        """Log p(sentence | state), to the power: [sentences, states]."""
         found: Reals = self.power * np.asarray(counts @ self.emissions.T, dtype=np.float64)
         return found
 
     def alone(self, likelihood: Reals) -> Reals:
-        """log p(sentence) by itself, wherever it may stand: [sentences]."""
+        """Log p(sentence) by itself, wherever it may stand: [sentences]."""
         highest = likelihood.max(axis=1)
         found: Reals = np.log(np.exp(likelihood - highest[:, None]) @ self.usual) + highest
         return found
@@ -256,5 +256,5 @@ def _best(hmm: ClusterHmm, bags: Bags) -> tuple[Reals, Reals]:
     states = likelihood.argmax(axis=1)  # of the last sentences; the others are overwritten from behind
     for now, before in reversed(list(chains.moves())):
         states[before] = came_from[now][np.arange(now.stop - now.start), states[now]]
-    shares = chains.restored(np.eye(len(hmm.start))[states])
+    shares = np.eye(len(hmm.start))[states][np.argsort(chains.sentences)]
     return shares, _counted_moves(bags.offsets, shares)

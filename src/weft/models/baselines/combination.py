@@ -51,18 +51,14 @@ class LazyParser:
     """
 
     def __init__(self, pipeline: str) -> None:
-        self.pipeline = pipeline
+        self.name = pipeline
         self.found: SentenceParser | None = None
-
-    @property
-    def name(self) -> str:
-        """Of the pipeline that was found."""
-        return self.found.name if self.found is not None else self.pipeline
 
     def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
         """The parse of each sentence, in the order given."""
         if self.found is None:
-            self.found = find_parser(self.pipeline)
+            self.found = find_parser(self.name)
+            self.name = self.found.name
         return self.found.parse(sentences, progress=progress)
 
 
@@ -162,7 +158,8 @@ class Combination:
 
     def _sum(self, scores: Sequence[Score]) -> Score:
         """A part that has nothing to judge adds nothing; transitions are given where all parts that judge have them."""
-        judged = [(weight, score) for weight, score in zip(self.weights, scores, strict=True) if score.value is not None]
+        weighed = zip(self.weights, scores, strict=True)
+        judged = [(weight, score) for weight, score in weighed if score.value is not None]
         if not judged:
             return Score(None)
         value = float(sum(weight * (score.value or 0.0) for weight, score in judged))
@@ -278,7 +275,7 @@ def _artifact_of(member: Part) -> Artifact:
 def _read_part(kind: type[Combination], part: str, model: Combination, artifact: Artifact) -> Any:
     """A part from what its combination's folder has of it."""
     tensors = {name.removeprefix(f"{part}/"): v for name, v in artifact.tensors.items() if name.startswith(f"{part}/")}
-    texts = {name.removeprefix(f"{part}."): text for name, text in artifact.texts.items() if name.startswith(f"{part}.")}
+    texts = {name.removeprefix(f"{part}."): v for name, v in artifact.texts.items() if name.startswith(f"{part}.")}
     inside = Artifact(kind.parts_by_name[part], model.part_settings[part], tensors, texts)
     with tempfile.TemporaryDirectory() as place:
         save_artifact(inside, Path(place) / part)

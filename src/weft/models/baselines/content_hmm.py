@@ -53,8 +53,8 @@ class ContentHmm(HmmModel):
         >>> from weft.document import Document
         >>> texts = [Document(str(n), ("a quake shook the town", "many people died", "help came")) for n in range(9)]
         >>> model = ContentHmm(clusters=3, members=1).fit(texts)
-        >>> good, bad = model.score([Document("a", ("a quake shook us", "help came")), Document("b", ("help came", "a quake"))])
-        >>> good.value > bad.value
+        >>> good, bad = model.order_scores(Document("d", ("a quake shook us", "help came")), [(0, 1), (1, 0)])
+        >>> good > bad
         True
     """
 

@@ -74,8 +74,7 @@ class HmmCommittee:
     def gains(self, sentences: Sequence[Patterns], orders: Sequence[Sequence[int]]) -> list[Reals]:
         """The mean of what the members find gained by each sentence of each order."""
         found = [
-            member.gains(table, orders)
-            for member, table in zip(self.members, self.likelihoods(sentences), strict=True)
+            member.gains(table, orders) for member, table in zip(self.members, self.likelihoods(sentences), strict=True)
         ]
         return [np.mean(of_order, axis=0) for of_order in zip(*found, strict=True)]
 
@@ -132,9 +131,10 @@ def _rounded(hmm: ClusterHmm) -> ClusterHmm:
 def _check_shapes(member: ClusterHmm, patterns: int, folder: str | Path) -> None:
     states = len(member.start)
     shapes = (member.emissions.shape, member.moves.shape, member.end.shape)
-    probable = all((0 < values).all() and (values <= 1).all() for values in (member.start, member.moves, member.end))
-    ends = probable and np.allclose(member.moves.sum(axis=1) + member.end, 1.0, atol=1e-6)
-    if shapes != ((states, patterns), (states, states), (states,)) or not ends:
+    fit = shapes == ((states, patterns), (states, states), (states,))
+    tables = (member.start, member.moves, member.end)
+    probable = fit and all((values > 0).all() and (values <= 1).all() for values in tables)
+    if not probable or not np.allclose(member.moves.sum(axis=1) + member.end, 1.0, atol=1e-6):
         raise ModelError(
             f"the weights in {folder} do not fit together",
             seen=f"states and patterns of shapes {shapes}",

@@ -21,8 +21,10 @@ ALL_THE_WAY = 0  # depth: down to the tags
 _START, _END = "<s>", "</s>"
 # Tags of words that are grammar rather than content: a production may end in them.
 _GRAMMAR = frozenset(
-    ("DT", "IN", "PRP", "PRP$", "MD", "TO", "CC", "WDT", "WP", "WP$", "WRB", "EX", "PDT", "RP", "POS")
-    + (",", ".", ":", "``", "''", "-LRB-", "-RRB-", "$")
+    (
+        *("DT", "IN", "PRP", "PRP$", "MD", "TO", "CC", "WDT", "WP", "WP$", "WRB", "EX", "PDT", "RP", "POS"),
+        *(",", ".", ":", "``", "''", "-LRB-", "-RRB-", "$"),
+    )
 )
 
 Patterns = tuple[str, ...]
@@ -62,8 +64,10 @@ def sequence(tree: Tree, depth: int = ALL_THE_WAY) -> Patterns:
     """
     if not tree.labels:
         return ()
-    rows = zip(tree.labels, tree.words, tree.depths(), strict=True)
-    cut = [label for label, word, level in rows if (depth and level == depth) or (word and (not depth or level < depth))]
+    cut = []
+    for label, word, level in zip(tree.labels, tree.words, tree.depths(), strict=True):
+        if (depth and level == depth) or (word and (not depth or level < depth)):
+            cut.append(label)
     return tuple(f"{left} {right}" for left, right in pairwise((_START, *cut, _END)))
 
 
@@ -79,7 +83,13 @@ class PatternFinder:
     """
 
     def __init__(
-        self, *, pattern: str = "sequence", depth: int = 0, trees: str = "dependency", parser: str = "", treebank: str = ""
+        self,
+        *,
+        pattern: str = "sequence",
+        depth: int = ALL_THE_WAY,
+        trees: str = "dependency",
+        parser: str = "",
+        treebank: str = "",
     ) -> None:
         self.pattern, self.depth, self.trees = pattern, depth, trees
         self.parser, self.treebank = parser, treebank

@@ -16,9 +16,10 @@ from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.models import ModelCard
 from weft.models.baselines.cluster_hmm import PatternVocabulary
+from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.hmm_committee import VOCABULARY
 from weft.models.baselines.lsa import untrained
-from weft.models.baselines.patterns import PatternFinder, SentenceParser
+from weft.models.baselines.patterns import PatternFinder
 from weft.models.baselines.settings import at_least, check_seed, check_weight, rebuild
 from weft.progress import Progress, silent
 
@@ -158,7 +159,7 @@ class SyntaxLocal:
         """Write the counts."""
         if self.known is None:
             raise untrained(self.name)
-        tensors = {"counts": self.counts, "totals": self.totals}
+        tensors: dict[str, Any] = {"counts": self.counts, "totals": self.totals}
         texts = {VOCABULARY: "\n".join(self.known.numbers)}
         save_artifact(Artifact(self.name, self.settings, tensors, texts, training or {}), folder)
 
