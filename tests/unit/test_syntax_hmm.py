@@ -250,7 +250,7 @@ def test_settings_of_parts_are_checked_at_once(table: dict[str, Any]) -> None:
 def test_a_combination_weighs_by_texts_that_its_parts_have_not_seen() -> None:
     """Words that no other text has: a content HMM knows its own texts by heart, and nothing of others."""
     texts = [Document(f"n{n}", (f"A{n} B{n} went{n}ed", f"c{n}ed d{n}ed", f"e{n} f{n} g{n} h{n}")) for n in range(6)]
-    content = {"clusters": 12, "members": 1, "rarest": 1}
+    content = {"clusters": 18, "members": 1, "rarest": 1}
     by_heart = ContentHmm(**content).fit(texts).order_scores(texts[0], [(0, 1, 2), (2, 1, 0)])
     assert by_heart[0] > by_heart[1]
     learned = HmmContent(syntax={"clusters": 3, "members": 1}, content=content, folds=3).with_parser(WordParser())

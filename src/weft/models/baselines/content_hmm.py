@@ -75,7 +75,7 @@ class ContentHmm(HmmModel):
         members: int = 8,
         smoothing: float = 0.1,
         move_smoothing: float = 0.1,
-        power: float = 1.0,
+        power: float = 0.5,
         iterations: int = 10,
         reassign: str = "expected",
         smallest: int = 0,
