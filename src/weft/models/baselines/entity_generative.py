@@ -111,6 +111,7 @@ class EntityGridGenerative(GridModel):
             counts += count_windows(windows, 1, length)[0]
         table = np.log(smoothed(counts, length, self.smoothing, self._possible()))
         rounded = table.astype(np.float32).astype(np.float64)  # as saved
+        self.notes = {"paragraphs": len(grids)}
         self.weights = TransitionWeights({length: rounded}, self.options, self.by_class)
         return self
 

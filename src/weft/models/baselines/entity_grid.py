@@ -115,7 +115,13 @@ class EntityGrid(GridModel):
         texts = self.read_grids(documents, self.shortest, progress)
         differences, group = self.differences(texts, seed)
         learned = learn_ranking(differences, group, progress=progress)
-        self.weights = TransitionWeights(self._tables(learned), self.options, self.by_class)
+        self.weights = TransitionWeights(self._tables(learned.weights), self.options, self.by_class)
+        self.notes = {
+            "paragraphs": len(texts),
+            "pairs": len(differences),
+            "cost": learned.cost,
+            "cross_validated_accuracy": learned.accuracy,
+        }
         return self
 
     def features(self, grid: Columns, orders: Sequence[Sequence[int]]) -> Reals:

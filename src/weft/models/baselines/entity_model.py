@@ -42,6 +42,7 @@ class GridModel:
         self.nouns, self.plurals = mentions.nouns, mentions.plurals
         self.finder = MentionFinder(mentions)
         self.weights: TransitionWeights | None = None
+        self.notes: dict[str, Any] = {}  # what training found, for the folder
 
     @property
     def options(self) -> WindowOptions:
@@ -129,8 +130,12 @@ class GridModel:
         save_artifact(Artifact(self.name, config, tables, training=self._made(training or {})), folder)
 
     def _made(self, training: Mapping[str, Any]) -> dict[str, Any]:
-        """How it was made, with the pipeline whose parses it learned from."""
-        return {**training, **({"parsed_by": self.finder.loaded.name} if self.finder.loaded is not None else {})}
+        """How it was made, what was found, and the pipeline whose parses it learned from."""
+        return {
+            **training,
+            **self.notes,
+            **({"parsed_by": self.finder.loaded.name} if self.finder.loaded is not None else {}),
+        }
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -17,6 +17,10 @@ class ColumnSteps:
 
     The entities are those of all sentences, placed or not. What is carried along is the end of every column.
 
+    From what a sentence gains, what it would gain in a random order is taken away. Over a whole order that is the same
+    for all, but partial orders hold different sentences: without it the search would place short ones first, which
+    cost little wherever they stand.
+
     Args:
         weights: Of the transitions.
         columns: The grid of all sentences.
@@ -36,9 +40,10 @@ class ColumnSteps:
         ]  # by role, [sentences, entities]
         self.roles = csr_matrix((columns.role, (columns.sentence, columns.entity)), shape=shape)
         self.gain, self.last_gain = self._tables(weights, columns)
+        self.expected = self._expected(columns)
 
     def _tables(self, weights: TransitionWeights, columns: Columns) -> tuple[Reals, Reals]:
-        """What a cell adds to a column by the column's end, and the same of the last sentence: [classes, ends, symbols]."""
+        """What a cell adds to a column by the column's end, and what the text's last one: [classes, ends, symbols]."""
         shape = (weights.options.classes, BASE**self.memory, BASE)
         code = np.arange(BASE ** (self.memory + 1))  # of all cells in memory and the next one
         gain, after = np.zeros((2, shape[0], len(code)))
@@ -53,6 +58,25 @@ class ColumnSteps:
                 after += scaled[:, code % BASE ** (length - beyond) * BASE**beyond + edge]
         return gain.reshape(shape), (gain + after).reshape(shape)
 
+    def _expected(self, columns: Columns) -> Reals:
+        """What each sentence would gain on average if the sentences before it were drawn at random: [sentences]."""
+        entities = len(columns.names)
+        cells = np.zeros((entities, BASE))  # what a cell of each column holds, how often
+        np.add.at(cells, (columns.entity, columns.role), 1.0 / columns.size)
+        cells[:, 0] = 1.0 - cells.sum(axis=1)
+        first = 1.0 / np.maximum(columns.frequency, 1) if self.first_mentions else np.zeros(entities)
+        cells[:, 4:7] = cells[:, 1:4] * first[:, None]
+        cells[:, 1:4] *= 1.0 - first[:, None]
+        ends = np.ones((entities, 1))
+        for _ in range(self.memory):
+            ends = (ends[:, :, None] * cells[:, None]).reshape(entities, ends.shape[1] * BASE)
+        gain = np.stack([(ends * self.gain[self.kinds, :, symbol]).sum(axis=1) for symbol in range(7)])  # [7, entities]
+        gain[1:4] += first * (gain[4:7] - gain[1:4])
+        total: Reals = np.full(self.size, gain[0].sum())
+        for role, mentions in enumerate(self.mentions, start=1):
+            total += mentions @ (gain[role] - gain[0])
+        return total
+
     def begin(self, firsts: Sequence[int]) -> Reals:
         """Start with these sentences: [paths]."""
         entities = len(self.kinds)
@@ -64,7 +88,7 @@ class ColumnSteps:
         if entities:
             worth = self._cell_gains(self._symbols(np.asarray(firsts, dtype=np.int64)))
         self._place(np.asarray(firsts, dtype=np.int64))
-        return worth
+        return worth - self.expected[np.asarray(firsts, dtype=np.int64)]
 
     def _cell_gains(self, symbols: Numbers) -> Reals:
         table = self._table()
@@ -83,7 +107,7 @@ class ColumnSteps:
         for role, mentions in enumerate(self.mentions, start=1):
             beyond = table[self.kinds[None], self.ends, role + fresh] - absent  # [paths, entities]
             total += (mentions @ beyond.T).T
-        return total
+        return total - self.expected
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Go on with some paths, one sentence longer."""

@@ -1,8 +1,8 @@
 """Scores of an entity grid that are sums over its transitions: what the ranker and the generative grid have in common.
 
 The ranker's score is a weighted sum of transition shares, the generative one's a mean of log-probabilities of cells
-given those before them. Both are a weight for each transition, summed over all windows of all columns and divided by numbers
-that depend on the sentences but not on their order.
+given those before them. Both are a weight for each transition, summed over all windows of all columns and divided by
+numbers that depend on the sentences but not on their order.
 """
 
 from __future__ import annotations
