@@ -29,7 +29,9 @@ def training_documents(config: RunConfig) -> list[PermutedDocument]:
     return list(made)[: config.data.limit or None]
 
 
-def accuracy(config: RunConfig, documents: list[PermutedDocument], folds: int, seed: int, parsers: dict[str, Parser]) -> float:
+def accuracy(
+    config: RunConfig, documents: list[PermutedDocument], folds: int, seed: int, parsers: dict[str, Parser]
+) -> float:
     """The share of pairs in order, over all folds."""
     right = pairs = 0.0
     for fold in range(folds):

@@ -180,7 +180,8 @@ def test_a_search_gains_what_the_order_scores(model: Any) -> None:
     for rows, columns in (([0, 1], [0, 1]), ([1, 0], [3, 3]), ([0, 1], [2, 1])):
         total = (total[:, None] + steps.gains())[rows, columns]
         steps.keep(rows, columns)
-    assert total == pytest.approx(model.order_scores(document, [(0, 1, 3, 2), (2, 0, 3, 1)]), abs=1e-9)
+    scores = model.order_scores(document, [(0, 1, 3, 2), (2, 0, 3, 1)])
+    assert total[0] - total[1] == pytest.approx(scores[0] - scores[1], abs=1e-9)  # up to what all orders have in common
     best = max(itertools.permutations(range(4)), key=lambda order: model.order_scores(document, [order])[0])
     assert beam_search(model.prefix_steps(document), 4, beam=24) == best
     assert order_document(model, document).order == best

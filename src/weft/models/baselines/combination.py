@@ -90,6 +90,7 @@ class Combination:
         self.new_parts()  # refuses wrong settings now
         self.members: dict[str, Part] = {}
         self.weights: Reals = np.zeros(0)
+        self.notes: dict[str, Any] = {}
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """The same model, given its parser instead of finding one: another tool's parses, or a test's."""
@@ -139,7 +140,9 @@ class Combination:
                 features = part_scores(parts, text, orders)  # [orders, parts]
                 differences.append(features[0] - features[1:])
                 group += [fold + rounds * number] * (len(orders) - 1)
-        self.weights = learn_ranking(np.concatenate(differences), np.array(group, dtype=np.int64), progress=progress)
+        ranking = learn_ranking(np.concatenate(differences), np.array(group, dtype=np.int64), progress=progress)
+        self.weights = ranking.weights
+        self.notes = {"ranker": {"C": ranking.cost, "accuracy": ranking.accuracy}, "parsed_by": self.shared.name}
         self.members = self._learned_parts(texts, seed, progress)
         return self
 
@@ -198,7 +201,8 @@ class Combination:
             inside = _artifact_of(member)
             tensors |= {f"{part}/{name}": value for name, value in inside.tensors.items()}
             texts |= {f"{part}.{name}": text for name, text in inside.texts.items()}
-        save_artifact(Artifact(self.name, self._settings(), tensors, texts, training or {}), folder)
+        made = {**(training or {}), **self.notes}
+        save_artifact(Artifact(self.name, self._settings(), tensors, texts, made), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -81,7 +81,11 @@ class HmmModel(ABC):
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the states."""
-        save_artifact(replace(self.to_artifact(), training=training or {}), folder)
+        save_artifact(replace(self.to_artifact(), training=self.made(training)), folder)
+
+    def made(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
+        """How it was made."""
+        return dict(training or {})
 
     def to_artifact(self) -> Artifact:
         """What is written."""

@@ -5,8 +5,9 @@ Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patter
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from weft.corpora.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
@@ -114,6 +115,11 @@ class PatternFinder:
                 allowed="a file with a tree a line, such as barzilay_lapata/corenlp_trees.tar.gz",
                 next_step='name it as `treebank`, or leave trees = "dependency"',
             )
+
+    def made(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
+        """How a model was made, with the pipeline whose parses it learned from."""
+        parsed_by = {"parsed_by": self.loaded.name} if self.loaded is not None else {}
+        return {**(training or {}), **parsed_by}
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
         """The patterns of each sentence; none of an empty one, or of one that the treebank does not have."""

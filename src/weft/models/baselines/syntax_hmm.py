@@ -91,6 +91,10 @@ class SyntaxHmm(HmmModel):
         self.finder.loaded = parser
         return self
 
+    def made(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
+        """How it was made, and the pipeline whose parses it learned from."""
+        return self.finder.made(training)
+
     def adjusted(self, settings: Mapping[str, Any]) -> Self:
         """The same model with another parser."""
         changed = type(self)(**{**self.settings, **settings})

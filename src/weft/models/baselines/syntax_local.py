@@ -161,7 +161,7 @@ class SyntaxLocal:
             raise untrained(self.name)
         tensors: dict[str, Any] = {"counts": self.counts, "totals": self.totals}
         texts = {VOCABULARY: "\n".join(self.known.numbers)}
-        save_artifact(Artifact(self.name, self.settings, tensors, texts, training or {}), folder)
+        save_artifact(Artifact(self.name, self.settings, tensors, texts, self.finder.made(training)), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
