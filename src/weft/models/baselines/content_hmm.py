@@ -79,7 +79,7 @@ class ContentHmm(HmmModel):
         iterations: int = 10,
         reassign: str = "expected",
         smallest: int = 0,
-        rarest: int = 2,
+        rarest: int = 4,
         vocabulary: int = 2000,
     ) -> None:
         super().__init__({name: value for name, value in locals().items() if name not in {"self", "__class__"}})
