@@ -73,10 +73,14 @@ def columns_of(mentions: Sequence[Mentions]) -> Columns:
         (('dog', 'cat'), [0, 2, 2], [2, 1])
     """
     numbers: dict[str, int] = {}
-    cells = [
-        (numbers.setdefault(entity, len(numbers)), place, role)
-        for place, found in enumerate(mentions)
-        for entity, role in found.items()
-    ]
-    table = np.array(sorted(cells), dtype=np.int64).reshape(-1, 3)  # [mentions, 3]
-    return Columns(tuple(numbers), table[:, 0], table[:, 1], table[:, 2], len(mentions))
+    entities, roles = [], []
+    for found in mentions:
+        for entity, role in found.items():
+            entities.append(numbers.setdefault(entity, len(numbers)))
+            roles.append(role)
+    entity = np.array(entities, dtype=np.int64)
+    sentence = np.repeat(np.arange(len(mentions)), np.array([len(found) for found in mentions], dtype=np.int64))
+    ranked = np.argsort(entity, kind="stable")  # within an entity, sentences stay in order
+    return Columns(
+        tuple(numbers), entity[ranked], sentence[ranked], np.array(roles, dtype=np.int64)[ranked], len(mentions)
+    )

@@ -16,7 +16,7 @@ from weft.models.baselines.entity_columns import Columns
 from weft.models.baselines.entity_grid import SHARED
 from weft.models.baselines.entity_mentions import MentionSettings, check_switch
 from weft.models.baselines.entity_model import COMPARABLE, GridModel
-from weft.models.baselines.entity_transitions import BASE, FIRST_TIME, Reals, WindowOptions, count_windows, find_windows
+from weft.models.baselines.entity_transitions import BASE, FIRST_TIME, Reals, WindowOptions, count_transitions
 from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.baselines.settings import at_least, check_seed, check_weight
 from weft.progress import Progress, silent
@@ -107,8 +107,7 @@ class EntityGridGenerative(GridModel):
         (length,) = self.lengths
         counts = np.zeros((self.options.classes, BASE**length))
         for grid in grids:
-            windows = find_windows(grid, [range(grid.size)], length, self.options)
-            counts += count_windows(windows, 1, length)[0]
+            counts += count_transitions(grid, [range(grid.size)], length, self.options)[0][0]
         table = np.log(smoothed(counts, length, self.smoothing, self._possible()))
         rounded = table.astype(np.float32).astype(np.float64)  # as saved
         self.notes = {"paragraphs": len(grids)}

@@ -27,6 +27,7 @@ from weft.models.baselines.settings import check_choice, rebuild
 from weft.progress import Progress, silent
 
 PROJECTIONS = ("p_u", "p_w", "p_acc")
+SIX = tuple(name + end for name in PROJECTIONS for end in ("", "_dist"))
 SETTINGS = ("parser", "syntax", "nouns", "plurals", "projection", "distance")
 CELLS_AT_ONCE = 2**20  # of the table of all pairs of sentences, which is never there as a whole
 
@@ -63,11 +64,47 @@ def project(columns: Columns, projection: str) -> Iterator[Edges]:
     matrix = _matrix(columns, values)
     step = max(1, CELLS_AT_ONCE // max(columns.size, 1))
     for start in range(0, columns.size, step):
-        product = matrix[start : start + step] @ matrix.T  # [some sentences, sentences]
-        block = product if isinstance(product, np.ndarray) else product.toarray()
+        block = _product(matrix, start, step)
         left, right = np.nonzero(np.triu(block, k=start + 1))
         weight = block[left, right]
         yield Edges(left + start, right, np.ones_like(weight) if projection == "p_u" else weight)
+
+
+def graph_scores(columns: Columns) -> dict[str, float]:
+    """All six scores of Guinaudeau and Strube at once: three projections, each without and with distance.
+
+    Example:
+        >>> graph_scores(columns_of([{"dog": 3, "cat": 2}, {"dog": 2}, {"cat": 3}]))
+        {'p_u': 0.6666666666666666, 'p_u_dist': 0.5, 'p_w': 0.6666666666666666, 'p_w_dist': 0.5,
+         'p_acc': 4.0, 'p_acc_dist': 3.0}
+    """
+    size = max(columns.size, 1)
+    sums = np.zeros((3, size))  # of the edges of each length, by projection
+    for start, shared, products in _blocks(columns):
+        apart = (np.arange(size) - np.arange(start, start + len(shared))[:, None]).ravel()
+        later = np.flatnonzero((apart > 0) & (shared.ravel() > 0))  # edges
+        lengths, counts = apart[later], shared.ravel()[later]
+        sums[0] += np.bincount(lengths, minlength=size)
+        sums[1] += np.bincount(lengths, weights=counts, minlength=size)
+        sums[2] += np.bincount(lengths, weights=products.ravel()[later], minlength=size)
+    plain, discounted = sums.sum(axis=1) / size, sums @ (1.0 / np.maximum(np.arange(size), 1)) / size  # [projections] each
+    return dict(zip(SIX, np.stack([plain, discounted], axis=1).ravel().tolist(), strict=True))
+
+
+def _blocks(columns: Columns) -> Iterator[tuple[int, Reals, Reals]]:
+    """Of some sentences at a time, what they share with all: the number of entities, the products of roles."""
+    roles = _matrix(columns, columns.role.astype(np.float64))
+    present = (roles > 0).astype(np.float64)
+    step = max(1, CELLS_AT_ONCE // max(columns.size, 1))
+    for start in range(0, columns.size, step):
+        yield start, _product(present, start, step), _product(roles, start, step)
+
+
+def _product(matrix: Any, start: int, step: int) -> Reals:
+    """Some rows times all rows: [some sentences, sentences]."""
+    product = matrix[start : start + step] @ matrix.T
+    block: Reals = product if isinstance(product, np.ndarray) else product.toarray()
+    return block
 
 
 def _matrix(columns: Columns, values: Reals) -> Any:

@@ -64,12 +64,16 @@ def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "a
         {'dogs': 3, 'cats': 2}
     """
     found: Mentions = {}
-    for place, (word, tag, label) in enumerate(zip(parse.words, parse.tags, parse.labels, strict=True)):
-        if tag not in _TAGS or (nouns == "heads" and label in _INSIDE) or not any(map(str.isalnum, word)):
+    labels, words, tags = parse.labels, parse.words, parse.tags
+    for place in [place for place, tag in enumerate(tags) if tag in _TAGS]:
+        label, word = labels[place], words[place].lower()
+        if (nouns == "heads" and label in _INSIDE) or not (word.isalnum() or any(map(str.isalnum, word))):
             continue
-        role = _role(parse, place) if syntax else OTHER
-        entity = singular(word.lower()) if plurals and tag in _PLURAL_TAGS else word.lower()
-        found[entity] = max(role, found.get(entity, ABSENT))
+        if plurals and tags[place] in _PLURAL_TAGS:
+            word = singular(word)
+        role = OTHER if not syntax else _role(parse, place) if label in _SHARED else _ROLES.get(label, OTHER)
+        if role > found.get(word, ABSENT):
+            found[word] = role
     return found
 
 

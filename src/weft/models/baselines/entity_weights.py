@@ -15,9 +15,9 @@ import numpy as np
 
 from weft.document import Score
 from weft.models.baselines.entity_columns import Columns
-from weft.models.baselines.entity_transitions import Reals, WindowOptions, Windows, find_windows
+from weft.models.baselines.entity_transitions import Reals, WindowOptions, Windows, count_transitions, find_windows
 
-ORDERS_AT_ONCE = 2**20  # mentions × orders looked at together, so that memory stays flat
+ORDERS_AT_ONCE = 64  # so that memory stays flat
 
 
 @dataclass(frozen=True)
@@ -39,27 +39,27 @@ class TransitionWeights:
         """The score of each order of all of a grid's sentences; ``None`` where there is nothing to judge."""
         if not judged(columns):
             return [None for _ in orders]
-        step = max(1, ORDERS_AT_ONCE // max(len(columns.entity) + len(columns.names), 1))
         found: list[float | None] = []
-        for start in range(0, len(orders), step):
-            found += self._values(columns, orders[start : start + step]).tolist()
+        for start in range(0, len(orders), ORDERS_AT_ONCE):
+            found += self._values(columns, orders[start : start + ORDERS_AT_ONCE]).tolist()
         return found
 
     def _values(self, columns: Columns, orders: Sequence[Sequence[int]]) -> Reals:
         total = np.zeros(len(orders))
         for length, table in self.tables.items():
-            windows = find_windows(columns, orders, length, self.options)
-            scaled = table / self.totals(windows)[:, None]  # [classes, codes]
-            # Each window counts for what it holds beyond an empty one, and every window counts as an empty one.
-            beyond = (scaled - scaled[:, :1])[windows.kind, windows.code]  # [windows]
-            total += np.bincount(windows.order, weights=beyond, minlength=len(orders))
-            total += float(scaled[:, 0] @ windows.entities) * windows.count
+            counts, totals = count_transitions(columns, orders, length, self.options)
+            scaled = table / self._divisors(totals)[:, None]  # [classes, codes]
+            # Not a matrix product, whose rounding may differ from row to row: equal orders must tie exactly.
+            total += (counts * scaled).reshape(len(orders), -1).sum(axis=1)
         return total
 
     def totals(self, windows: Windows) -> Reals:
         """What the sums over the windows of each class are divided by: [classes]."""
-        counts = windows.entities if self.by_class else np.full(len(windows.entities), windows.entities.sum())
-        return np.maximum(counts * windows.count, 1).astype(np.float64)
+        return self._divisors((windows.entities * windows.count).astype(np.float64))
+
+    def _divisors(self, totals: Reals) -> Reals:
+        """What sums are divided by, from how many transitions each class has: [classes]."""
+        return np.maximum(totals if self.by_class else np.full_like(totals, totals.sum()), 1.0)
 
     def score(self, columns: Columns) -> Score:
         """The score of a text as it stands, with what each transition from sentence to sentence brings to it."""
