@@ -289,3 +289,19 @@ def test_damaged_states_are_refused(tmp_path: Path) -> None:
         save_artifact(replace(whole, tensors={**whole.tensors, name: value}), tmp_path / "m")
         with pytest.raises(ModelError, match="not all numbers|do not fit together"):
             load_model(tmp_path / "m")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["syntax-hmm", "content-hmm", "hmm-content", "hmm-entity", "syntax-local"])
+def test_the_weights_in_the_zoo_give_the_results(name: str, shared_data: Path) -> None:
+    from weft.corpora.readers import read_permuted
+    from weft.tasks.discrimination import discriminate
+    from weft.tasks.result import Result
+
+    pytest.importorskip("spacy", reason="the extra `parse` is not installed")
+    root = Path(__file__).parents[2]
+    documents = list(read_permuted(shared_data / "barzilay_lapata" / "accidents.test.jsonl"))[:10]
+    found = discriminate(load_model(root / "zoo" / f"{name}-accidents"), documents).measures["accuracy"]
+    told = Result.load(root / "results" / "accidents" / f"{name}.json").per_document["accuracy"]
+    # Another processor's arithmetic may turn a pair that is nearly even.
+    assert sum(found.numerators) == pytest.approx(sum(told["numerators"][:10]), abs=2)

@@ -310,7 +310,7 @@ class HmmEntity(Combination):
         score_range="any number",
         meaning="structures and entities follow each other as in texts of the domain",
         comparable="only between orders of one text",
-        needs="training (weft train configs/hmm-entity.toml) and the extra `parse`",
+        needs="the extra `parse`; zoo/hmm-entity-accidents, or training (weft train configs/hmm-entity.toml)",
     )
 
     def __init__(
@@ -347,7 +347,7 @@ class HmmContent(Combination):
         score_range="any number",
         meaning="structures and topics follow each other as in texts of the domain",
         comparable="only between orders of one text",
-        needs="training (weft train configs/hmm-content.toml) and the extra `parse`",
+        needs="the extra `parse`; zoo/hmm-content-accidents, or training (weft train configs/hmm-content.toml)",
     )
 
     def __init__(

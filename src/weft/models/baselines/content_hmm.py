@@ -65,7 +65,7 @@ class ContentHmm(HmmModel):
         score_range=SCORE_RANGE,
         meaning="how much likelier the sentences' words are in this order than in any",
         comparable=COMPARABLE,
-        needs="training (weft train configs/content-hmm.toml)",
+        needs="zoo/content-hmm-accidents, or training (weft train configs/content-hmm.toml)",
     )
 
     def __init__(

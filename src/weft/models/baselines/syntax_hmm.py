@@ -62,7 +62,7 @@ class SyntaxHmm(HmmModel):
         score_range=SCORE_RANGE,
         meaning="how much likelier the sentences' structures are in this order than in any",
         comparable=COMPARABLE,
-        needs="training (weft train configs/syntax-hmm.toml) and the extra `parse`",
+        needs="the extra `parse`; zoo/syntax-hmm-accidents, or training (weft train configs/syntax-hmm.toml)",
     )
 
     def __init__(

@@ -67,7 +67,7 @@ class SyntaxLocal:
         score_range="around 0",
         meaning="how much likelier a sentence's structure is after the one before than anywhere",
         comparable="roughly, between texts of one kind",
-        needs="training (weft train configs/syntax-local.toml) and the extra `parse`",
+        needs="the extra `parse`; zoo/syntax-local-accidents, or training (weft train configs/syntax-local.toml)",
     )
 
     def __init__(
