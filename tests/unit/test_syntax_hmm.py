@@ -248,7 +248,9 @@ def test_penn_trees_need_a_treebank_and_take_it(tmp_path: Path) -> None:
     text = Document("d", ("Ann ran.", "Stop!"))
     learned = SyntaxHmm(**settings).fit([text] * 4)
     assert_higher(*learned.order_scores(text, [(0, 1), (1, 0)]))
-    assert learned.patterns(["Not there."]) == [()]
+    assert learned.patterns(["Stop!", "Not there."])[1] == ()
+    with pytest.raises(CorpusError, match='has no tree of this text.*trees = "dependency"'):
+        learned.score([Document("other", ("Not there.", "Nor this."))])
 
 
 def test_a_finder_refuses_what_it_does_not_know() -> None:
@@ -289,6 +291,20 @@ def test_damaged_states_are_refused(tmp_path: Path) -> None:
         save_artifact(replace(whole, tensors={**whole.tensors, name: value}), tmp_path / "m")
         with pytest.raises(ModelError, match="not all numbers|do not fit together"):
             load_model(tmp_path / "m")
+
+
+def test_a_damaged_part_is_told_by_the_folder_of_the_whole(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from weft.artifacts import load_artifact, save_artifact
+
+    part: dict[str, Any] = {"clusters": 2, "members": 1, "rarest": 1}
+    HmmContent(syntax=part, content=part).with_parser(WordParser()).fit(TEXTS).save(tmp_path / "m")
+    whole = load_artifact(tmp_path / "m")
+    kept = {name: value for name, value in whole.tensors.items() if name != "content/end.0"}
+    save_artifact(replace(whole, tensors=kept), tmp_path / "m")
+    with pytest.raises(ModelError, match=r"m/content.*end\.0"):
+        load_model(tmp_path / "m")
 
 
 @pytest.mark.shared

@@ -220,7 +220,7 @@ class Combination:
                 next_step="copy or train the model again",
             )
         untaught = model.new_parts()
-        model.members = {part: _read_part(cls, part, model, artifact) for part in untaught}
+        model.members = {part: _read_part(part, model, artifact, folder) for part in untaught}
         return model.with_parser(model.shared)
 
 
@@ -276,14 +276,22 @@ def _artifact_of(member: Part) -> Artifact:
         return load_artifact(Path(place) / "part")
 
 
-def _read_part(kind: type[Combination], part: str, model: Combination, artifact: Artifact) -> Any:
+def _read_part(part: str, model: Combination, artifact: Artifact, folder: str | Path) -> Any:
     """A part from what its combination's folder has of it."""
     tensors = {name.removeprefix(f"{part}/"): v for name, v in artifact.tensors.items() if name.startswith(f"{part}/")}
     texts = {name.removeprefix(f"{part}."): v for name, v in artifact.texts.items() if name.startswith(f"{part}.")}
-    inside = Artifact(kind.parts_by_name[part], model.part_settings[part], tensors, texts)
+    inside = Artifact(model.parts_by_name[part], model.part_settings[part], tensors, texts)
     with tempfile.TemporaryDirectory() as place:
         save_artifact(inside, Path(place) / part)
-        return load_model(Path(place) / part)
+        try:
+            return load_model(Path(place) / part)
+        except ModelError as error:  # tell of the folder that the user knows
+            raise ModelError(
+                error.what.replace(place, str(folder)),
+                seen=error.seen,
+                allowed=error.allowed,
+                next_step=error.next_step,
+            ) from error
 
 
 class HmmEntity(Combination):

@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.corpora.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
-from weft.errors import ConfigError
+from weft.errors import ConfigError, CorpusError
 from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.settings import at_least, check_choice, check_text
 from weft.progress import Progress, silent
@@ -122,7 +122,11 @@ class PatternFinder:
         return {**(training or {}), **parsed_by}
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
-        """The patterns of each sentence; none of an empty one, or of one that the treebank does not have."""
+        """The patterns of each sentence; none of an empty one, or of one that the treebank does not have.
+
+        Raises:
+            CorpusError: The treebank has none of them.
+        """
         distinct = list(dict.fromkeys(sentences))
         known = dict(zip(distinct, map(self._patterns, self._trees(distinct, progress)), strict=True))
         return [known[sentence] for sentence in sentences]
@@ -147,7 +151,15 @@ class PatternFinder:
             from weft.corpora.locate import find_data
 
             self.bank = TreeBank.read(find_data(self.treebank))
-        return [self.bank.find(sentence) for sentence in sentences]
+        found = [self.bank.find(sentence) for sentence in sentences]
+        if all(tree is None for tree in found):
+            raise CorpusError(
+                f"the treebank {self.treebank} has no tree of this text",
+                seen=sentences[0][:60],
+                allowed="texts whose sentences it has",
+                next_step='use a model with trees = "dependency", which parses any text',
+            )
+        return found
 
     def _parser(self) -> SentenceParser:
         if self.loaded is None:
