@@ -1,15 +1,15 @@
-"""Entity grid and entity graph from parsed documents: documents a second, beside TRUNAJOD 0.1.1 in one run.
+"""Entity grid and entity graph from parsed documents: documents a CPU second, beside TRUNAJOD 0.1.1 in one run.
 
     pip install '.[parse]'
     pip install --no-deps TRUNAJOD==0.1.1
     python benchmarks/entity.py --data accidents.train.jsonl --data valid.paragraphs.jsonl
         [--out results/benchmarks/entity.json]
 
-Both get the same parses, by weft's parser: weft as it keeps them, TRUNAJOD as documents of spaCy. Parsing is timed apart.
-Grid: from parses to the shares of all transitions of length 2, TRUNAJOD's only ones; weft also up to length 3 with salience
-and edges, as its model uses them. Graph: from parses to all six scores (three projections, with and without distance).
-Permutations: 20 orders of each document, which TRUNAJOD can only score as documents of their own. Where TRUNAJOD is not
-installed its figures are left out.
+Both get the same parses, by weft's parser: weft as it keeps them, TRUNAJOD as documents of spaCy. Parsing is timed
+apart. Grid: from parses to the shares of all transitions of length 2, TRUNAJOD's only ones; weft also up to length 3,
+with salience and edges, as its model uses them. Graph: all six scores (three projections, with and without distance),
+from parses, and from grids that are there already. Permutations: 20 orders of each document, which TRUNAJOD can only
+score as documents of their own. Where TRUNAJOD is not installed its figures are left out.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def measure(path: Path, rounds: int) -> dict[str, Any]:
     """All rates of one set of documents."""
     documents = [document for document in read_documents(path) if len(document) > 1]
     parser = find_parser("weft-parser")
-    start = time.perf_counter()
+    start = time.process_time()
     parses = [parser.parse(document.sentences) for document in documents]
-    parse_seconds = time.perf_counter() - start
+    parse_seconds = time.process_time() - start
     ours: dict[str, float] = {
         "grid_length_2": rate(grid_features, parses, rounds),
         "grid_as_modelled": rate(model_features, parses, rounds),
@@ -96,8 +96,8 @@ def measure(path: Path, rounds: int) -> dict[str, Any]:
         "data": path.name,
         "documents": len(documents),
         "sentences": sum(map(len, documents)),
-        "parse_documents_per_second": round(len(documents) / parse_seconds, 1),
-        "weft_documents_per_second": {name: round(value, 1) for name, value in ours.items()},
+        "parse_documents_per_cpu_second": round(len(documents) / parse_seconds, 1),
+        "weft_documents_per_cpu_second": {name: round(value, 1) for name, value in ours.items()},
     }
     if peer_version() != "not installed":
         record |= measure_peer(parses, ours, rounds)
@@ -118,11 +118,12 @@ def measure_peer(parses: Sequence[Parses], ours: dict[str, float], rounds: int) 
     theirs["grid_20_permutations"] = theirs["grid_length_2"] / 21
     times = {name: ours[name] / value for name, value in theirs.items()}
     return {
-        "peer_documents_per_second": {name: round(value, 1) for name, value in theirs.items()},
+        "peer_documents_per_cpu_second": {name: round(value, 1) for name, value in theirs.items()},
         "times_faster": {name: round(value, 1) for name, value in times.items()},
         "passed": {
             "grid": times["grid_length_2"] >= GRID_BAR,
-            "graph": times["graph_six_scores"] >= GRAPH_BAR,
+            "graph_from_grid": times["graph_from_grid"] >= GRAPH_BAR,
+            "graph_from_parses": times["graph_six_scores"] >= GRAPH_BAR,
         },
     }
 
@@ -133,12 +134,12 @@ def rate(work: Callable[[Any], object], items: Sequence[Any], rounds: int) -> fl
 
 
 def rate_of(work: Callable[[], object], count: int, rounds: int) -> float:
-    """How many items a second some work does that goes through all of them."""
+    """How many items a second of processor time some work does that goes through all of them."""
     seconds = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return count / statistics.median(seconds)
 
 
@@ -182,7 +183,9 @@ def spacy_documents(parses: Sequence[Parses]) -> list[Any]:
     vocab = Vocab()
     found = []
     for document in parses:
-        words, pos, labels, heads, starts = [], [], [], [], []
+        words: list[str] = []
+        labels: list[str] = []
+        pos, heads, starts = [], [], []
         for parse in document:
             heads += [head + len(words) for head in parse.heads]
             words += parse.words

@@ -42,6 +42,7 @@ TEXTS = [
     Document("strange", ("Qwxz jkqp.", "…", "日本語の文。", "\u0000\u200b", "a" * 5000)),
 ]
 SMALL: dict[str, dict[str, Any]] = {
+    "entity-grid": {"permutations": 4},
     "foltz-lda": {"topics": 4, "iterations": 20, "drop_top": 0},
     "foltz-lsa": {"dimensions": 3},
     "hmm-lda": {"topics": 3, "iterations": 5, "drop_top": 0, "rarest": 1, "prior_words": 1.0},
@@ -165,10 +166,13 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
     assert [s.value for s in again.score(TEXTS)] == pytest.approx([s.value for s in model.score(TEXTS)], abs=1e-6)
 
 
-UNTRAINED = ("foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm")
+UNTRAINED = (
+    "entity-grid", "entity-grid-generative", "foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm",
+    "content-hmm", "syntax-hmm", "syntax-local", "hmm-entity", "hmm-content",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*UNTRAINED, "content-hmm", "syntax-hmm", "syntax-local", "hmm-entity", "hmm-content"])
+@pytest.mark.parametrize("name", UNTRAINED)
 def test_a_model_that_must_learn_says_so(name: str, tmp_path: Path) -> None:
     untrained = create_model(name)
     with pytest.raises(ModelError, match=f"{name} has not been trained.*weft train configs/{name}.toml"):
@@ -190,6 +194,11 @@ OUT_OF_RANGE = [
     ("foltz-lsa", "vocabulary", (1, 0, -1)),
     ("foltz-embedding", "batch_size", (0, -1)),
     ("foltz-glove", "limit", (-1,)),
+    ("entity-grid", "longest", (1, 4)),
+    ("entity-grid", "salience", (-1,)),
+    ("entity-grid", "permutations", (0,)),
+    ("entity-grid", "shortest", (1,)),
+    ("entity-grid-generative", "history", (0, 4)),
     ("random", "seed", (-1, 2**32)),
     ("syntax-hmm", "clusters", (0, -1, 10**6)),
     ("syntax-hmm", "members", (0, -1, 1000)),
@@ -260,6 +269,10 @@ def test_saved_settings_are_checked_like_given_ones(name: str, setting: str, tmp
         ("foltz-sif", "weighting", "tfidf"),
         ("foltz-embedding", "encoder", 3),
         ("foltz-embedding", "encoder", None),
+        ("entity-graph", "projection", "p_x"),
+        ("entity-graph", "distance", "yes"),
+        ("entity-graph", "parser", None),
+        ("entity-graph", "nouns", 3),
     ],
 )
 def test_saved_names_are_checked_like_given_ones(name: str, setting: str, value: object, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ TABLES: tuple[PaperTable, ...] = (
             PaperRow("VLV-GM (MMI)", (0.256,), "vlv-gm", f"mmi-{COHERENCE}"),
             PaperRow("LDA-HMM-GM (MMI)", (0.237,), "hmm-lda-gm", f"mmi-{COHERENCE}"),
             PaperRow("Seq2Seq (MMI)", (0.226,), "seq2seq", f"mmi-{COHERENCE}"),
-            PaperRow("Entity Grid Model", (0.143,), "entity-grid"),
+            PaperRow("Entity Grid Model", (0.143,), "entity-grid-generative"),
             PaperRow("Foltz et al. (1998) (Glove)", (0.084,), "foltz-glove", GLOVE),
             PaperRow("Seq2Seq (MMI) and precedence", (), "seq2seq", "mmi"),
             PaperRow("weft-small (MMI) and precedence", (), "weft-small", "mmi"),

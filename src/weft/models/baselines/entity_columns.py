@@ -75,8 +75,8 @@ def columns_of(mentions: Sequence[Mentions]) -> Columns:
     numbers: dict[str, int] = {}
     entities, roles = [], []
     for found in mentions:
-        for entity, role in found.items():
-            entities.append(numbers.setdefault(entity, len(numbers)))
+        for name, role in found.items():
+            entities.append(numbers.setdefault(name, len(numbers)))
             roles.append(role)
     entity = np.array(entities, dtype=np.int64)
     sentence = np.repeat(np.arange(len(mentions)), np.array([len(found) for found in mentions], dtype=np.int64))

@@ -81,14 +81,14 @@ def graph_scores(columns: Columns) -> dict[str, float]:
     size = max(columns.size, 1)
     sums = np.zeros((3, size))  # of the edges of each length, by projection
     for start, shared, products in _blocks(columns):
-        apart = (np.arange(size) - np.arange(start, start + len(shared))[:, None]).ravel()
-        later = np.flatnonzero((apart > 0) & (shared.ravel() > 0))  # edges
-        lengths, counts = apart[later], shared.ravel()[later]
+        left, right = np.nonzero(np.triu(shared, k=start + 1))
+        lengths = right - left - start
         sums[0] += np.bincount(lengths, minlength=size)
-        sums[1] += np.bincount(lengths, weights=counts, minlength=size)
-        sums[2] += np.bincount(lengths, weights=products.ravel()[later], minlength=size)
-    plain, discounted = sums.sum(axis=1) / size, sums @ (1.0 / np.maximum(np.arange(size), 1)) / size  # [projections] each
-    return dict(zip(SIX, np.stack([plain, discounted], axis=1).ravel().tolist(), strict=True))
+        sums[1] += np.bincount(lengths, weights=shared[left, right], minlength=size)
+        sums[2] += np.bincount(lengths, weights=products[left, right], minlength=size)
+    discounts = 1.0 / np.maximum(np.arange(size), 1)
+    values = np.stack([sums.sum(axis=1), (sums * discounts).sum(axis=1)], axis=1) / size  # [projections, 2]
+    return dict(zip(SIX, values.ravel().tolist(), strict=True))
 
 
 def _blocks(columns: Columns) -> Iterator[tuple[int, Reals, Reals]]:

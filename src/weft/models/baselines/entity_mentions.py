@@ -36,6 +36,7 @@ _ROLES = {
 }
 _INSIDE = frozenset(("compound", "nn", "nmod"))  # a noun inside a noun phrase has the role of the phrase
 _SHARED = _INSIDE | {"conj"}  # … and so has the second of two that are joined by "and"
+_ROLES |= dict.fromkeys(_SHARED, ABSENT)  # not known from the label alone
 
 
 class SentenceParser(Protocol):
@@ -64,16 +65,19 @@ def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "a
         {'dogs': 3, 'cats': 2}
     """
     found: Mentions = {}
-    labels, words, tags = parse.labels, parse.words, parse.tags
-    for place in [place for place, tag in enumerate(tags) if tag in _TAGS]:
-        label, word = labels[place], words[place].lower()
-        if (nouns == "heads" and label in _INSIDE) or not (word.isalnum() or any(map(str.isalnum, word))):
+    place = -1
+    for word, tag, label in zip(parse.words, parse.tags, parse.labels, strict=True):
+        place += 1
+        if tag not in _TAGS or (nouns == "heads" and label in _INSIDE):
             continue
-        if plurals and tags[place] in _PLURAL_TAGS:
-            word = singular(word)
-        role = OTHER if not syntax else _role(parse, place) if label in _SHARED else _ROLES.get(label, OTHER)
-        if role > found.get(word, ABSENT):
-            found[word] = role
+        entity = word.lower()
+        if not (entity.isalpha() or any(map(str.isalnum, entity))):
+            continue
+        if plurals and tag in _PLURAL_TAGS:
+            entity = singular(entity)
+        role = (_ROLES.get(label, OTHER) or _role(parse, place)) if syntax else OTHER
+        if role > found.get(entity, ABSENT):
+            found[entity] = role
     return found
 
 
@@ -97,7 +101,7 @@ def _role(parse: ParsedSentence, place: int) -> int:
         if parse.labels[place] not in _SHARED:
             break
         place = parse.heads[place]
-    return _ROLES.get(parse.labels[place], OTHER)
+    return _ROLES.get(parse.labels[place], OTHER) or OTHER
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def count_transitions(
     if len(orders) > 1:
         code += (np.arange(len(orders)) * (classes * codes))[:, None, None]
     counts = np.bincount(code.ravel(), minlength=len(orders) * classes * codes).astype(np.float64)
-    totals = np.bincount(kinds, minlength=classes) * float(code.shape[1])
+    totals = (np.bincount(kinds, minlength=classes) * code.shape[1]).astype(np.float64)
     return counts.reshape(len(orders), classes, codes), totals
 
 
