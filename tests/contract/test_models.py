@@ -49,6 +49,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "hmm-lda-gm": {"topic_count": 3, "dimensions": 16, "hidden": 16, "layers": 1, "guide": 4},
     "vlv-gm": {"dimensions": 16, "hidden": 16, "layers": 1, "latent": 4, "width": 16, "samples": 2},
     "seq2seq": {"dimensions": 16, "hidden": 16, "layers": 1},
+    "syntax-hmm": {"clusters": 3, "members": 2},
+    "content-hmm": {"clusters": 3, "members": 2},
+    "hmm-entity": {"folds": 2, "syntax": {"clusters": 3, "members": 2}},
+    "hmm-content": {"folds": 2, "syntax": {"clusters": 3, "members": 1}, "content": {"clusters": 3, "members": 1}},
 }
 
 
@@ -60,7 +64,7 @@ def model(request: pytest.FixtureRequest) -> CoherenceModel:
         pytest.importorskip("torch", reason="torch is not installed")
     if request.param == "foltz-lda":
         pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
-    if request.param.startswith("entity-"):
+    if request.param.startswith(("syntax-", "entity-", "hmm-entity", "hmm-content")):
         pytest.importorskip("spacy", reason="the extra `parse` is not installed")
     return create_model(request.param, SMALL.get(request.param, {})).fit(CORPUS, seed=1)
 
@@ -164,6 +168,7 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
 
 UNTRAINED = (
     "entity-grid", "entity-grid-generative", "foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm",
+    "content-hmm", "syntax-hmm", "syntax-local", "hmm-entity", "hmm-content",
 )  # fmt: skip
 
 
@@ -195,6 +200,14 @@ OUT_OF_RANGE = [
     ("entity-grid", "shortest", (1,)),
     ("entity-grid-generative", "history", (0, 4)),
     ("random", "seed", (-1, 2**32)),
+    ("syntax-hmm", "clusters", (0, -1, 10**6)),
+    ("syntax-hmm", "members", (0, -1, 1000)),
+    ("syntax-hmm", "depth", (-1,)),
+    ("content-hmm", "smallest", (-1,)),
+    ("content-hmm", "iterations", (-1,)),
+    ("syntax-local", "vocabulary", (0, 10**6)),
+    ("hmm-entity", "folds", (1, 0)),
+    ("hmm-content", "permutations", (0,)),
 ]
 
 
