@@ -1,0 +1,140 @@
+"""Parses on disk, so that a sentence is not parsed again in the next run: JSON lines, added to and never rewritten.
+
+The first line says what the file is. Each other line holds one parse under a key made of the pipeline's fingerprint and
+the sentence, so that pipelines may share a file. A line that is torn or makes no sense counts as not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from weft.corpora.parsed import ParsedSentence
+from weft.errors import CorpusError
+from weft.writing import telling_why_not_written
+
+HEADER = '{"weft": "parses", "format": 1}\n'
+_KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')
+_COLUMNS = ("words", "tags", "heads", "labels")
+
+
+class ParseCache:
+    """Looks parses up in a file, and adds to it.
+
+    Only where each line begins is kept in memory. What another process adds after this one has opened the file is not
+    seen by it, and a sentence that both parsed stands there twice, which does no harm.
+
+    Args:
+        path: The file; it is made when the first parse is added.
+        fingerprint: Of the pipeline whose parses these are.
+
+    Raises:
+        CorpusError: The file is of another kind or cannot be read.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "parses.jsonl"
+        >>> ParseCache(path, "a").add({"Bark!": ParsedSentence(("Bark", "!"), ("VB", "."), (0, 0), ("ROOT", "punct"))})
+        >>> ParseCache(path, "a").get("Bark!").tags, ParseCache(path, "another").get("Bark!")
+        (('VB', '.'), None)
+    """
+
+    def __init__(self, path: str | Path, fingerprint: str) -> None:
+        self.path = Path(path)
+        self._fingerprint = fingerprint
+        try:
+            self._places = dict(self._index()) if self.path.exists() else {}
+        except OSError as error:
+            raise _unusable(self.path, error.strerror or str(error)) from error
+
+    def get(self, sentence: str) -> ParsedSentence | None:
+        """The parse of a sentence, if it is there."""
+        place = self._places.get(key := self._key(sentence))
+        if place is None:
+            return None
+        with self.path.open("rb") as handle:
+            handle.seek(place)
+            fields = _fields(handle.readline())
+        # Another process may have written while this one did, and its lines stand where these were thought to be.
+        return _parse_of(fields) if fields.get("key") == key else None
+
+    def add(self, parses: Mapping[str, ParsedSentence]) -> None:
+        """Write parses at the end of the file, in one go.
+
+        Raises:
+            CorpusError: They cannot be written.
+        """
+        lines = [self._line(sentence, parse) for sentence, parse in parses.items()]
+        with telling_why_not_written(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            head = self._head()
+            with self.path.open("ab") as handle:
+                start = handle.tell() + len(head)
+                handle.write(head + "".join(lines).encode())
+        for sentence, line in zip(parses, lines, strict=True):
+            self._places[self._key(sentence)] = start
+            start += len(line.encode())
+
+    def _head(self) -> bytes:
+        """What comes before new lines: what the file is, if it is new, or the end of a line that was torn."""
+        if not self.path.exists() or not self.path.stat().st_size:
+            return HEADER.encode()
+        with self.path.open("rb") as handle:
+            handle.seek(-1, os.SEEK_END)
+            return b"" if handle.read() == b"\n" else b"\n"
+
+    def _key(self, sentence: str) -> str:
+        text = f"{self._fingerprint}\n{sentence}".encode()
+        return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+    def _line(self, sentence: str, parse: ParsedSentence) -> str:
+        fields = {"key": self._key(sentence), **{name: getattr(parse, name) for name in _COLUMNS}}
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+    def _index(self) -> Iterator[tuple[str, int]]:
+        """The key of every line that has one, and where it begins; what it holds is looked at when it is asked for."""
+        with self.path.open("rb") as handle:
+            first = handle.readline(len(HEADER) + 1)
+            if first and first != HEADER.encode():
+                raise _unusable(self.path, "a file of another kind")
+            place = len(first)
+            for line in handle:
+                if match := _KEY.match(line):
+                    yield match[1].decode(), place
+                place += len(line)
+
+
+def _fields(line: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _parse_of(fields: Mapping[str, Any]) -> ParsedSentence | None:
+    """The parse that a line holds, or nothing if it holds none that makes sense."""
+    columns = [fields.get(name) for name in _COLUMNS]
+    words, tags, heads, labels = (tuple(column) if isinstance(column, list) else () for column in columns)
+    size = len(words)
+    if not size or {len(tags), len(heads), len(labels)} != {size}:
+        return None
+    if not all(isinstance(text, str) for text in (*words, *tags, *labels)):
+        return None
+    if not all(type(head) is int and 0 <= head < size for head in heads):
+        return None
+    return ParsedSentence(words, tags, heads, labels)
+
+
+def _unusable(path: Path, seen: str) -> CorpusError:
+    return CorpusError(
+        f"{path} cannot be used to remember parses",
+        seen=seen,
+        allowed="a new file, or one that weft wrote for this",
+        next_step="name another file, or delete it if it is not needed",
+    )

@@ -1,0 +1,214 @@
+"""Dependency parses of sentences, found once for each distinct sentence.
+
+Reference: Honnibal & Johnson 2015 (the transition system), as spaCy has it; docs/parse.md tells of weft's own pipeline.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Protocol
+
+from weft.corpora.parse_cache import ParseCache
+from weft.corpora.parsed import ParsedSentence
+from weft.corpora.pipelines import load_pipeline
+from weft.progress import Progress, silent
+
+__all__ = ["Annotator", "ParsedSentence", "Parser", "find_parser"]
+
+# A longer text is parsed in pieces: memory stays flat, and no tokenizer rule meets a word of unbounded length.
+LONGEST_PIECE = 2000  # characters, some 400 words
+REMEMBERED_WORDS = 1_000_000  # about 100 MB
+SENTENCES_AT_ONCE = 1024
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SENTENCE_END = re.compile(r"[.!?;][\"'”’)\]]* ")
+
+
+class Annotator(Protocol):
+    """What parses: a pipeline of spaCy (`weft.corpora.pipelines.Pipeline`), or another thing that does the same."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that decides what it says of a sentence."""
+
+    def annotate(self, texts: Sequence[str]) -> Iterable[ParsedSentence]:
+        """Parse texts, each as one sentence."""
+
+
+class Parser:
+    """Parses sentences, each once.
+
+    A sentence stays one sentence. White space and control characters count as one space each stretch, and halves of
+    surrogate pairs as U+FFFD; of anything else every character is in some word. A text of more than 2,000
+    characters is parsed in pieces, cut after a full stop, else between words, else inside a word; each piece has
+    a root of its own.
+
+    Args:
+        annotator: What parses.
+        cache: A file to remember parses in from one run to the next; it may be shared by pipelines.
+        remembered_words: How many words are kept in memory, those of the sentences asked for last.
+
+    Attributes:
+        name: The pipeline's name.
+        fingerprint: A hash of all that decides what the pipeline says of a sentence.
+
+    Example:
+        >>> class Flat:
+        ...     name, fingerprint = "flat", "0"
+        ...     def annotate(self, texts):
+        ...         for words in map(str.split, texts):
+        ...             n = len(words)
+        ...             yield ParsedSentence(tuple(words), ("NN",) * n, (0,) * n, ("ROOT",) + ("dep",) * (n - 1))
+        >>> [parse.words for parse in Parser(Flat()).parse(["It rained.", ""])]
+        [('It', 'rained.'), ()]
+    """
+
+    def __init__(
+        self, annotator: Annotator, *, cache: str | Path | None = None, remembered_words: int = REMEMBERED_WORDS
+    ) -> None:
+        self.name = annotator.name
+        self.fingerprint = annotator.fingerprint
+        self._annotator = annotator
+        self._lock = Lock()  # a pipeline's vocabulary cannot be used from two threads at once
+        self._memory = _Memory(remembered_words)
+        self._cache = ParseCache(cache, annotator.fingerprint) if cache is not None else None
+
+    def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
+        """The parse of each sentence, in the order given.
+
+        Args:
+            sentences: Any texts; an empty one has no words.
+            progress: Told how many distinct sentences that were not known before are parsed.
+        """
+        texts = [tidy(sentence) for sentence in sentences]
+        with self._lock:
+            known = self._find(list(dict.fromkeys(texts)), progress)
+            self._memory.keep(known)
+        return [known[text] for text in texts]
+
+    def _find(self, texts: Sequence[str], progress: Progress) -> dict[str, ParsedSentence]:
+        """The parses of distinct texts, from memory, the cache or the pipeline."""
+        known = self._recall(texts)
+        fresh = [text for text in texts if text not in known]
+        for start in range(0, len(fresh), SENTENCES_AT_ONCE):
+            some = fresh[start : start + SENTENCES_AT_ONCE]
+            found = dict(zip(some, self._annotate(some), strict=True))
+            if self._cache is not None:
+                self._cache.add(found)
+            known |= found
+            progress("parse", start + len(some), len(fresh))
+        return known
+
+    def _recall(self, texts: Sequence[str]) -> dict[str, ParsedSentence]:
+        """What memory and the cache know of some texts."""
+        known: dict[str, ParsedSentence] = {}
+        for text in texts:
+            found = self._memory.get(text) if text else ParsedSentence((), (), (), ())
+            if found is None and self._cache is not None:
+                found = self._cache.get(text)
+            if found is not None:
+                known[text] = found
+        return known
+
+    def _annotate(self, texts: Sequence[str]) -> Iterator[ParsedSentence]:
+        """Parse texts piece by piece and put the pieces together."""
+        pieces = [cut(text) for text in texts]
+        parses = iter(self._annotator.annotate([piece for parts in pieces for piece in parts]))
+        for parts in pieces:
+            yield join([next(parses) for _ in parts])
+
+
+def find_parser(name: str = "", *, cache: str | Path | None = None) -> Parser:
+    """A parser with the pipeline that is named, else an installed ``en_core_web_sm``, else weft's own.
+
+    Args:
+        name: An installed spaCy pipeline, a folder with one, or ``weft-parser`` for the one inside weft.
+        cache: A file to remember parses in from one run to the next.
+
+    Raises:
+        ConfigError: spaCy is not installed, or what is named is not a pipeline that tags and parses English.
+        ModelError: weft's own pipeline is damaged or does not fit the installed spaCy.
+        CorpusError: The cache is a file of another kind, or cannot be read or written.
+    """
+    return Parser(load_pipeline(name), cache=cache)
+
+
+def tidy(sentence: str) -> str:
+    r"""A sentence with nothing in it that a tokenizer would trip over.
+
+    Example:
+        >>> tidy("It\x00 was\n\n late.\ud83d ")
+        'It was late.�'
+    """
+    return " ".join(_SURROGATE.sub("\ufffd", _CONTROL.sub(" ", sentence)).split())
+
+
+def cut(text: str, longest: int = LONGEST_PIECE) -> list[str]:
+    """Cut a long text into pieces: at a sentence's end in the second half of a piece, else at a space, else anywhere.
+
+    Example:
+        >>> cut("He came. He saw. He won.", 12)
+        ['He came.', 'He saw.', 'He won.']
+        >>> cut("aaaaaaa", 3)
+        ['aaa', 'aaa', 'a']
+    """
+    pieces, start = [], 0
+    while len(text) - start > longest:
+        window = text[start : start + longest + 1]
+        ends = [match.end() for match in _SENTENCE_END.finditer(window) if match.end() > longest // 2]
+        end = ends[-1] if ends else window.rfind(" ") + 1 or longest
+        pieces.append(text[start : start + end].strip())
+        start += end
+    return [*pieces, text[start:].strip()]
+
+
+def join(parses: Sequence[ParsedSentence]) -> ParsedSentence:
+    """One parse of several pieces, with a root each.
+
+    Example:
+        >>> piece = ParsedSentence(("Dogs", "bark"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))
+        >>> join([piece, piece]).heads
+        (1, 1, 3, 3)
+    """
+    if len(parses) == 1:
+        return parses[0]
+    heads: list[int] = []
+    for parse in parses:
+        before = len(heads)
+        heads += [before + head for head in parse.heads]
+    return ParsedSentence(
+        words=tuple(word for parse in parses for word in parse.words),
+        tags=tuple(tag for parse in parses for tag in parse.tags),
+        heads=tuple(heads),
+        labels=tuple(label for parse in parses for label in parse.labels),
+    )
+
+
+class _Memory:
+    """The parses asked for last, up to a number of words."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.words = 0
+        self.parses: OrderedDict[str, ParsedSentence] = OrderedDict()
+
+    def get(self, text: str) -> ParsedSentence | None:
+        return self.parses.get(text)
+
+    def keep(self, parses: dict[str, ParsedSentence]) -> None:
+        for text, parse in parses.items():
+            if text not in self.parses:
+                self.words += len(parse)
+            self.parses[text] = parse
+            self.parses.move_to_end(text)
+        while self.words > self.limit:
+            _, oldest = self.parses.popitem(last=False)
+            self.words -= len(oldest)

@@ -1,0 +1,208 @@
+"""spaCy pipelines that tag and parse English: one the user names, an installed one, or the one that weft has inside.
+
+spaCy is imported here and nowhere else in the package, when a pipeline is loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.artifacts import MANIFEST
+from weft.corpora.packed_pipeline import EMBEDDED, load_packed
+from weft.corpora.packed_pipeline import KIND as OWN
+from weft.corpora.parsed import ParsedSentence
+from weft.errors import ConfigError, WeftError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+INSTALLED = "en_core_web_sm"
+LANGUAGE = "en"
+WORDS_AT_ONCE = 2000  # more are no faster
+NEEDED = ("tagger", "parser")
+# What a tagger or a parser may take its vectors from.
+_ENCODERS = ("tok2vec", "transformer", "curated_transformer")
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A tagger and a parser, ready to use.
+
+    Attributes:
+        name: What it is called, with its version.
+        fingerprint: A hash of all that decides what it says of a sentence.
+        language: spaCy's own object, with nothing enabled that parsing does not need.
+    """
+
+    name: str
+    fingerprint: str
+    language: Language
+
+    def annotate(self, texts: Sequence[str]) -> list[ParsedSentence]:
+        """Parse texts as they are, each as one sentence: the parser may not begin another inside it."""
+        language = self.language
+        # Words met here are forgotten at the end: a large corpus would fill the memory with them.
+        with _one_thread(), language.memory_zone():
+            batches = _batches(_one_sentence(language.make_doc(text)) for text in texts)
+            return [
+                _to_parsed(document) for batch in batches for document in language.pipe(batch, batch_size=len(batch))
+            ]
+
+
+def load_pipeline(name: str = "") -> Pipeline:
+    """The pipeline that is named, else an installed ``en_core_web_sm``, else the one inside weft (``weft-parser``).
+
+    Raises:
+        ConfigError: spaCy is not installed, or what is named is not a pipeline that tags and parses English.
+        ModelError: weft's own pipeline is damaged or does not fit the installed spaCy.
+    """
+    spacy = _import_spacy()
+    name = name or (INSTALLED if spacy.util.is_package(INSTALLED) else OWN)
+    language = load_packed(EMBEDDED) if name == OWN else _load_named(spacy, name)
+    _use_numpy(language)
+    meta = language.meta
+    title = OWN if meta["name"] == OWN else f"{LANGUAGE}_{meta['name']}"
+    return Pipeline(f"{title} {meta['version']}", _fingerprint(language, spacy.__version__), language)
+
+
+def _import_spacy() -> Any:
+    try:
+        import spacy
+    except ImportError as error:
+        raise ConfigError(
+            "parsing needs spaCy, which is not installed",
+            allowed="the extra `parse`",
+            next_step="pip install 'weft[parse]'",
+        ) from error
+    return spacy
+
+
+def _load_named(spacy: Any, name: str) -> Language:
+    """An installed package, a folder of spaCy's or one that `weft.corpora.packed_pipeline` wrote."""
+    if not (os.path.isdir(name) or spacy.util.is_package(name)):
+        raise _not_usable("no such spaCy pipeline", name)
+    try:
+        language = load_packed(name) if (Path(name) / MANIFEST).is_file() else spacy.load(name)
+        _check_parts(language, name)
+        language("word")  # one that was never trained fails here
+    except WeftError:
+        raise
+    except Exception as error:  # whatever a package or folder that is no pipeline may bring
+        why = (str(error).strip().splitlines() or [""])[0]
+        raise _not_usable(f"cannot be used as a spaCy pipeline ({type(error).__name__}: {why})", name) from error
+    return language
+
+
+def _check_parts(language: Language, name: str) -> None:
+    """English, with a tagger and a parser; everything that they do not need is switched off."""
+    if language.lang != LANGUAGE:
+        raise _not_usable(f"a pipeline for the language {language.lang!r}, not for English", name)
+    factories = {part: language.get_pipe_meta(part).factory for part in language.pipe_names}
+    missing = [part for part in NEEDED if part not in factories.values()]
+    if missing:
+        raise _not_usable(f"a pipeline without a {' and a '.join(missing)}", name)
+    language.select_pipes(enable=[part for part, made_by in factories.items() if made_by in (*NEEDED, *_ENCODERS)])
+
+
+def _not_usable(what: str, name: str) -> ConfigError:
+    return ConfigError(
+        what,
+        seen=name,
+        allowed=f"an installed package or a folder with an English spaCy pipeline with a tagger and a parser, or {OWN}",
+        next_step=f"install it, correct its name, or name none and get {INSTALLED} or weft's own",
+    )
+
+
+def _use_numpy(language: Language) -> None:
+    """Let numpy multiply: its BLAS has kernels for more processors than spaCy's, and is up to four times as fast."""
+    from thinc.api import NumpyOps
+
+    numpy_blas = NumpyOps(use_blis=False)
+    for _, node, _, _ in _parameters(language):
+        if type(node.ops) is NumpyOps:
+            node.ops = numpy_blas
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The matrices are small: more threads would spend twice the processor time for nothing."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+def _fingerprint(language: Language, version: str) -> str:
+    """A hash of spaCy's version, the tokenizer, the settings, the labels and every weight of the parts in use."""
+    digest = hashlib.blake2b(digest_size=16)
+    parts = {part: language.get_pipe(part) for part in language.pipe_names}
+    labels = {name: _plain(part.label_data) for name, part in parts.items() if hasattr(part, "label_data")}
+    settings = {name: language.config["components"][name] for name in parts}
+    digest.update(json.dumps([version, settings, labels], sort_keys=True, default=str).encode())
+    digest.update(language.tokenizer.to_bytes(exclude=["vocab"]))
+    if language.vocab.vectors.size:
+        digest.update(np.ascontiguousarray(language.vocab.vectors.data).tobytes())
+    for name, _, parameter, value in _parameters(language):
+        digest.update(f"{name} {parameter} {value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def _plain(labels: Any) -> Any:
+    return {str(key): value for key, value in labels.items()} if isinstance(labels, dict) else labels
+
+
+def _parameters(language: Language) -> Iterable[tuple[str, Any, str, Any]]:
+    """Every weight of the parts in use: the part, the node of its network, the weight's name and its values."""
+    for part in language.pipe_names:
+        model = getattr(language.get_pipe(part), "model", None)
+        for node in model.walk() if model is not None else ():
+            for name in node.param_names:
+                if node.has_param(name):
+                    yield part, node, name, node.get_param(name)
+
+
+def _batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
+    """Documents together as long as they have few words, so that memory stays flat whatever their lengths."""
+    batch: list[Any] = []
+    words = 0
+    for document in documents:
+        if batch and words + len(document) > WORDS_AT_ONCE:
+            yield batch
+            batch, words = [], 0
+        batch.append(document)
+        words += len(document)
+    if batch:
+        yield batch
+
+
+def _one_sentence(document: Any) -> Any:
+    """Mark all but the first word as beginning no sentence."""
+    if len(document) > 1:
+        starts = np.full(len(document), -1, dtype=np.int64)
+        starts[0] = 1
+        document.from_array(["SENT_START"], starts.astype(np.uint64))
+    return document
+
+
+def _to_parsed(document: Any) -> ParsedSentence:
+    columns = document.to_array(["TAG", "DEP", "HEAD"]).reshape(-1, 3).astype(np.int64)  # [words, 3]
+    heads = columns[:, 2] + np.arange(len(columns))  # spaCy counts from the word
+    strings = document.vocab.strings
+    # Interned: few distinct ones, many times.
+    tags, labels = ([sys.intern(strings[int(key) % 2**64]) for key in columns[:, place]] for place in (0, 1))
+    return ParsedSentence(
+        words=tuple(word.text for word in document),
+        tags=tuple(tags),
+        heads=tuple(heads.tolist()),
+        labels=tuple(labels),
+    )

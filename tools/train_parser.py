@@ -1,0 +1,136 @@
+"""Trains the parser that weft has inside, in three steps.
+
+    pip install '.[parse]'
+    python tools/train_parser.py prepare --data silver.jsonl.xz --out runs/parser
+    python tools/train_parser.py train --config configs/parser.cfg --data runs/parser --out runs/parser/model
+    python tools/train_parser.py pack --data silver.jsonl.xz --model runs/parser/model/model-best
+        --out src/weft/pretrained/parser
+
+``prepare`` turns the parsed sentences into spaCy's binary files, less the 5% that `weft.corpora.silver.part_of` holds
+out. ``train`` is ``spacy train`` (the same two functions) with numpy's matrix product in place of spaCy's, which takes
+half the time; on the command line it is ``spacy train configs/parser.cfg --paths.train … --paths.dev …``. ``pack``
+measures a trained pipeline on those 5%, halves its weights (float16) and writes it as weft keeps it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from weft.corpora.packed_pipeline import save_packed
+from weft.corpora.parse_accuracy import parse_accuracy
+from weft.corpora.parsing import find_parser
+from weft.corpora.silver import DEVELOPMENT, HELD_OUT, TRAINING, SilverSentence, read_silver
+
+VERSION = "1.0.0"  # of the pipeline
+COMMANDS = (
+    "python tools/train_parser.py prepare --data silver.jsonl.xz --out runs/parser",
+    "python tools/train_parser.py train --config configs/parser.cfg --data runs/parser --out runs/parser/model",
+    "python tools/train_parser.py pack --data silver.jsonl.xz --model runs/parser/model/model-best"
+    " --out src/weft/pretrained/parser",
+)
+
+
+def main() -> None:
+    """Run one step."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    steps = parser.add_subparsers(dest="step", required=True)
+    prepare_step = steps.add_parser("prepare")
+    prepare_step.add_argument("--data", type=Path, required=True)
+    prepare_step.add_argument("--out", type=Path, required=True)
+    train_step = steps.add_parser("train")
+    train_step.add_argument("--config", type=Path, required=True)
+    train_step.add_argument("--data", type=Path, required=True)
+    train_step.add_argument("--out", type=Path, required=True)
+    pack_step = steps.add_parser("pack")
+    pack_step.add_argument("--data", type=Path, required=True)
+    pack_step.add_argument("--model", type=Path, required=True)
+    pack_step.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    if options.step == "prepare":
+        prepare(options.data, options.out)
+    elif options.step == "train":
+        train(options.config, options.data, options.out)
+    else:
+        pack(options.data, options.model, options.out)
+
+
+def prepare(data: Path, out: Path) -> None:
+    """Write ``training.spacy`` and ``development.spacy``."""
+    import spacy
+    from spacy.tokens import DocBin
+
+    vocabulary = spacy.blank("en").vocab
+    bins = {part: DocBin(attrs=["ORTH", "SPACY", "TAG", "HEAD", "DEP"]) for part in (TRAINING, DEVELOPMENT)}
+    for sentence in read_silver(data):
+        if (part := sentence.part) in bins:
+            bins[part].add(to_doc(sentence, vocabulary))
+    out.mkdir(parents=True, exist_ok=True)
+    for part, docs in bins.items():
+        docs.to_disk(out / f"{part}.spacy")
+        print(f"{part}: {len(docs)} sentences")
+
+
+def train(config: Path, data: Path, out: Path) -> None:
+    """Train as ``spacy train`` does; ``model-best`` is the checkpoint with the highest LAS on the development part."""
+    import spacy.training.loop
+    from spacy.training.initialize import init_nlp
+    from spacy.util import load_config
+    from thinc.api import NumpyOps, set_current_ops
+
+    set_current_ops(NumpyOps(use_blis=False))
+    paths = {"paths.train": str(data / f"{TRAINING}.spacy"), "paths.dev": str(data / f"{DEVELOPMENT}.spacy")}
+    nlp = init_nlp(load_config(config, overrides=paths, interpolate=False))
+    out.mkdir(parents=True, exist_ok=True)
+    spacy.training.loop.train(nlp, out)
+
+
+def pack(data: Path, model: Path, out: Path) -> None:
+    """Write a trained pipeline as weft keeps it, with what was measured on the sentences it has not seen."""
+    import spacy
+
+    language = spacy.load(model)
+    record: dict[str, Any] = {
+        "commands": COMMANDS,
+        "seed": language.config.interpolate()["training"]["seed"],
+        "spacy": spacy.__version__,
+        "data": {"file": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest()},
+        "development": {name: language.meta["performance"][name] for name in ("tag_acc", "dep_uas", "dep_las")},
+    }
+    counts: Counter[str] = Counter()
+    held_out = []
+    for sentence in read_silver(data):
+        counts[sentence.part] += 1
+        held_out += [sentence] if sentence.part == HELD_OUT else []
+    record["sentences"] = dict(counts)
+    with tempfile.TemporaryDirectory() as place:
+        save_packed(language, Path(place) / "parser", version=VERSION, training={})
+        parses = find_parser(str(Path(place) / "parser")).parse([sentence.text for sentence in held_out])
+    measures = parse_accuracy([sentence.parse for sentence in held_out], parses)
+    record["held_out"] = {name: round(value, 4) for name, value in measures.items()}
+    save_packed(language, out, version=VERSION, training=record)
+    print(json.dumps(record, indent=2))
+
+
+def to_doc(sentence: SilverSentence, vocabulary: Any) -> Any:
+    """A parsed sentence as spaCy has it."""
+    from spacy.tokens import Doc
+
+    parse = sentence.parse
+    return Doc(
+        vocabulary,
+        words=list(parse.words),
+        spaces=list(sentence.spaces),
+        tags=list(parse.tags),
+        heads=list(parse.heads),
+        deps=list(parse.labels),
+    )
+
+
+if __name__ == "__main__":
+    main()
