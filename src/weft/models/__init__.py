@@ -34,6 +34,7 @@ MODELS: Mapping[str, str] = {
     "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
     "vlv-gm": "weft.models.generative.variational:VlvGm",
     "weft-small": "weft.models.generative.weft_small:WeftSmall",
+    "discriminative": "weft.models.discriminative.clique:Discriminative",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
 }

@@ -1,0 +1,169 @@
+"""The clique network and the pair network: sentences are read by an LSTM, and what is read is judged.
+
+References: Li & Hovy 2014; Li & Jurafsky 2017, section 2 (cliques); Xu et al. 2019 (pairs); Conneau et al. 2017
+(maximum over an LSTM's states).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from weft.models.discriminative.cliques import EDGES
+from weft.models.generative.network import Tokens
+from weft.models.layers import Embedding, make_lstm
+
+POOLINGS = ("last", "max", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How sentences are read.
+
+    Attributes:
+        vocabulary: Number of token types.
+        dimensions: Size of token vectors.
+        hidden: Size of LSTM states, and of a sentence's vector.
+        layers: LSTM layers.
+        pooling: Which states make a sentence's vector: the ``last`` (the paper's), their ``max`` or their ``mean``.
+        dropout: On token vectors, sentence vectors and the hidden layer.
+        fixed_words: Whether token vectors stay as they are.
+        fixed_encoder: Whether the whole reader stays as it is.
+    """
+
+    vocabulary: int
+    dimensions: int = 100
+    hidden: int = 100
+    layers: int = 1
+    pooling: str = "max"
+    dropout: float = 0.3
+    fixed_words: bool = False
+    fixed_encoder: bool = False
+
+
+class SentenceLstm(nn.Module):
+    """Reads a sentence from its end, as the encoders of `weft.models.layers` do, so that it can start from theirs."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__()
+        self.lstm = make_lstm(reading.dimensions, reading.hidden, reading.layers, reading.dropout)
+        self.pooling = reading.pooling
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> Tensor:
+        """[sentences, time, dimensions], padded on the right → [sentences, hidden]."""
+        time = torch.arange(embedded.shape[1], device=embedded.device)
+        backwards = (lengths[:, None] - 1 - time).clamp(min=0)  # [sentences, time]
+        reversed_ = embedded.gather(1, backwards[:, :, None].expand_as(embedded))
+        states, _ = self.lstm(reversed_)  # [sentences, time, hidden], meaningless after the end
+        if self.pooling == "last":
+            return states[torch.arange(len(states), device=states.device), lengths - 1]
+        real = (time < lengths[:, None])[:, :, None]  # [sentences, time, 1]
+        if self.pooling == "max":
+            return states.masked_fill(~real, -torch.inf).amax(dim=1)
+        return (states * real).sum(dim=1) / lengths[:, None]
+
+
+class Reader(nn.Module):
+    """Token vectors and the LSTM over them; the part that may start from another model's encoder."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__()
+        self.embedding = Embedding(reading.vocabulary, reading.dimensions)
+        self.encoder = SentenceLstm(reading)
+        self.dropout = nn.Dropout(reading.dropout)
+        self.fixed = reading.fixed_encoder
+        self.embedding.weight.requires_grad_(not (reading.fixed_words or reading.fixed_encoder))
+        self.encoder.requires_grad_(not reading.fixed_encoder)
+
+    def read(self, sentences: Tokens) -> Tensor:
+        """What is made of each sentence: [sentences, hidden]."""
+        if self.fixed:  # nothing is learned here, and nothing is left to chance
+            with torch.no_grad():
+                return self.encoder(self.embedding(sentences.ids), sentences.lengths)
+        embedded = self.dropout(self.embedding(sentences.ids))  # [sentences, time, dimensions]
+        return self.encoder(embedded, sentences.lengths)
+
+
+class CliqueHead(nn.Module):
+    """The sentences of a clique side by side, a hidden layer (tanh) and one number: the log-odds of coherence.
+
+    A matrix over a concatenation is a sum of matrices, one for each place: every sentence is multiplied once for each
+    place it may take, and a clique is a sum of rows.
+
+    Args:
+        size: Of a sentence's vector.
+        window: Sentences on either side of the centre.
+        width: Of the hidden layer.
+        dropout: In training.
+    """
+
+    def __init__(self, size: int, window: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.window, self.width = window, width
+        self.edges = nn.Parameter(torch.zeros(EDGES, size))  # Paper: padding; it is learned here, from zero
+        self.places = nn.Linear(size, (2 * window + 1) * width, bias=False)
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.output = nn.Linear(width, 1)
+        self.dropout = nn.Dropout(dropout)
+
+    def rows(self, vectors: Tensor) -> Tensor:
+        """Edges and sentences at every place of a clique: [2 + sentences, places, width]."""
+        known = self.dropout(torch.cat([self.edges.to(vectors.dtype), vectors]))  # [2 + sentences, size]
+        moved: Tensor = self.places(known).view(len(known), -1, self.width)
+        return moved
+
+    def forward(self, rows: Tensor, cliques: Tensor) -> Tensor:
+        """Log-odds that cliques, [..., places] of rows, are as they were written: [...]."""
+        total = self.bias
+        for place in range(2 * self.window + 1):
+            total = total + rows[:, place].index_select(0, cliques[..., place].flatten())
+        hidden = self.dropout(torch.tanh(total))  # [cliques, width]
+        odds: Tensor = self.output(hidden).view(cliques.shape[:-1])
+        return odds
+
+
+class CliqueNetwork(Reader):
+    """Sentences in, log-odds of cliques out.
+
+    Args:
+        reading: How sentences are read.
+        window: Sentences on either side of the centre.
+        width: Of the hidden layer.
+    """
+
+    def __init__(self, reading: Reading, window: int, width: int) -> None:
+        super().__init__(reading)
+        self.head = CliqueHead(reading.hidden, window, width, reading.dropout)
+
+
+class PairNetwork(Reader):
+    """How well one sentence follows another: u, v, u − v, |u − v| and u · v (each element), and a hidden layer.
+
+    Args:
+        reading: How sentences are read.
+        width: Of the hidden layer.
+    """
+
+    def __init__(self, reading: Reading, width: int) -> None:
+        super().__init__(reading)
+        self.norm = nn.LayerNorm(reading.hidden)
+        # u − v is a sum of both, which the matrices of u and v already are: it needs no matrix of its own.
+        self.left = nn.Linear(reading.hidden, width)
+        self.right = nn.Linear(reading.hidden, width, bias=False)
+        self.joint = nn.Linear(2 * reading.hidden, width, bias=False)
+        self.output = nn.Linear(width, 1)
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Scores of pairs of sentence vectors, [..., hidden] each: [...]."""
+        together = torch.cat([(left - right).abs(), left * right], dim=-1)  # [..., 2 · hidden]
+        hidden = self.left(left) + self.right(right) + self.joint(together)  # [..., width]
+        score: Tensor = self.output(self.dropout(functional.relu(hidden))).squeeze(-1)
+        return score
+
+    def vectors(self, sentences: Tokens) -> Tensor:
+        """Sentence vectors as pairs are made of: [sentences, hidden]."""
+        normed: Tensor = self.dropout(self.norm(self.read(sentences)))
+        return normed
