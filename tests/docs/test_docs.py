@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -129,6 +130,22 @@ def test_the_readme_says_how_often_the_default_is_right() -> None:
     for name, words in (("weft-small.mmi", "{:.0%} of the time"), ("seq2seq.mmi", "as large, {:.0%}.")):
         result = Result.load(ROOT / "results" / "wikipedia-pairs" / f"{name}.json")
         assert words.format(result.metrics["accuracy"]) in text
+
+
+def test_the_page_on_parsing_shows_what_was_measured() -> None:
+    record = json.loads((ROOT / "results" / "benchmarks" / "parser.json").read_text(encoding="utf-8"))
+    text = (ROOT / "docs" / "parse.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE))
+    assert all(record["passed"].values())
+    shares = {
+        "tags": "tag_accuracy", "UAS": "uas", "LAS": "las", "LAS, punctuation counted": "las_with_punctuation",
+        "F1 of nsubj": "nsubj_f1", "F1 of dobj": "dobj_f1",
+    }  # fmt: skip
+    for label, name in shares.items():
+        assert rows[label] == f"{record[name]:.3f}".removeprefix("0"), label
+    assert rows["words a CPU second"] == f"{record['words_per_cpu_second']:,}"
+    assert rows["size"] == f"{record['bytes'] / 2**20:.1f} MiB"
+    assert rows["sentences; words"] == f"{record['sentences']:,}; {record['words']:,}"
 
 
 def test_results_name_no_machine() -> None:

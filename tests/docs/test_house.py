@@ -38,7 +38,18 @@ LAYERS = (
     ("report",),
     ("cli",),
 )
-HEAVY = ("torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich")
+HEAVY = (
+    "torch",
+    "sklearn",
+    "scipy",
+    "tomotopy",
+    "tokenizers",
+    "sentencex",
+    "pyarrow",
+    "mwparserfromhell",
+    "rich",
+    "spacy",
+)
 
 
 def layer_of(module: str) -> int:
@@ -102,6 +113,8 @@ print('torch' in sys.modules, file=sys.stderr)"
 def test_docstring_examples_run(name: str) -> None:
     if name.endswith((".lda", ".embedding")):
         pytest.importorskip("tomotopy")
+    if name.endswith(".parsing"):
+        pytest.importorskip("spacy")
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.failed == 0
 

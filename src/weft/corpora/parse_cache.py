@@ -53,13 +53,20 @@ class ParseCache:
             raise _unusable(self.path, error.strerror or str(error)) from error
 
     def get(self, sentence: str) -> ParsedSentence | None:
-        """The parse of a sentence, if it is there."""
+        """The parse of a sentence, if it is there.
+
+        Raises:
+            CorpusError: The file cannot be read any more.
+        """
         place = self._places.get(key := self._key(sentence))
         if place is None:
             return None
-        with self.path.open("rb") as handle:
-            handle.seek(place)
-            fields = _fields(handle.readline())
+        try:
+            with self.path.open("rb") as handle:
+                handle.seek(place)
+                fields = _fields(handle.readline())
+        except OSError as error:
+            raise _unusable(self.path, error.strerror or str(error)) from error
         # Another process may have written while this one did, and its lines stand where these were thought to be.
         return _parse_of(fields) if fields.get("key") == key else None
 

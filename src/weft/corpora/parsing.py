@@ -137,6 +137,11 @@ def find_parser(name: str = "", *, cache: str | Path | None = None) -> Parser:
         ConfigError: spaCy is not installed, or what is named is not a pipeline that tags and parses English.
         ModelError: weft's own pipeline is damaged or does not fit the installed spaCy.
         CorpusError: The cache is a file of another kind, or cannot be read or written.
+
+    Example:
+        >>> (parse,) = find_parser("weft-parser").parse(["The dog chased the cat."])
+        >>> list(zip(parse.words, parse.labels, parse.heads))[1:5]
+        [('dog', 'nsubj', 2), ('chased', 'ROOT', 2), ('the', 'det', 4), ('cat', 'dobj', 2)]
     """
     return Parser(load_pipeline(name), cache=cache)
 
