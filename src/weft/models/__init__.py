@@ -35,6 +35,7 @@ MODELS: Mapping[str, str] = {
     "vlv-gm": "weft.models.generative.variational:VlvGm",
     "weft-small": "weft.models.generative.weft_small:WeftSmall",
     "discriminative": "weft.models.discriminative.clique:Discriminative",
+    "discriminative-pair": "weft.models.discriminative.pairs:DiscriminativePair",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
 }

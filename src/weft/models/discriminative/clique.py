@@ -18,9 +18,9 @@ from weft.corpora.paragraphs import ParagraphBatch
 from weft.document import Document, Score
 from weft.models import ModelCard
 from weft.models.baselines.settings import at_least, check_choice
-from weft.models.discriminative.cliques import EDGES, clique_windows, damaged_windows
-from weft.models.discriminative.judge import READING_SETTINGS, Judge, check_window, moved_sentences, negatives_generator
-from weft.models.discriminative.network import CliqueHead, CliqueNetwork, Reading
+from weft.models.discriminative.cliques import clique_windows, damaged_windows
+from weft.models.discriminative.judge import READING_SETTINGS, Judge, moved_sentences, negatives_generator
+from weft.models.discriminative.network import CliqueHead, CliqueNetwork, CliqueRows, Reading
 from weft.models.discriminative.prefixes import CliqueSteps
 from weft.models.generative.neural_model import no_loss
 from weft.scoring import Memory
@@ -28,7 +28,7 @@ from weft.training import LossPart
 
 PART = "clique"
 NEGATIVES = ("permutation", "document", "corpus")
-CLIQUES_AT_ONCE = 65536  # judged at a time: bounds memory, whatever the number of orders
+CLIQUES_AT_ONCE = 8192  # judged at a time: bounds memory, whatever the number of orders
 REMEMBERED = 8  # texts whose sentences are not read again for another order
 
 
@@ -53,6 +53,7 @@ class Discriminative(Judge):
             empty, vectors are learned.
         tuned: Whether given vectors are trained further; the paper keeps them as they are.
         frozen: ``encoder`` keeps the reader as it was in ``run.start``.
+        likeness: Whether cliques also see how alike their sentences are, in two cosines a pair; not in the paper.
         precision: Of saved weights: ``int8`` or ``float32``.
 
     Example:
@@ -86,14 +87,15 @@ class Discriminative(Judge):
         vectors: str = "",
         tuned: bool = False,
         frozen: str = "",
+        likeness: bool = True,
         precision: str = "int8",
     ) -> None:
-        check_window(self.name, window)
+        at_least(self.name, "window", window, 1, 100)
         check_choice(self.name, "negatives", negatives, NEGATIVES)
         at_least(self.name, "each", each, 1, 1000)
-        self._keep(dimensions, hidden, layers, pooling, width, dropout, vectors, tuned, frozen, precision)
+        self._keep(dimensions, hidden, layers, pooling, width, dropout, vectors, tuned, frozen, likeness, precision)
         self.window, self.negatives, self.each = window, negatives, each
-        self._rows: Memory[tuple[str, ...], Tensor] = Memory(REMEMBERED)
+        self._rows: Memory[tuple[str, ...], CliqueRows] = Memory(REMEMBERED)
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -116,10 +118,10 @@ class Discriminative(Judge):
     def clique_loss(
         self, head: CliqueHead, vectors: Tensor, batch: ParagraphBatch, network: torch.nn.Module
     ) -> LossPart:
-        """The same for sentences that have been read, whatever read them: [sentences, size]."""
+        """The same for sentences that have been read, whatever read them: [sentences, vector and content]."""
         places, generator = torch.from_numpy(batch.places), negatives_generator(network)
         real = places >= 0  # [texts, longest]
-        rows = head.rows(vectors)  # [2 + sentences, places, width]
+        rows = head.rows(vectors)
         whole = clique_windows(places, self.window)[real]  # [cliques, places]
         made = [damaged_windows(places, self.window, self.negatives, generator) for _ in range(self.each)]
         damaged = torch.cat([windows[kept] for windows, kept in made])  # [damaged, places]
@@ -138,12 +140,12 @@ class Discriminative(Judge):
         assert isinstance(network, CliqueNetwork)
         return network.head
 
-    def rows(self, document: Document) -> Tensor:
-        """The document's sentences as cliques are made of, read once: [2 + sentences, places, width]."""
+    def rows(self, document: Document) -> CliqueRows:
+        """The document's sentences as cliques are made of, read once."""
         head = self.head
 
         @torch.inference_mode()
-        def read() -> Tensor:
+        def read() -> CliqueRows:
             return head.rows(self.sentence_vectors(PART, document.sentences))
 
         return self._rows.get(document.sentences, read)
@@ -154,7 +156,7 @@ class Discriminative(Judge):
         rows, head = self.rows(document), self.head
         windows = [clique_windows(torch.tensor([list(order)], dtype=torch.int64), self.window)[0] for order in orders]
         every = torch.cat(windows)  # [cliques of all orders, places]
-        parts = [head(rows, chunk.to(rows.device)).double().cpu() for chunk in every.split(CLIQUES_AT_ONCE)]
+        parts = [head(rows, chunk.to(rows.moved.device)).double().cpu() for chunk in every.split(CLIQUES_AT_ONCE)]
         odds = torch.cat(parts).split([len(order) for order in orders])
         return [values.tolist() for values in odds]
 
@@ -203,6 +205,3 @@ def transition_shares(odds: Sequence[float]) -> list[float]:
     shares[[0, -1]] *= 2
     count = len(odds)
     return [float(value) for value in (shares[:-1] + shares[1:]) * (count - 1) / count]
-
-
-__all__ = ["EDGES", "Discriminative", "transition_shares"]

@@ -15,7 +15,7 @@ from weft.corpora.batches import pad_rows
 from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
-from weft.errors import ConfigError, ModelError
+from weft.errors import ModelError
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import at_least, check_choice, check_share, check_text
 from weft.models.discriminative.network import POOLINGS, Reader, Reading
@@ -26,7 +26,9 @@ from weft.models.generative.neural_model import NeuralModel
 from weft.training import TrainingSettings
 
 READ_TOKENS = 16384  # padded tokens read at a time: memory stays flat, however long a text is
-READING_SETTINGS = ("dimensions", "hidden", "layers", "pooling", "width", "dropout", "vectors", "tuned", "frozen")
+READING_SETTINGS = (
+    "dimensions", "hidden", "layers", "pooling", "width", "dropout", "vectors", "tuned", "frozen", "likeness",
+)  # fmt: skip
 FIXED_SEED = 20170605  # of the negatives that validation sees, the same each time
 
 
@@ -46,10 +48,11 @@ class Judge(NeuralModel):
     vectors: str
     tuned: bool
     frozen: str
+    likeness: bool
 
     def _keep(
         self, dimensions: int, hidden: int, layers: int, pooling: str, width: int, dropout: float, vectors: str,
-        tuned: bool, frozen: str, precision: str,
+        tuned: bool, frozen: str, likeness: bool, precision: str,
     ) -> None:  # fmt: skip
         """Check and store what all constructors take."""
         for name, size in (("dimensions", dimensions), ("hidden", hidden), ("layers", layers), ("width", width)):
@@ -61,7 +64,7 @@ class Judge(NeuralModel):
         check_text(self.name, "vectors", vectors)
         self.dimensions, self.hidden, self.layers, self.pooling, self.width = dimensions, hidden, layers, pooling, width
         self.dropout, self.vectors, self.tuned, self.frozen = dropout, vectors, tuned, frozen
-        self.precision = precision
+        self.likeness, self.precision = likeness, precision
         self.judges: dict[str, Reader] = {}
 
     @property
@@ -85,6 +88,7 @@ class Judge(NeuralModel):
         return Reading(
             tokenizer.vocabulary_size, self.dimensions, self.hidden, self.layers, self.pooling, self.dropout,
             fixed_words=bool(self.vectors) and not self.tuned, fixed_encoder=self.frozen == "encoder",
+            likeness=self.likeness,
         )  # fmt: skip
 
     def empty_network(self, part: str, tokenizer: Tokenizer) -> Reader:
@@ -133,10 +137,10 @@ class Judge(NeuralModel):
 
     @torch.inference_mode()
     def sentence_vectors(self, part: str, sentences: Sequence[str]) -> Tensor:
-        """What a network makes of each sentence: [sentences, hidden]."""
+        """What a network makes of each sentence, each read once: [sentences, size]."""
         network = self.judge(part)
         distinct = list(dict.fromkeys(sentences))
-        found = network.embedding.weight.new_zeros(len(distinct), self.hidden)
+        found = network.embedding.weight.new_zeros(len(distinct), network.size)
         for numbers, tokens in self._padded(distinct, found.device):
             found[numbers] = network.read(tokens)
         row_of = {sentence: row for row, sentence in enumerate(distinct)}
@@ -185,17 +189,3 @@ def negatives_generator(network: torch.nn.Module) -> torch.Generator:
     """Where damage comes from: seeded by the step in training, the same each time in validation."""
     seed = int(torch.randint(2**31, ())) if network.training else FIXED_SEED
     return torch.Generator().manual_seed(seed)
-
-
-def check_window(name: str, window: object) -> None:
-    """Refuse a window that is none.
-
-    Raises:
-        ConfigError: It is out of range.
-    """
-    at_least(name, "window", window, 1, 100)
-
-
-def too_short(what: str) -> ConfigError:
-    """The error of a batch in which nothing can be damaged."""
-    return ConfigError(f"{what} has nothing to compare", allowed="texts of several sentences", next_step="add texts")

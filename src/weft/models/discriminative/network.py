@@ -7,12 +7,14 @@ References: Li & Hovy 2014; Li & Jurafsky 2017, section 2 (cliques); Xu et al. 2
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from weft.models.discriminative.cliques import EDGES
+from weft.models.discriminative.likeness import MEASURES, Contents, content_size, cosines
 from weft.models.generative.network import Tokens
 from weft.models.layers import Embedding, make_lstm
 
@@ -32,6 +34,7 @@ class Reading:
         dropout: On token vectors, sentence vectors and the hidden layer.
         fixed_words: Whether token vectors stay as they are.
         fixed_encoder: Whether the whole reader stays as it is.
+        likeness: Whether sentences also come with what tells how alike they are.
     """
 
     vocabulary: int
@@ -42,6 +45,7 @@ class Reading:
     dropout: float = 0.3
     fixed_words: bool = False
     fixed_encoder: bool = False
+    likeness: bool = True
 
 
 class SentenceLstm(nn.Module):
@@ -77,14 +81,42 @@ class Reader(nn.Module):
         self.fixed = reading.fixed_encoder
         self.embedding.weight.requires_grad_(not (reading.fixed_words or reading.fixed_encoder))
         self.encoder.requires_grad_(not reading.fixed_encoder)
+        self.contents = Contents() if reading.likeness else None
+        self.size = reading.hidden + (content_size(reading.dimensions) if reading.likeness else 0)
 
     def read(self, sentences: Tokens) -> Tensor:
-        """What is made of each sentence: [sentences, hidden]."""
+        """What is made of each sentence, and its content where that is wanted: [sentences, size]."""
+        vectors = self._vectors(sentences)
+        if self.contents is None:
+            return vectors
+        real = torch.arange(sentences.ids.shape[1], device=sentences.ids.device) < sentences.lengths[:, None]
+        starts = sentences.lengths.cumsum(0) - sentences.lengths
+        return torch.cat([vectors, self.contents(sentences.ids[real], starts, self.embedding.weight)], dim=1)
+
+    def _vectors(self, sentences: Tokens) -> Tensor:
         if self.fixed:  # nothing is learned here, and nothing is left to chance
             with torch.no_grad():
-                return self.encoder(self.embedding(sentences.ids), sentences.lengths)
+                frozen: Tensor = self.encoder(self.embedding(sentences.ids), sentences.lengths)
+                return frozen
         embedded = self.dropout(self.embedding(sentences.ids))  # [sentences, time, dimensions]
-        return self.encoder(embedded, sentences.lengths)
+        vectors: Tensor = self.encoder(embedded, sentences.lengths)
+        return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class CliqueRows:
+    """Edges and sentences as cliques are made of.
+
+    Attributes:
+        moved: [2 + sentences, places, width] what each adds to the hidden layer at each place of a clique.
+        contents: [2 + sentences, content size] what tells how alike they are; no columns where that is not asked.
+    """
+
+    moved: Tensor
+    contents: Tensor
+
+    def __len__(self) -> int:
+        return len(self.moved)
 
 
 class CliqueHead(nn.Module):
@@ -98,30 +130,37 @@ class CliqueHead(nn.Module):
         window: Sentences on either side of the centre.
         width: Of the hidden layer.
         dropout: In training.
+        likeness: Whether the hidden layer also sees how alike the sentences of a clique are, two by two.
     """
 
-    def __init__(self, size: int, window: int, width: int, dropout: float) -> None:
+    def __init__(self, size: int, window: int, width: int, dropout: float, likeness: bool) -> None:
         super().__init__()
-        self.window, self.width = window, width
+        self.size, self.window, self.width = size, window, width
         self.edges = nn.Parameter(torch.zeros(EDGES, size))  # Paper: padding; it is learned here, from zero
         self.places = nn.Linear(size, (2 * window + 1) * width, bias=False)
         self.bias = nn.Parameter(torch.zeros(width))
         self.output = nn.Linear(width, 1)
         self.dropout = nn.Dropout(dropout)
+        self.pairs = tuple(combinations(range(2 * window + 1), 2))
+        self.alike = nn.Linear(MEASURES * len(self.pairs), width, bias=False) if likeness else None
 
-    def rows(self, vectors: Tensor) -> Tensor:
-        """Edges and sentences at every place of a clique: [2 + sentences, places, width]."""
+    def rows(self, read: Tensor) -> CliqueRows:
+        """Sentences that have been read, [sentences, vector and content], ready for cliques."""
+        vectors, contents = read[:, : self.size], read[:, self.size :]
         known = self.dropout(torch.cat([self.edges.to(vectors.dtype), vectors]))  # [2 + sentences, size]
-        moved: Tensor = self.places(known).view(len(known), -1, self.width)
-        return moved
+        moved = self.places(known).view(len(known), -1, self.width)
+        return CliqueRows(moved, functional.pad(contents, (0, 0, EDGES, 0)))
 
-    def forward(self, rows: Tensor, cliques: Tensor) -> Tensor:
-        """Log-odds that cliques, [..., places] of rows, are as they were written: [...]."""
+    def forward(self, rows: CliqueRows, cliques: Tensor) -> Tensor:
+        """Log-odds that cliques, [cliques, places] of rows, are as they were written: [cliques]."""
         total = self.bias
         for place in range(2 * self.window + 1):
-            total = total + rows[:, place].index_select(0, cliques[..., place].flatten())
-        hidden = self.dropout(torch.tanh(total))  # [cliques, width]
-        odds: Tensor = self.output(hidden).view(cliques.shape[:-1])
+            total = total + rows.moved[:, place].index_select(0, cliques[:, place])
+        if self.alike is not None:
+            content = [rows.contents.index_select(0, column) for column in cliques.unbind(1)]
+            likeness = torch.cat([cosines(content[a], content[b]) for a, b in self.pairs], dim=1)
+            total = total + self.alike(likeness)
+        odds: Tensor = self.output(self.dropout(torch.tanh(total)))[:, 0]
         return odds
 
 
@@ -136,7 +175,7 @@ class CliqueNetwork(Reader):
 
     def __init__(self, reading: Reading, window: int, width: int) -> None:
         super().__init__(reading)
-        self.head = CliqueHead(reading.hidden, window, width, reading.dropout)
+        self.head = CliqueHead(reading.hidden, window, width, reading.dropout, reading.likeness)
 
 
 class PairNetwork(Reader):
@@ -145,25 +184,33 @@ class PairNetwork(Reader):
     Args:
         reading: How sentences are read.
         width: Of the hidden layer.
+
+    Attributes:
+        direction: ``forward`` where it is trained with the second sentence replaced, ``backward`` with the first.
     """
 
     def __init__(self, reading: Reading, width: int) -> None:
         super().__init__(reading)
+        self.direction, self.hidden = "forward", reading.hidden
         self.norm = nn.LayerNorm(reading.hidden)
         # u − v is a sum of both, which the matrices of u and v already are: it needs no matrix of its own.
         self.left = nn.Linear(reading.hidden, width)
         self.right = nn.Linear(reading.hidden, width, bias=False)
         self.joint = nn.Linear(2 * reading.hidden, width, bias=False)
+        self.alike = nn.Linear(MEASURES, width, bias=False) if reading.likeness else None
         self.output = nn.Linear(width, 1)
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """Scores of pairs of sentence vectors, [..., hidden] each: [...]."""
-        together = torch.cat([(left - right).abs(), left * right], dim=-1)  # [..., 2 · hidden]
-        hidden = self.left(left) + self.right(right) + self.joint(together)  # [..., width]
+        """Scores of pairs of sentences made ready by `ready`, [..., size] each: [...]."""
+        (u, like_u), (v, like_v) = (side.tensor_split([self.hidden], dim=-1) for side in (left, right))
+        together = torch.cat([(u - v).abs(), u * v], dim=-1)  # [..., 2 · hidden]
+        hidden = self.left(u) + self.right(v) + self.joint(together)  # [..., width]
+        if self.alike is not None:
+            hidden = hidden + self.alike(cosines(like_u, like_v))
         score: Tensor = self.output(self.dropout(functional.relu(hidden))).squeeze(-1)
         return score
 
-    def vectors(self, sentences: Tokens) -> Tensor:
-        """Sentence vectors as pairs are made of: [sentences, hidden]."""
-        normed: Tensor = self.dropout(self.norm(self.read(sentences)))
-        return normed
+    def ready(self, read: Tensor) -> Tensor:
+        """Sentences that have been read as pairs are made of them: [sentences, size]."""
+        normed = self.dropout(self.norm(read[:, : self.hidden]))
+        return torch.cat([normed, read[:, self.hidden :]], dim=1)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from weft.models.discriminative.cliques import EDGES
-from weft.models.discriminative.network import CliqueHead
+from weft.models.discriminative.network import CliqueHead, CliqueRows
 
 Values = npt.NDArray[np.float64]
 START, END = 0, 1
@@ -24,10 +24,10 @@ class CliqueSteps:
 
     Args:
         head: What judges cliques.
-        rows: [2 + sentences, places, width], the sentences as cliques are made of.
+        rows: The sentences as cliques are made of.
     """
 
-    def __init__(self, head: CliqueHead, rows: Tensor) -> None:
+    def __init__(self, head: CliqueHead, rows: CliqueRows) -> None:
         self.head, self.rows, self.window = head, rows, head.window
         self.count = len(rows) - EDGES
 
@@ -66,7 +66,8 @@ class CliqueSteps:
 
     @torch.inference_mode()
     def _odds(self, cliques: Tensor) -> Tensor:
-        return self.head(self.rows, cliques.to(self.rows.device)).double().cpu()
+        flat = cliques.flatten(0, 1).to(self.rows.moved.device)  # [paths · sentences, places]
+        return self.head(self.rows, flat).double().cpu().view(cliques.shape[:2])
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Go on with some paths, each grown by a sentence."""
