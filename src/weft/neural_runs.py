@@ -13,10 +13,11 @@ from weft.artifacts import read_manifest
 from weft.config import RunConfig, split_tables
 from weft.corpora.locate import find_data
 from weft.corpora.prepare import prepare
+from weft.corpora.readers import read_documents
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import ConfigError
-from weft.fitting import Corpus, finished_part, train_part
+from weft.fitting import Corpus, finished_part, tell_texts, train_part
 from weft.models import load_model
 from weft.models.generative.parts import ENCODERS, PRECEDENCE
 from weft.progress import Progress
@@ -50,6 +51,8 @@ def train_parts(
     settings = {part: part_settings(config, part) for part in model.parts}
     corpus = _corpus(config, files, folder, data_root, progress)
     tokenizer = corpus.train.tokenizer()
+    texts = [*files, *(find_data(name, data_root) for name in config.data.valid)]
+    tell_texts(model, (document for path in texts for document in read_documents(path)), corpus.train, progress)
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
         wanted, taken = _plan(model, config, parts, tokenizer)
         starts = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}

@@ -36,6 +36,7 @@ MODELS: Mapping[str, str] = {
     "weft-small": "weft.models.generative.weft_small:WeftSmall",
     "discriminative": "weft.models.discriminative.clique:Discriminative",
     "discriminative-pair": "weft.models.discriminative.pairs:DiscriminativePair",
+    "recursive": "weft.models.discriminative.recursive:Recursive",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
 }

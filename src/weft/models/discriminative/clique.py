@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from weft.corpora.batches import Whole
 from weft.corpora.paragraphs import ParagraphBatch
 from weft.document import Document, Score
 from weft.models import ModelCard
@@ -113,13 +114,11 @@ class Discriminative(Judge):
         if not len(batch):
             return LossPart(no_loss(network), 0)
         assert isinstance(network, CliqueNetwork)
-        return self.clique_loss(network.head, network.read(moved_sentences(batch, device)), batch, network)
+        return self.clique_loss(network.head, network.read(moved_sentences(batch, device)), batch.places, network)
 
-    def clique_loss(
-        self, head: CliqueHead, vectors: Tensor, batch: ParagraphBatch, network: torch.nn.Module
-    ) -> LossPart:
+    def clique_loss(self, head: CliqueHead, vectors: Tensor, laid_out: Whole, network: torch.nn.Module) -> LossPart:
         """The same for sentences that have been read, whatever read them: [sentences, vector and content]."""
-        places, generator = torch.from_numpy(batch.places), negatives_generator(network)
+        places, generator = torch.from_numpy(laid_out), negatives_generator(network)
         real = places >= 0  # [texts, longest]
         rows = head.rows(vectors)
         whole = clique_windows(places, self.window)[real]  # [cliques, places]
@@ -136,9 +135,9 @@ class Discriminative(Judge):
     @property
     def head(self) -> CliqueHead:
         """What judges cliques."""
-        network = self.judge(PART)
-        assert isinstance(network, CliqueNetwork)
-        return network.head
+        network: Any = self.judge(PART)  # a CliqueNetwork, or another reader with a head
+        head: CliqueHead = network.head
+        return head
 
     def rows(self, document: Document) -> CliqueRows:
         """The document's sentences as cliques are made of, read once."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from weft.corpora.trees import BinaryTree
+from weft.models.discriminative.likeness import Contents, content_size
 from weft.models.layers import Embedding
 
 COMPOSITIONS = ("tanh", "lstm")
@@ -55,49 +57,56 @@ class Forest:
     Attributes:
         tokens: [tokens] ids of all leaves.
         starts: [leaves] where each leaf begins among them.
-        levels: For each level the children of its nodes, [nodes of the level, 2].
+        first_leaves: [trees] the number of each tree's first leaf.
         roots: [trees] the number of each tree's root.
         owners: [nodes] the tree each node belongs to.
+        levels: For each level the children of its nodes, [nodes of the level, 2].
     """
 
     tokens: Tensor
     starts: Tensor
-    levels: tuple[Tensor, ...]
+    first_leaves: Tensor
     roots: Tensor
     owners: Tensor
+    levels: tuple[Tensor, ...]
 
     def to(self, device: torch.device) -> Forest:
         """On a device."""
-        levels = tuple(level.to(device) for level in self.levels)
-        return Forest(*(t.to(device) for t in (self.tokens, self.starts)), levels,
-                      self.roots.to(device), self.owners.to(device))  # fmt: skip
+        parts = (self.tokens, self.starts, self.first_leaves, self.roots, self.owners)
+        return Forest(*(part.to(device) for part in parts), tuple(level.to(device) for level in self.levels))
 
 
 def plant(trees: Sequence[KnownTree]) -> Forest:
-    """Number the nodes of some trees by level."""
-    sizes = np.array([size for tree in trees for size in tree.sizes], dtype=np.int64)  # [leaves]
-    counts = np.array([len(tree) for tree in trees], dtype=np.int64)
-    inner = np.array([len(tree.merges) for tree in trees], dtype=np.int64)
-    leaves, total = int(counts.sum()), int((counts + inner).sum())
+    """Number the nodes of some trees by level.
+
+    Example:
+        >>> tree = known_tree(BinaryTree(("a", "b", "c"), ((1, 2), (0, 3))), [[5], [6], [7]])
+        >>> [level.tolist() for level in plant([tree, tree]).levels]
+        [[[1, 2], [4, 5]], [[0, 6], [3, 7]]]
+    """
+    counts, inner = _lengths(len(tree) for tree in trees), _lengths(len(tree.merges) for tree in trees)  # [trees]
+    sizes = _lengths(size for tree in trees for size in tree.sizes)  # [leaves]
     first_leaf, first_inner = np.cumsum(counts) - counts, np.cumsum(inner) - inner  # [trees]
-    heights = np.array([level for tree in trees for level in tree.levels], dtype=np.int64)  # [inner nodes]
+    heights = _lengths(level for tree in trees for level in tree.levels)  # [inner nodes]
     order = np.argsort(heights, kind="stable")  # inner nodes by level
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(leaves, total)  # the number of each inner node
+    number = np.zeros(len(order) + 1, dtype=np.int64)  # of each inner node in the forest; the last entry is no node's
+    number[order] = counts.sum() + np.arange(len(order))
     owner = np.repeat(np.arange(len(trees)), inner)  # [inner nodes]
     merges = np.array([pair for tree in trees for pair in tree.merges], dtype=np.int64).reshape(-1, 2)
-    is_leaf = merges < counts[owner][:, None]
-    as_leaf = first_leaf[owner][:, None] + merges
-    as_inner = first_inner[owner][:, None] + merges - counts[owner][:, None]
-    children = np.where(is_leaf, as_leaf, place[np.where(is_leaf, 0, as_inner)] if len(place) else 0)
+    own_leaves = counts[owner][:, None]  # [inner nodes, 1]
+    as_inner = np.where(merges < own_leaves, -1, first_inner[owner][:, None] + merges - own_leaves)
+    children = np.where(merges < own_leaves, first_leaf[owner][:, None] + merges, number[as_inner])
     cuts = np.flatnonzero(np.diff(heights[order])) + 1
-    levels = tuple(torch.from_numpy(part) for part in np.split(children[order], cuts)) if len(order) else ()
-    last = first_inner + inner - 1
-    roots = np.where(inner > 0, place[np.maximum(last, 0)] if len(place) else 0, first_leaf)
+    roots = np.where(inner > 0, number[np.where(inner > 0, first_inner + inner - 1, -1)], first_leaf)
     owners = np.concatenate([np.repeat(np.arange(len(trees)), counts), owner[order]])
-    tokens = np.array([token for tree in trees for token in tree.tokens], dtype=np.int64)
-    starts = np.cumsum(sizes) - sizes
-    return Forest(*map(torch.from_numpy, (tokens, starts)), levels, *map(torch.from_numpy, (roots, owners)))
+    tokens = _lengths(token for tree in trees for token in tree.tokens)
+    parts = (tokens, np.cumsum(sizes) - sizes, first_leaf, roots, owners)
+    levels = np.split(children[order], cuts) if len(order) else []
+    return Forest(*map(torch.from_numpy, parts), tuple(map(torch.from_numpy, levels)))
+
+
+def _lengths(values: Iterable[int]) -> npt.NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)
 
 
 class TreeReader(nn.Module):
@@ -113,22 +122,32 @@ class TreeReader(nn.Module):
         pooling: Which nodes make a sentence's vector: the ``root``, the ``max`` or the ``mean`` of all.
         dropout: On token vectors.
         fixed_words: Whether token vectors stay as they are.
+        likeness: Whether sentences also come with what tells how alike they are.
     """
 
     def __init__(
         self, vocabulary: int, dimensions: int, hidden: int, composition: str, pooling: str, dropout: float,
-        fixed_words: bool,
+        fixed_words: bool, likeness: bool,
     ) -> None:  # fmt: skip
         super().__init__()
         self.embedding = Embedding(vocabulary, dimensions)
         self.embedding.weight.requires_grad_(not fixed_words)
         self.dropout, self.pooling, self.hidden = nn.Dropout(dropout), pooling, hidden
         self.gated = composition == "lstm"
+        self.contents = Contents() if likeness else None
+        self.size = hidden + (content_size(dimensions) if likeness else 0)
         self.leaf = nn.Linear(dimensions, (2 if self.gated else 1) * hidden)
         self.compose = nn.Linear(2 * hidden, (5 if self.gated else 1) * hidden)
 
-    def forward(self, forest: Forest) -> Tensor:
-        """What is made of each sentence: [trees, hidden]."""
+    def read(self, forest: Forest) -> Tensor:
+        """What is made of each sentence, and its content where that is wanted: [trees, size]."""
+        vectors = self._vectors(forest)
+        if self.contents is None:
+            return vectors
+        starts = forest.starts.index_select(0, forest.first_leaves)  # [trees]
+        return torch.cat([vectors, self.contents(forest.tokens, starts, self.embedding.weight)], dim=1)
+
+    def _vectors(self, forest: Forest) -> Tensor:
         words = functional.embedding_bag(
             forest.tokens, self.embedding.weight, forest.starts, mode="mean"
         ) * self.embedding.scale  # [leaves, dimensions]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -65,7 +65,7 @@ class Judge(NeuralModel):
         self.dimensions, self.hidden, self.layers, self.pooling, self.width = dimensions, hidden, layers, pooling, width
         self.dropout, self.vectors, self.tuned, self.frozen = dropout, vectors, tuned, frozen
         self.likeness, self.precision = likeness, precision
-        self.judges: dict[str, Reader] = {}
+        self.judges: dict[str, Any] = {}
 
     @property
     def setting(self) -> str:
@@ -116,14 +116,13 @@ class Judge(NeuralModel):
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
         """Put a trained network to its use."""
-        assert isinstance(network, Reader)
         self.judges[part], self.ids = network.eval(), ids
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """The trained networks by the names of their parts."""
         return dict(self.judges)
 
-    def judge(self, part: str) -> Reader:
+    def judge(self, part: str) -> Any:
         """A trained network.
 
         Raises:
