@@ -27,7 +27,9 @@ from weft.tasks.discrimination import discriminate
 from weft.tasks.metrics import ratio
 
 
-def folds(documents: Sequence[PermutedDocument], count: int) -> list[tuple[list[PermutedDocument], list[PermutedDocument]]]:
+def folds(
+    documents: Sequence[PermutedDocument], count: int
+) -> list[tuple[list[PermutedDocument], list[PermutedDocument]]]:
     """Learned from and held out, by turns; the order is the same each time."""
     order = np.random.default_rng(0).permutation(len(documents))
     held = [set(order[number::count].tolist()) for number in range(count)]
@@ -40,7 +42,9 @@ def folds(documents: Sequence[PermutedDocument], count: int) -> list[tuple[list[
     ]
 
 
-def fold_accuracy(config: str, settings: Sequence[str], learned: list[PermutedDocument], held: list[PermutedDocument]) -> float:
+def fold_accuracy(
+    config: str, settings: Sequence[str], learned: list[PermutedDocument], held: list[PermutedDocument]
+) -> float:
     """Train on one part and tell originals from permutations in the other."""
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "learned.jsonl"
@@ -52,6 +56,7 @@ def fold_accuracy(config: str, settings: Sequence[str], learned: list[PermutedDo
 
 
 def main() -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("config")
     parser.add_argument("--set", action="append", default=[], dest="settings")

@@ -48,6 +48,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "hmm-lda-gm": {"topic_count": 3, "dimensions": 16, "hidden": 16, "layers": 1, "guide": 4},
     "vlv-gm": {"dimensions": 16, "hidden": 16, "layers": 1, "latent": 4, "width": 16, "samples": 2},
     "seq2seq": {"dimensions": 16, "hidden": 16, "layers": 1},
+    "discriminative": {"dimensions": 16, "hidden": 16, "width": 16},
+    "discriminative-pair": {"dimensions": 16, "hidden": 16, "width": 16},
+    "recursive": {"dimensions": 16, "hidden": 16, "width": 16},
 }
 
 
@@ -59,6 +62,8 @@ def model(request: pytest.FixtureRequest) -> CoherenceModel:
         pytest.importorskip("torch", reason="torch is not installed")
     if request.param == "foltz-lda":
         pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
+    if request.param == "recursive":
+        pytest.importorskip("spacy", reason="the extra `parse` is not installed")
     return create_model(request.param, SMALL.get(request.param, {})).fit(CORPUS, seed=1)
 
 
@@ -159,7 +164,13 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
     assert [s.value for s in again.score(TEXTS)] == pytest.approx([s.value for s in model.score(TEXTS)], abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm"])
+MUST_LEARN = (
+    "foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm",
+    "discriminative", "discriminative-pair", "recursive",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUST_LEARN)
 def test_a_model_that_must_learn_says_so(name: str, tmp_path: Path) -> None:
     untrained = create_model(name)
     with pytest.raises(ModelError, match=f"{name} has not been trained.*weft train configs/{name}.toml"):
@@ -182,6 +193,10 @@ OUT_OF_RANGE = [
     ("foltz-embedding", "batch_size", (0, -1)),
     ("foltz-glove", "limit", (-1,)),
     ("random", "seed", (-1, 2**32)),
+    ("discriminative", "window", (0, -1, 101)),
+    ("discriminative", "each", (0, 1001)),
+    ("discriminative-pair", "width", (0, -1)),
+    ("recursive", "hidden", (0, -1)),
 ]
 
 

@@ -37,7 +37,7 @@ def binarised(parse: ParsedSentence) -> BinaryTree:
     into pieces) are put together from left to right.
     """
     children: list[list[int]] = [[] for _ in parse.words]
-    roots = []
+    roots: list[int] = []
     for word, head in enumerate(parse.heads):
         (roots if head == word else children[head]).append(word)
     merges: list[tuple[int, int]] = []

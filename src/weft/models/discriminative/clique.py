@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from weft.training import LossPart
 
 PART = "clique"
 NEGATIVES = ("permutation", "document", "corpus")
-CLIQUES_AT_ONCE = 8192  # judged at a time: bounds memory, whatever the number of orders
+CLIQUES_AT_ONCE = 1024  # judged at a time: bounds memory, whatever the number of orders
 REMEMBERED = 8  # texts whose sentences are not read again for another order
 
 
@@ -64,12 +65,12 @@ class Discriminative(Judge):
 
     name = "discriminative"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
-    settings = ("window", "negatives", "each", *READING_SETTINGS, "precision")
+    settings: ClassVar[tuple[str, ...]] = ("window", "negatives", "each", *READING_SETTINGS, "precision")
     card = ModelCard(
         summary="a classifier of cliques: neighbouring sentences as written, or damaged",
         reference="Li & Jurafsky 2017, section 2; Li & Hovy 2014",
         score_range="log-odds, around -10 to 10",
-        meaning="each sentence stands between its neighbours, and at the ends of the text, as in the texts learned from",
+        meaning="each sentence stands between its neighbours, and at the ends, as in the texts it was trained on",
         comparable="between texts of the kind it was trained on",
         needs="training (docs/discriminative.md), or zoo/discriminative-accidents, zoo/discriminative-earthquakes",
     )
@@ -155,9 +156,12 @@ class Discriminative(Judge):
         rows, head = self.rows(document), self.head
         windows = [clique_windows(torch.tensor([list(order)], dtype=torch.int64), self.window)[0] for order in orders]
         every = torch.cat(windows)  # [cliques of all orders, places]
-        parts = [head(rows, chunk.to(rows.moved.device)).double().cpu() for chunk in every.split(CLIQUES_AT_ONCE)]
-        odds = torch.cat(parts).split([len(order) for order in orders])
-        return [values.tolist() for values in odds]
+        parts = [
+            head(rows, every[start : start + CLIQUES_AT_ONCE].to(rows.moved.device)).double().cpu()
+            for start in range(0, len(every), CLIQUES_AT_ONCE)
+        ]
+        odds = iter(torch.cat(parts).tolist())
+        return [list(islice(odds, len(order))) for order in orders]
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """The scores of a document's sentences in several orders; each sentence is read once."""

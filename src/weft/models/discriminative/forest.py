@@ -57,7 +57,7 @@ class Forest:
     Attributes:
         tokens: [tokens] ids of all leaves.
         starts: [leaves] where each leaf begins among them.
-        first_leaves: [trees] the number of each tree's first leaf.
+        token_owners: [tokens] the tree each belongs to.
         roots: [trees] the number of each tree's root.
         owners: [nodes] the tree each node belongs to.
         levels: For each level the children of its nodes, [nodes of the level, 2].
@@ -65,15 +65,17 @@ class Forest:
 
     tokens: Tensor
     starts: Tensor
-    first_leaves: Tensor
+    token_owners: Tensor
     roots: Tensor
     owners: Tensor
     levels: tuple[Tensor, ...]
 
     def to(self, device: torch.device) -> Forest:
         """On a device."""
-        parts = (self.tokens, self.starts, self.first_leaves, self.roots, self.owners)
-        return Forest(*(part.to(device) for part in parts), tuple(level.to(device) for level in self.levels))
+        return Forest(
+            self.tokens.to(device), self.starts.to(device), self.token_owners.to(device), self.roots.to(device),
+            self.owners.to(device), tuple(level.to(device) for level in self.levels),
+        )  # fmt: skip
 
 
 def plant(trees: Sequence[KnownTree]) -> Forest:
@@ -100,9 +102,11 @@ def plant(trees: Sequence[KnownTree]) -> Forest:
     roots = np.where(inner > 0, number[np.where(inner > 0, first_inner + inner - 1, -1)], first_leaf)
     owners = np.concatenate([np.repeat(np.arange(len(trees)), counts), owner[order]])
     tokens = _lengths(token for tree in trees for token in tree.tokens)
-    parts = (tokens, np.cumsum(sizes) - sizes, first_leaf, roots, owners)
+    token_owners = np.repeat(owners[: len(sizes)], sizes)
+    starts = np.cumsum(sizes) - sizes
     levels = np.split(children[order], cuts) if len(order) else []
-    return Forest(*map(torch.from_numpy, parts), tuple(map(torch.from_numpy, levels)))
+    found = [torch.from_numpy(part) for part in (tokens, starts, token_owners, roots, owners)]
+    return Forest(found[0], found[1], found[2], found[3], found[4], tuple(map(torch.from_numpy, levels)))
 
 
 def _lengths(values: Iterable[int]) -> npt.NDArray[np.int64]:
@@ -134,8 +138,8 @@ class TreeReader(nn.Module):
         self.embedding.weight.requires_grad_(not fixed_words)
         self.dropout, self.pooling, self.hidden = nn.Dropout(dropout), pooling, hidden
         self.gated = composition == "lstm"
-        self.contents = Contents() if likeness else None
-        self.size = hidden + (content_size(dimensions) if likeness else 0)
+        self.contents = Contents(vocabulary) if likeness else None
+        self.size = hidden + (content_size(dimensions, vocabulary) if likeness else 0)
         self.leaf = nn.Linear(dimensions, (2 if self.gated else 1) * hidden)
         self.compose = nn.Linear(2 * hidden, (5 if self.gated else 1) * hidden)
 
@@ -144,8 +148,8 @@ class TreeReader(nn.Module):
         vectors = self._vectors(forest)
         if self.contents is None:
             return vectors
-        starts = forest.starts.index_select(0, forest.first_leaves)  # [trees]
-        return torch.cat([vectors, self.contents(forest.tokens, starts, self.embedding.weight)], dim=1)
+        content = self.contents(forest.tokens, forest.token_owners, len(forest.roots), self.embedding.weight)
+        return torch.cat([vectors, content], dim=1)
 
     def _vectors(self, forest: Forest) -> Tensor:
         words = functional.embedding_bag(
@@ -153,7 +157,9 @@ class TreeReader(nn.Module):
         ) * self.embedding.scale  # [leaves, dimensions]  # fmt: skip
         nodes = self._leaves(self.dropout(words))  # [leaves, size]
         for children in forest.levels:
-            below = nodes.index_select(0, children.flatten()).view(len(children), 2, -1)  # [nodes of the level, 2, size]
+            below = nodes.index_select(0, children.flatten()).view(
+                len(children), 2, -1
+            )  # [nodes of the level, 2, size]
             nodes = torch.cat([nodes, self._composed(below)])
         states = nodes[:, : self.hidden]  # [nodes, hidden]; cells stand after it
         if self.pooling == "root":
@@ -176,6 +182,8 @@ class TreeReader(nn.Module):
         if not self.gated:
             return torch.tanh(mixed)
         enter, left, right, output, new = mixed.chunk(5, dim=1)
-        kept = torch.sigmoid(left + 1) * below[:, 0, self.hidden :] + torch.sigmoid(right + 1) * below[:, 1, self.hidden :]
+        kept = (
+            torch.sigmoid(left + 1) * below[:, 0, self.hidden :] + torch.sigmoid(right + 1) * below[:, 1, self.hidden :]
+        )
         cell = torch.sigmoid(enter) * torch.tanh(new) + kept  # forget gates start open
         return torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell], dim=1)

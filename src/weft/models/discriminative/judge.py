@@ -139,7 +139,7 @@ class Judge(NeuralModel):
         """What a network makes of each sentence, each read once: [sentences, size]."""
         network = self.judge(part)
         distinct = list(dict.fromkeys(sentences))
-        found = network.embedding.weight.new_zeros(len(distinct), network.size)
+        found: Tensor = network.embedding.weight.new_zeros(len(distinct), network.size)
         for numbers, tokens in self._padded(distinct, found.device):
             found[numbers] = network.read(tokens)
         row_of = {sentence: row for row, sentence in enumerate(distinct)}

@@ -61,7 +61,7 @@ class SentenceLstm(nn.Module):
         time = torch.arange(embedded.shape[1], device=embedded.device)
         backwards = (lengths[:, None] - 1 - time).clamp(min=0)  # [sentences, time]
         reversed_ = embedded.gather(1, backwards[:, :, None].expand_as(embedded))
-        states, _ = self.lstm(reversed_)  # [sentences, time, hidden], meaningless after the end
+        states: Tensor = self.lstm(reversed_)[0]  # [sentences, time, hidden], meaningless after the end
         if self.pooling == "last":
             return states[torch.arange(len(states), device=states.device), lengths - 1]
         real = (time < lengths[:, None])[:, :, None]  # [sentences, time, 1]
@@ -81,8 +81,10 @@ class Reader(nn.Module):
         self.fixed = reading.fixed_encoder
         self.embedding.weight.requires_grad_(not (reading.fixed_words or reading.fixed_encoder))
         self.encoder.requires_grad_(not reading.fixed_encoder)
-        self.contents = Contents() if reading.likeness else None
-        self.size = reading.hidden + (content_size(reading.dimensions) if reading.likeness else 0)
+        self.contents = Contents(reading.vocabulary) if reading.likeness else None
+        self.size = reading.hidden
+        if reading.likeness:
+            self.size += content_size(reading.dimensions, reading.vocabulary)
 
     def read(self, sentences: Tokens) -> Tensor:
         """What is made of each sentence, and its content where that is wanted: [sentences, size]."""
@@ -90,8 +92,9 @@ class Reader(nn.Module):
         if self.contents is None:
             return vectors
         real = torch.arange(sentences.ids.shape[1], device=sentences.ids.device) < sentences.lengths[:, None]
-        starts = sentences.lengths.cumsum(0) - sentences.lengths
-        return torch.cat([vectors, self.contents(sentences.ids[real], starts, self.embedding.weight)], dim=1)
+        owners = torch.arange(len(real), device=real.device).repeat_interleave(sentences.lengths)  # [tokens]
+        content = self.contents(sentences.ids[real], owners, len(real), self.embedding.weight)
+        return torch.cat([vectors, content], dim=1)
 
     def _vectors(self, sentences: Tokens) -> Tensor:
         if self.fixed:  # nothing is learned here, and nothing is left to chance
@@ -130,19 +133,20 @@ class CliqueHead(nn.Module):
         window: Sentences on either side of the centre.
         width: Of the hidden layer.
         dropout: In training.
-        likeness: Whether the hidden layer also sees how alike the sentences of a clique are, two by two.
+        dimensions: Size of the sums of word vectors that tell how alike the sentences of a clique are; 0 where the
+            hidden layer does not see that.
     """
 
-    def __init__(self, size: int, window: int, width: int, dropout: float, likeness: bool) -> None:
+    def __init__(self, size: int, window: int, width: int, dropout: float, dimensions: int) -> None:
         super().__init__()
-        self.size, self.window, self.width = size, window, width
+        self.size, self.window, self.width, self.dimensions = size, window, width, dimensions
         self.edges = nn.Parameter(torch.zeros(EDGES, size))  # Paper: padding; it is learned here, from zero
         self.places = nn.Linear(size, (2 * window + 1) * width, bias=False)
         self.bias = nn.Parameter(torch.zeros(width))
         self.output = nn.Linear(width, 1)
         self.dropout = nn.Dropout(dropout)
         self.pairs = tuple(combinations(range(2 * window + 1), 2))
-        self.alike = nn.Linear(MEASURES * len(self.pairs), width, bias=False) if likeness else None
+        self.alike = nn.Linear(MEASURES * len(self.pairs), width, bias=False) if dimensions else None
 
     def rows(self, read: Tensor) -> CliqueRows:
         """Sentences that have been read, [sentences, vector and content], ready for cliques."""
@@ -153,12 +157,12 @@ class CliqueHead(nn.Module):
 
     def forward(self, rows: CliqueRows, cliques: Tensor) -> Tensor:
         """Log-odds that cliques, [cliques, places] of rows, are as they were written: [cliques]."""
-        total = self.bias
+        total: Tensor = self.bias
         for place in range(2 * self.window + 1):
             total = total + rows.moved[:, place].index_select(0, cliques[:, place])
         if self.alike is not None:
             content = [rows.contents.index_select(0, column) for column in cliques.unbind(1)]
-            likeness = torch.cat([cosines(content[a], content[b]) for a, b in self.pairs], dim=1)
+            likeness = torch.cat([cosines(content[a], content[b], self.dimensions) for a, b in self.pairs], dim=1)
             total = total + self.alike(likeness)
         odds: Tensor = self.output(self.dropout(torch.tanh(total)))[:, 0]
         return odds
@@ -175,7 +179,9 @@ class CliqueNetwork(Reader):
 
     def __init__(self, reading: Reading, window: int, width: int) -> None:
         super().__init__(reading)
-        self.head = CliqueHead(reading.hidden, window, width, reading.dropout, reading.likeness)
+        self.head = CliqueHead(
+            reading.hidden, window, width, reading.dropout, reading.dimensions if reading.likeness else 0
+        )
 
 
 class PairNetwork(Reader):
@@ -191,7 +197,7 @@ class PairNetwork(Reader):
 
     def __init__(self, reading: Reading, width: int) -> None:
         super().__init__(reading)
-        self.direction, self.hidden = "forward", reading.hidden
+        self.direction, self.hidden, self.dimensions = "forward", reading.hidden, reading.dimensions
         self.norm = nn.LayerNorm(reading.hidden)
         # u − v is a sum of both, which the matrices of u and v already are: it needs no matrix of its own.
         self.left = nn.Linear(reading.hidden, width)
@@ -206,7 +212,7 @@ class PairNetwork(Reader):
         together = torch.cat([(u - v).abs(), u * v], dim=-1)  # [..., 2 · hidden]
         hidden = self.left(u) + self.right(v) + self.joint(together)  # [..., width]
         if self.alike is not None:
-            hidden = hidden + self.alike(cosines(like_u, like_v))
+            hidden = hidden + self.alike(cosines(like_u, like_v, self.dimensions))
         score: Tensor = self.output(self.dropout(functional.relu(hidden))).squeeze(-1)
         return score
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -25,7 +26,7 @@ from weft.scoring import Table
 from weft.training import LossPart
 
 PARTS = ("forward", "backward")
-PAIRS_AT_ONCE = 16384  # judged at a time: bounds memory
+PAIRS_AT_ONCE = 1024  # judged at a time: bounds memory
 
 
 class DiscriminativePair(Judge):
@@ -134,9 +135,9 @@ class DiscriminativePair(Judge):
         total = torch.zeros(len(left), dtype=torch.float64)
         for part in PARTS:
             network, vectors = self.judge(part), self._vectors(part, document)
-            chunks = zip(left.split(PAIRS_AT_ONCE), right.split(PAIRS_AT_ONCE), strict=True)
-            scores = [network(vectors[i], vectors[j]).double().cpu() for i, j in chunks]
-            total += torch.cat(scores) if scores else 0.0
+            for start in range(0, len(left), PAIRS_AT_ONCE):
+                some = slice(start, start + PAIRS_AT_ONCE)
+                total[some] += network(vectors[left[some]], vectors[right[some]]).double().cpu()
         return total / len(PARTS)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -156,7 +157,8 @@ class DiscriminativePair(Judge):
         size = len(document)
         numbers = torch.arange(size)
         scores = self.pair_scores(document, numbers.repeat_interleave(size), numbers.repeat(size))
-        table: Table = scores.view(size, size).fill_diagonal_(0.0).numpy()
+        table: Table = scores.view(size, size).numpy().copy()
+        np.fill_diagonal(table, 0.0)
         return table
 
 

@@ -67,7 +67,8 @@ class CliqueSteps:
     @torch.inference_mode()
     def _odds(self, cliques: Tensor) -> Tensor:
         flat = cliques.flatten(0, 1).to(self.rows.moved.device)  # [paths · sentences, places]
-        return self.head(self.rows, flat).double().cpu().view(cliques.shape[:2])
+        odds: Tensor = self.head(self.rows, flat)
+        return odds.double().cpu().view(cliques.shape[:2])
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Go on with some paths, each grown by a sentence."""

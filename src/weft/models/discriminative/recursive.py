@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -68,7 +69,7 @@ class Recursive(Discriminative):
 
     name = "recursive"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
-    settings = (
+    settings: ClassVar[tuple[str, ...]] = (
         "window", "negatives", "each", "dimensions", "hidden", "composition", "pooling", "width", "dropout", "vectors",
         "tuned", "likeness", "parser", "trees", "precision",
     )  # fmt: skip
@@ -76,7 +77,7 @@ class Recursive(Discriminative):
         summary="the classifier of cliques over sentences that are read along their parse trees",
         reference="Li & Hovy 2014",
         score_range="log-odds, around -10 to 10",
-        meaning="each sentence stands between its neighbours, and at the ends of the text, as in the texts learned from",
+        meaning="each sentence stands between its neighbours, and at the ends, as in the texts it was trained on",
         comparable="between texts of the kind it was trained on",
         needs="the extra `parse`, and training (docs/discriminative.md) or zoo/recursive-accidents, "
         "zoo/recursive-earthquakes",
@@ -120,7 +121,9 @@ class Recursive(Discriminative):
             tokenizer.vocabulary_size, self.dimensions, self.hidden, self.composition, self.pooling, self.dropout,
             fixed_words=bool(self.vectors) and not self.tuned, likeness=self.likeness,
         )  # fmt: skip
-        network.head = CliqueHead(self.hidden, self.window, self.width, self.dropout, self.likeness)
+        network.head = CliqueHead(
+            self.hidden, self.window, self.width, self.dropout, self.dimensions if self.likeness else 0
+        )
         return network
 
     def read_texts(self, sentences: Sequence[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
@@ -144,7 +147,9 @@ class Recursive(Discriminative):
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
-    def _known_trees(self, sentences: Sequence[str], tokenizer: Tokenizer, progress: Progress = silent) -> list[KnownTree]:
+    def _known_trees(
+        self, sentences: Sequence[str], tokenizer: Tokenizer, progress: Progress = silent
+    ) -> list[KnownTree]:
         trees = self.source.trees(sentences, progress=progress)
         words = list(dict.fromkeys(word for tree in trees for word in tree.words))
         ids = dict(zip(words, tokenizer.encode_batch(words), strict=True))
@@ -224,5 +229,5 @@ class TreeStream:
         return found
 
 
-def _key(ids: Sequence[int] | np.ndarray) -> bytes:  # type: ignore[type-arg]
+def _key(ids: npt.ArrayLike) -> bytes:
     return np.asarray(ids, dtype=np.uint32).tobytes()
