@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from weft.artifacts import read_manifest
 from weft.config import RunConfig, split_tables
@@ -55,7 +55,7 @@ def train_parts(
     tell_texts(model, (document for path in texts for document in read_documents(path)), corpus.train, progress)
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
         wanted, taken = _plan(model, config, parts, tokenizer)
-        starts = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
+        starts = _starts(model, config, tokenizer)
         for part in model.parts:  # in order: a part may stand on those before it
             if part in wanted:
                 listen = _shown(part, progress)
@@ -77,6 +77,13 @@ def train_parts(
             record = _record(config, corpus, command)
             model.save(config.run.out, training=record, beside=[folder for folder in built_on if folder])
     return model
+
+
+def _starts(model: Any, config: RunConfig, tokenizer: Tokenizer) -> dict[str, dict[str, Tensor]]:
+    """The weights that parts start from: those of the part of the same name, or of the one the model names."""
+    found = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
+    named: Mapping[str, str] = getattr(model, "starts_from", {})
+    return {part: found[named.get(part, part)] for part in model.parts if named.get(part, part) in found}
 
 
 def _plan(

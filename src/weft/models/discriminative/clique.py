@@ -6,7 +6,7 @@ References: Li & Hovy 2014; Li & Jurafsky 2017, section 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -65,6 +65,7 @@ class Discriminative(Judge):
 
     name = "discriminative"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
+    starts_from: ClassVar[Mapping[str, str]] = {PART: "forward"}  # of a seq2seq named in run.start: its encoder
     settings: ClassVar[tuple[str, ...]] = ("window", "negatives", "each", *READING_SETTINGS, "precision")
     card = ModelCard(
         summary="a classifier of cliques: neighbouring sentences as written, or damaged",

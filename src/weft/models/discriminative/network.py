@@ -204,7 +204,7 @@ class PairNetwork(Reader):
         self.right = nn.Linear(reading.hidden, width, bias=False)
         self.joint = nn.Linear(2 * reading.hidden, width, bias=False)
         self.alike = nn.Linear(MEASURES, width, bias=False) if reading.likeness else None
-        self.output = nn.Linear(width, 1)
+        self.output = nn.Linear(width, 1, bias=False)  # of two pairs only the difference counts
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """Scores of pairs of sentences made ready by `ready`, [..., size] each: [...]."""
