@@ -18,7 +18,7 @@ from weft.fitting import fit_documents
 from weft.models import PrefixModel, create_model, load_model
 from weft.models.discriminative.clique import Discriminative, transition_shares
 from weft.models.discriminative.cliques import EDGES, clique_windows, damaged_windows, shuffled
-from weft.models.discriminative.likeness import Contents, cosines
+from weft.models.discriminative.likeness import Contents, all_cosines, cosines
 from weft.models.discriminative.network import CliqueNetwork, Reading
 from weft.models.discriminative.pairs import DiscriminativePair, replaced_pairs
 from weft.ordering import order_document
@@ -108,6 +108,8 @@ def test_likeness_is_the_cosine_of_sums_and_of_bags() -> None:
     overlap = bags[0] @ bags[1] / np.linalg.norm(bags[0]) / np.linalg.norm(bags[1])
     assert (cosines(found[0], found[1], 8) / 4).tolist() == pytest.approx([expected, overlap], abs=1e-5)
     assert float(cosines(found[0], found[2], 8)[1]) == 0.0
+    both = torch.stack([cosines(found[a], found[b], 8) for a in range(3) for b in range(3)])  # [9, 2]
+    assert torch.allclose(torch.stack(all_cosines(found, 8), dim=-1).flatten(0, 1), both, atol=1e-5)
 
 
 def test_a_large_vocabulary_is_folded_and_a_sentence_is_still_like_itself() -> None:

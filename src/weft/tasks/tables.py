@@ -53,7 +53,7 @@ class RenderedTable:
 
 
 Key = tuple[str, str, str]  # task, model, variant
-SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # the variant of one of several trainings that differ by their seed
+SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # the variant of one of several trainings of a model
 
 
 def load_results(folder: str | Path) -> dict[Key, Result]:
@@ -218,7 +218,9 @@ def _csv_cells(columns: Sequence[Column], cells: Sequence[Cell]) -> list[str]:
     return written
 
 
-LATEX_SPECIAL = {"±": r"$\pm$", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "τ": r"$\tau$", NOTHING: "--", "$": r"\$"}
+LATEX_SPECIAL = {
+    "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "τ": r"$\tau$", "±": r"$\pm$", NOTHING: "--",
+}  # fmt: skip
 
 
 def _latex(table: RenderedTable) -> str:

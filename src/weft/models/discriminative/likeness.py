@@ -73,3 +73,8 @@ def cosines(left: Tensor, right: Tensor, dimensions: int) -> Tensor:
     """Both measures of pairs of contents, [..., size] each: [..., MEASURES], scaled."""
     product = left * right
     return torch.stack([part.sum(dim=-1) for part in product.tensor_split([dimensions], dim=-1)], dim=-1) * SCALE
+
+
+def all_cosines(contents: Tensor, dimensions: int) -> tuple[Tensor, ...]:
+    """Both measures of all pairs of contents, [rows, size]: for each, [rows, rows], scaled."""
+    return tuple(part @ part.T * SCALE for part in contents.tensor_split([dimensions], dim=-1))

@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from weft.models.discriminative.cliques import EDGES
-from weft.models.discriminative.likeness import MEASURES, Contents, content_size, cosines
+from weft.models.discriminative.likeness import MEASURES, Contents, all_cosines, content_size, cosines
 from weft.models.generative.network import Tokens
 from weft.models.layers import Embedding, make_lstm
 
+ALL_PAIRS = 1024  # sentences up to which all pairs are compared at once: 8 MiB
 POOLINGS = ("last", "max", "mean")
 
 
@@ -113,10 +114,12 @@ class CliqueRows:
     Attributes:
         moved: [2 + sentences, places, width] what each adds to the hidden layer at each place of a clique.
         contents: [2 + sentences, content size] what tells how alike they are; no columns where that is not asked.
+        alike: [MEASURES, 2 + sentences, 2 + sentences] how alike all pairs are; None of a long text.
     """
 
     moved: Tensor
     contents: Tensor
+    alike: tuple[Tensor, ...] | None
 
     def __len__(self) -> int:
         return len(self.moved)
@@ -153,7 +156,9 @@ class CliqueHead(nn.Module):
         vectors, contents = read[:, : self.size], read[:, self.size :]
         known = self.dropout(torch.cat([self.edges.to(vectors.dtype), vectors]))  # [2 + sentences, size]
         moved = self.places(known).view(len(known), -1, self.width)
-        return CliqueRows(moved, functional.pad(contents, (0, 0, EDGES, 0)))
+        known = functional.pad(contents, (0, 0, EDGES, 0))  # an edge is like nothing
+        every = self.alike is not None and len(known) <= ALL_PAIRS
+        return CliqueRows(moved, known, all_cosines(known, self.dimensions) if every else None)
 
     def forward(self, rows: CliqueRows, cliques: Tensor) -> Tensor:
         """Log-odds that cliques, [cliques, places] of rows, are as they were written: [cliques]."""
@@ -161,11 +166,16 @@ class CliqueHead(nn.Module):
         for place in range(2 * self.window + 1):
             total = total + rows.moved[:, place].index_select(0, cliques[:, place])
         if self.alike is not None:
-            content = [rows.contents.index_select(0, column) for column in cliques.unbind(1)]
-            likeness = torch.cat([cosines(content[a], content[b], self.dimensions) for a, b in self.pairs], dim=1)
-            total = total + self.alike(likeness)
+            likeness = [self._likeness(rows, cliques[:, a], cliques[:, b]) for a, b in self.pairs]
+            total = total + self.alike(torch.cat(likeness, dim=1))
         odds: Tensor = self.output(self.dropout(torch.tanh(total)))[:, 0]
         return odds
+
+    def _likeness(self, rows: CliqueRows, left: Tensor, right: Tensor) -> Tensor:
+        """How alike pairs of rows are: [pairs, MEASURES]."""
+        if rows.alike is not None:
+            return torch.stack([table[left, right] for table in rows.alike], dim=1)
+        return cosines(rows.contents.index_select(0, left), rows.contents.index_select(0, right), self.dimensions)
 
 
 class CliqueNetwork(Reader):
