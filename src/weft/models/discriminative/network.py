@@ -214,7 +214,7 @@ class PairNetwork(Reader):
         self.right = nn.Linear(reading.hidden, width, bias=False)
         self.joint = nn.Linear(2 * reading.hidden, width, bias=False)
         self.alike = nn.Linear(MEASURES, width, bias=False) if reading.likeness else None
-        self.output = nn.Linear(width, 1, bias=False)  # of two pairs only the difference counts
+        self.verdict = nn.Linear(width, 1, bias=False)  # of two pairs only the difference counts
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """Scores of pairs of sentences made ready by `ready`, [..., size] each: [...]."""
@@ -223,7 +223,7 @@ class PairNetwork(Reader):
         hidden = self.left(u) + self.right(v) + self.joint(together)  # [..., width]
         if self.alike is not None:
             hidden = hidden + self.alike(cosines(like_u, like_v, self.dimensions))
-        score: Tensor = self.output(self.dropout(functional.relu(hidden))).squeeze(-1)
+        score: Tensor = self.verdict(self.dropout(functional.relu(hidden))).squeeze(-1)
         return score
 
     def ready(self, read: Tensor) -> Tensor:
