@@ -124,9 +124,9 @@ def _seeds_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Res
         if (name, model, without_seed(variant)) == (task, row.model, row.variant) and SEEDED.fullmatch(variant)
     ]
     values = [value for value in seeded if value is not None]
-    if len(values) < 2:
+    if not values:
         return None
-    mean, spread = statistics.mean(values), statistics.stdev(values)
+    mean, spread = statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
     return Cell(mean, (mean - spread, mean + spread), len(values))
 
 
