@@ -100,7 +100,7 @@ def test_likeness_is_the_cosine_of_sums_and_of_bags() -> None:
     vectors, ids = torch.randn(20, 8), [[4, 5, 6], [5, 6, 7], [15]]
     tokens = torch.tensor([token for row in ids for token in row])
     owners = torch.tensor([number for number, row in enumerate(ids) for _ in row])
-    found = Contents(20)(tokens, owners, 3, vectors)
+    found = Contents(20)(tokens, owners, None, 3, vectors)
     weight = [math.log1p(token) / math.log1p(20) for token in range(20)]
     sums = [sum(weight[t] * vectors[t] for t in row) for row in ids]
     bags = [np.array([weight[t] * (t in row) for t in range(20)]) for row in ids]
@@ -114,7 +114,7 @@ def test_likeness_is_the_cosine_of_sums_and_of_bags() -> None:
 
 def test_a_large_vocabulary_is_folded_and_a_sentence_is_still_like_itself() -> None:
     vectors, row = torch.randn(9000, 4), torch.randint(4, 9000, (12,))
-    found = Contents(9000)(torch.cat([row, row.flip(0)]), torch.tensor([0] * 12 + [1] * 12), 2, vectors)
+    found = Contents(9000)(torch.cat([row, row.flip(0)]), torch.tensor([0] * 12 + [1] * 12), None, 2, vectors)
     assert (cosines(found[0], found[1], 4) / 4).tolist() == pytest.approx([1.0, 1.0], abs=1e-5)
 
 

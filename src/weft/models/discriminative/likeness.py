@@ -40,18 +40,19 @@ class Contents:
         self.vocabulary, self.size = vocabulary, min(BAG, vocabulary)
         self._tables: tuple[Tensor, Tensor] | None = None
 
-    def __call__(self, tokens: Tensor, owners: Tensor, sentences: int, vectors: Tensor) -> Tensor:
+    def __call__(self, tokens: Tensor, owners: Tensor, counted: Tensor | None, sentences: int, vectors: Tensor) -> Tensor:
         """Sentences as cosines compare them: [sentences, dimensions + bag], both parts of length 1.
 
         Args:
             tokens: [tokens] ids of all sentences.
             owners: [tokens] the sentence each is in.
+            counted: [tokens] False for padding, which is not counted; None where there is none.
             sentences: How many there are.
             vectors: [vocabulary, dimensions] of the words.
         """
         rarity, signs = self._known(tokens.device)
         with torch.no_grad():
-            weights = rarity[tokens]  # [tokens]
+            weights = rarity[tokens] if counted is None else rarity[tokens] * counted  # [tokens]
             sums = vectors.new_zeros(sentences, vectors.shape[1], dtype=torch.float32)
             sums.index_add_(0, owners, vectors.detach().float()[tokens] * weights[:, None])
             bags = sums.new_zeros(sentences * self.size)

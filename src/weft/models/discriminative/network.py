@@ -93,8 +93,10 @@ class Reader(nn.Module):
         if self.contents is None:
             return vectors
         real = torch.arange(sentences.ids.shape[1], device=sentences.ids.device) < sentences.lengths[:, None]
-        owners = torch.arange(len(real), device=real.device).repeat_interleave(sentences.lengths)  # [tokens]
-        content = self.contents(sentences.ids[real], owners, len(real), self.embedding.weight)
+        # Padding is weighed with zero: to leave it out, the host would have to wait for the device.
+        owners = torch.arange(len(real), device=real.device)[:, None].expand_as(real).flatten()  # [tokens]
+        tokens, counted = sentences.ids.flatten(), real.flatten()
+        content = self.contents(tokens, owners, counted, len(real), self.embedding.weight)
         return torch.cat([vectors, content], dim=1)
 
     def _vectors(self, sentences: Tokens) -> Tensor:
