@@ -148,9 +148,7 @@ class TreeReader(nn.Module):
         vectors = self._vectors(forest)
         if self.contents is None:
             return vectors
-        content = self.contents(
-            forest.tokens, forest.token_owners, None, len(forest.roots), self.embedding.weight
-        )
+        content = self.contents(forest.tokens, forest.token_owners, None, len(forest.roots), self.embedding.weight)
         return torch.cat([vectors, content], dim=1)
 
     def _vectors(self, forest: Forest) -> Tensor:

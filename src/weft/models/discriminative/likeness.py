@@ -40,7 +40,9 @@ class Contents:
         self.vocabulary, self.size = vocabulary, min(BAG, vocabulary)
         self._tables: tuple[Tensor, Tensor] | None = None
 
-    def __call__(self, tokens: Tensor, owners: Tensor, counted: Tensor | None, sentences: int, vectors: Tensor) -> Tensor:
+    def __call__(
+        self, tokens: Tensor, owners: Tensor, counted: Tensor | None, sentences: int, vectors: Tensor
+    ) -> Tensor:
         """Sentences as cosines compare them: [sentences, dimensions + bag], both parts of length 1.
 
         Args:
