@@ -45,6 +45,7 @@ class Discriminative(Judge):
         negatives: Damaged cliques to learn from: those of a ``permutation`` of the text; cliques whose centre is
             replaced by another sentence of the ``document``, or of the ``corpus`` (the paper's two).
         each: Damaged cliques for every one as written.
+        fewest: Sentences of the shortest texts to learn from.
         dimensions: Size of token vectors.
         hidden: Size of LSTM states.
         layers: LSTM layers.
@@ -66,7 +67,7 @@ class Discriminative(Judge):
     name = "discriminative"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
     starts_from: ClassVar[Mapping[str, str]] = {PART: "forward"}  # of a seq2seq named in run.start: its encoder
-    settings: ClassVar[tuple[str, ...]] = ("window", "negatives", "each", *READING_SETTINGS, "precision")
+    settings: ClassVar[tuple[str, ...]] = ("window", "negatives", "each", "fewest", *READING_SETTINGS, "precision")
     card = ModelCard(
         summary="a classifier of cliques: neighbouring sentences as written, or damaged",
         reference="Li & Jurafsky 2017, section 2; Li & Hovy 2014",
@@ -81,6 +82,7 @@ class Discriminative(Judge):
         window: int = 1,
         negatives: str = "permutation",
         each: int = 3,
+        fewest: int = 2,
         dimensions: int = 100,
         hidden: int = 100,
         layers: int = 1,
@@ -96,8 +98,9 @@ class Discriminative(Judge):
         at_least(self.name, "window", window, 1, 100)
         check_choice(self.name, "negatives", negatives, NEGATIVES)
         at_least(self.name, "each", each, 1, 1000)
+        at_least(self.name, "fewest", fewest, 2)  # one sentence cannot be put in another order
         self._keep(dimensions, hidden, layers, pooling, width, dropout, vectors, tuned, frozen, likeness, precision)
-        self.window, self.negatives, self.each = window, negatives, each
+        self.window, self.negatives, self.each, self.fewest = window, negatives, each, fewest
         self._rows: Memory[tuple[str, ...], CliqueRows] = Memory(REMEMBERED)
 
     # Training ---------------------------------------------------------------------------------------------------------

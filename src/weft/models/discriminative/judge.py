@@ -38,7 +38,7 @@ class Judge(NeuralModel):
     A model says what its networks are (`build`), what their loss is, and how it scores; this class has the rest.
     """
 
-    fewest: ClassVar[int] = 2  # sentences of a text that can be damaged
+    fewest: int
     dimensions: int
     hidden: int
     layers: int

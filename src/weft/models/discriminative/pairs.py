@@ -38,6 +38,7 @@ class DiscriminativePair(Judge):
     Args:
         margin: By how much a pair must score above a replaced one.
         each: Replaced pairs for every one as written.
+        fewest: Sentences of the shortest texts to learn from.
         dimensions: Size of token vectors.
         hidden: Size of LSTM states.
         layers: LSTM layers.
@@ -57,9 +58,8 @@ class DiscriminativePair(Judge):
     """
 
     name = "discriminative-pair"
-    fewest: ClassVar[int] = 3  # of two sentences none is left to take the place of one
     part_names: ClassVar[tuple[str, ...]] = PARTS
-    settings = ("margin", "each", *READING_SETTINGS, "precision")
+    settings = ("margin", "each", "fewest", *READING_SETTINGS, "precision")
     card = ModelCard(
         summary="a ranker of sentence pairs, learned against other sentences of the same text",
         reference="Xu et al. 2019",
@@ -73,6 +73,7 @@ class DiscriminativePair(Judge):
         self,
         margin: float = 5.0,
         each: int = 4,
+        fewest: int = 3,
         dimensions: int = 100,
         hidden: int = 100,
         layers: int = 1,
@@ -87,8 +88,9 @@ class DiscriminativePair(Judge):
     ) -> None:
         check_weight("margin", margin, least=1e-3, most=1e3)
         at_least(self.name, "each", each, 1, 1000)
+        at_least(self.name, "fewest", fewest, 3)  # of two sentences none is left to take the place of one
         self._keep(dimensions, hidden, layers, pooling, width, dropout, vectors, tuned, frozen, likeness, precision)
-        self.margin, self.each = margin, each
+        self.margin, self.each, self.fewest = margin, each, fewest
 
     # Training ---------------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ class Recursive(Discriminative):
         window: Sentences on either side of a clique's centre (the paper's L); texts are padded at both ends.
         negatives: ``permutation``, ``document`` or ``corpus``, as for `discriminative`.
         each: Damaged cliques for every one as written.
+        fewest: Sentences of the shortest texts to learn from.
         dimensions: Size of token vectors.
         hidden: Size of a node's vector.
         composition: ``tanh`` (Li & Hovy's) or ``lstm`` (a binary tree LSTM).
@@ -70,8 +71,8 @@ class Recursive(Discriminative):
     name = "recursive"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
     settings: ClassVar[tuple[str, ...]] = (
-        "window", "negatives", "each", "dimensions", "hidden", "composition", "pooling", "width", "dropout", "vectors",
-        "tuned", "likeness", "parser", "trees", "precision",
+        "window", "negatives", "each", "fewest", "dimensions", "hidden", "composition", "pooling", "width", "dropout",
+        "vectors", "tuned", "likeness", "parser", "trees", "precision",
     )  # fmt: skip
     card = ModelCard(
         summary="the classifier of cliques over sentences that are read along their parse trees",
@@ -88,6 +89,7 @@ class Recursive(Discriminative):
         window: int = 1,
         negatives: str = "permutation",
         each: int = 3,
+        fewest: int = 2,
         dimensions: int = 100,
         hidden: int = 100,
         composition: str = "tanh",
@@ -106,8 +108,8 @@ class Recursive(Discriminative):
         check_text(self.name, "parser", parser)
         check_text(self.name, "trees", trees)
         super().__init__(
-            window, negatives, each, dimensions, hidden, width=width, dropout=dropout, vectors=vectors, tuned=tuned,
-            likeness=likeness, precision=precision,
+            window, negatives, each, fewest, dimensions, hidden, width=width, dropout=dropout, vectors=vectors,
+            tuned=tuned, likeness=likeness, precision=precision,
         )  # fmt: skip
         self.pooling, self.composition, self.parser, self.trees = pooling, composition, parser, trees
         self.source: TreeSource = ParsedTrees(parser, trees)
