@@ -278,15 +278,24 @@ def fit_documents(
     from weft.corpora.negatives import write_negatives
     from weft.corpora.prepare import prepare
 
+    documents = list(documents)
     chosen = replace(settings or TrainingSettings(steps=200, warmup=20, validate_every=0), seed=seed)
     with tempfile.TemporaryDirectory() as place, start_runtime() as runtime:
         text = Path(place) / "documents.jsonl"
         write_negatives(text, (PermutedDocument(document, ()) for document in documents))
         store = prepare([text], Path(place) / "store", vocabulary_size=vocabulary, workers=1)
+        tell_texts(model, documents, store, progress)
         for part in model.parts:
             network = train_part(model, part, Corpus(store), chosen, runtime, listen=_told(part, progress))
             model.assemble({part: network}, store.tokenizer())
     return model
+
+
+def tell_texts(model: object, documents: Iterable[Document], store: TokenStore, progress: Progress) -> None:
+    """Show the texts behind a store to a model that needs more of them than their tokens, such as their trees."""
+    read = getattr(model, "read_texts", None)
+    if read is not None:
+        read([text for document in documents for text in document.sentences], store.tokenizer(), progress=progress)
 
 
 def _told(part: str, progress: Progress) -> Callable[[Report], None]:

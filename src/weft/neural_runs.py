@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from weft.artifacts import read_manifest
 from weft.config import RunConfig, split_tables
 from weft.corpora.locate import find_data
 from weft.corpora.prepare import prepare
+from weft.corpora.readers import read_documents
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import ConfigError
-from weft.fitting import Corpus, finished_part, train_part
+from weft.fitting import Corpus, finished_part, tell_texts, train_part
 from weft.models import load_model
 from weft.models.generative.parts import ENCODERS, PRECEDENCE
 from weft.progress import Progress
@@ -50,9 +51,11 @@ def train_parts(
     settings = {part: part_settings(config, part) for part in model.parts}
     corpus = _corpus(config, files, folder, data_root, progress)
     tokenizer = corpus.train.tokenizer()
+    texts = [*files, *(find_data(name, data_root) for name in config.data.valid)]
+    tell_texts(model, (document for path in texts for document in read_documents(path)), corpus.train, progress)
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
         wanted, taken = _plan(model, config, parts, tokenizer)
-        starts = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
+        starts = _starts(model, config, tokenizer)
         for part in model.parts:  # in order: a part may stand on those before it
             if part in wanted:
                 listen = _shown(part, progress)
@@ -74,6 +77,13 @@ def train_parts(
             record = _record(config, corpus, command)
             model.save(config.run.out, training=record, beside=[folder for folder in built_on if folder])
     return model
+
+
+def _starts(model: Any, config: RunConfig, tokenizer: Tokenizer) -> dict[str, dict[str, Tensor]]:
+    """The weights that parts start from: those of the part of the same name, or of the one the model names."""
+    found = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
+    named: Mapping[str, str] = getattr(model, "starts_from", {})
+    return {part: found[named.get(part, part)] for part in model.parts if named.get(part, part) in found}
 
 
 def _plan(

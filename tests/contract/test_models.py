@@ -53,6 +53,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "content-hmm": {"clusters": 3, "members": 2},
     "hmm-entity": {"folds": 2, "syntax": {"clusters": 3, "members": 2}},
     "hmm-content": {"folds": 2, "syntax": {"clusters": 3, "members": 1}, "content": {"clusters": 3, "members": 1}},
+    "discriminative": {"dimensions": 16, "hidden": 16, "width": 16},
+    "discriminative-pair": {"dimensions": 16, "hidden": 16, "width": 16},
+    "recursive": {"dimensions": 16, "hidden": 16, "width": 16},
 }
 
 
@@ -64,7 +67,7 @@ def model(request: pytest.FixtureRequest) -> CoherenceModel:
         pytest.importorskip("torch", reason="torch is not installed")
     if request.param == "foltz-lda":
         pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")
-    if request.param.startswith(("syntax-", "entity-", "hmm-entity", "hmm-content")):
+    if request.param.startswith(("syntax-", "entity-", "hmm-entity", "hmm-content", "recursive")):
         pytest.importorskip("spacy", reason="the extra `parse` is not installed")
     return create_model(request.param, SMALL.get(request.param, {})).fit(CORPUS, seed=1)
 
@@ -169,6 +172,7 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
 UNTRAINED = (
     "entity-grid", "entity-grid-generative", "foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm",
     "content-hmm", "syntax-hmm", "syntax-local", "hmm-entity", "hmm-content",
+    "discriminative", "discriminative-pair", "recursive",
 )  # fmt: skip
 
 
@@ -208,6 +212,10 @@ OUT_OF_RANGE = [
     ("syntax-local", "vocabulary", (0, 10**6)),
     ("hmm-entity", "folds", (1, 0)),
     ("hmm-content", "permutations", (0,)),
+    ("discriminative", "window", (0, -1, 101)),
+    ("discriminative", "each", (0, 1001)),
+    ("discriminative-pair", "width", (0, -1)),
+    ("recursive", "hidden", (0, -1)),
 ]
 
 

@@ -17,8 +17,10 @@ from weft.tasks import TASKS, EvaluateOptions, Subject, evaluate, is_standard
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences
 from weft.tasks.metrics import ratio
+from weft.tasks.paper import TABLES
 from weft.tasks.reconstruction import Reconstruction, reconstruct
 from weft.tasks.result import Measure, Result, compare_results
+from weft.tasks.tables import build_table, render
 
 
 def value(measure: Measure) -> float:
@@ -235,6 +237,26 @@ def test_only_standard_runs_stand_beside_the_paper() -> None:
     assert not is_standard(
         made(task="wikipedia-pairs", data_sha256=TASKS["wikipedia-pairs"].sha256, settings={"permutations": 3})
     )
+
+
+def test_several_seeds_are_shown_as_their_mean_and_spread() -> None:
+    sha256 = TASKS["accidents"].sha256
+    values = {"seed-1": 0.90, "seed-2": 0.92, "seed-3": 0.97}
+    results = {
+        ("accidents", "discriminative", variant): made(
+            task="accidents", model="discriminative", variant=variant, data_sha256=sha256, metrics={"accuracy": value}
+        )
+        for variant, value in values.items()
+    }
+    table = build_table(TABLES[0], results)
+    row = next(cells for label, cells in table.rows if label == "Discriminative Model")
+    assert row[1].value == pytest.approx(0.93)  # the mean, not the best
+    assert row[1].seeds == 3
+    assert "| .930 | .930 ± .036 |" in render(table, "markdown")
+    assert len(table.rows) == len(TABLES[0].rows)  # no further row for a seed
+    other = {("accidents", "mine", "bi-seed-1"): made(task="accidents", metrics={"accuracy": 0.5})}
+    label, cells = build_table(TABLES[0], other).rows[-1]
+    assert (label, cells[1].value) == ("mine (bi)", 0.5)
 
 
 def test_a_result_on_other_data_never_replaces_one(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from weft.corpora.batches import Whole, pad_rows
 from weft.corpora.store import TokenStore
@@ -120,20 +121,28 @@ class ParagraphStream:
 
     def batch(self, pairs: Whole) -> ParagraphBatch:
         """Gather some paragraphs from the store."""
-        sizes = self.sizes[pairs]
-        real = np.arange(sizes.max()) < sizes[:, None]  # [paragraphs, longest]
-        within = np.broadcast_to(np.arange(sizes.max()), real.shape)
-        if self.backwards:
-            within = sizes[:, None] - 1 - within
-        numbers = (self.starts[pairs][:, None] + within)[real]  # [sentences]
+        real, within = self._places(pairs)
+        places, numbers = self.laid_out(pairs)
         flat, offsets = self.store.gather(numbers)
         sentences, lengths = pad_rows(flat, offsets, self.pad)
         longest = min(self.max_tokens, sentences.shape[1])
-        places = np.full(real.shape, -1)
-        places[real] = np.arange(len(numbers))
         years = self.years[(self.first_sentence[pairs][:, None] + within)[real]]
         shuffled = self._shuffled(places, pairs) if self.contrast else None
         return ParagraphBatch(sentences[:, :longest], np.clip(lengths, 1, longest), years, places, shuffled)
+
+    def laid_out(self, pairs: Whole) -> tuple[Whole, Whole]:
+        """Which sentence of a batch stands where, [paragraphs, longest], and their numbers in the store [sentences]."""
+        real, within = self._places(pairs)
+        places = np.full(real.shape, -1)
+        places[real] = np.arange(int(real.sum()))
+        return places, (self.starts[pairs][:, None] + within)[real]
+
+    def _places(self, pairs: Whole) -> tuple[npt.NDArray[np.bool_], Whole]:
+        """Where there are sentences, and which of its paragraph each is: [paragraphs, longest]."""
+        sizes = self.sizes[pairs]
+        real = np.arange(sizes.max()) < sizes[:, None]
+        within = np.broadcast_to(np.arange(sizes.max()), real.shape)
+        return real, sizes[:, None] - 1 - within if self.backwards else within
 
     def _shuffled(self, places: Whole, pairs: Whole) -> Whole:
         """The sentences of every paragraph in a random order, the same whenever this batch comes again."""

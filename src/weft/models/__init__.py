@@ -42,6 +42,9 @@ MODELS: Mapping[str, str] = {
     "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
     "vlv-gm": "weft.models.generative.variational:VlvGm",
     "weft-small": "weft.models.generative.weft_small:WeftSmall",
+    "discriminative": "weft.models.discriminative.clique:Discriminative",
+    "discriminative-pair": "weft.models.discriminative.pairs:DiscriminativePair",
+    "recursive": "weft.models.discriminative.recursive:Recursive",
     "random": "weft.models.baselines.trivial:RandomModel",
     "year-sort": "weft.models.baselines.trivial:YearSort",
 }

@@ -57,7 +57,7 @@ TABLES: tuple[PaperTable, ...] = (
         ("accidents", "earthquakes", "average"),
         (("accidents", "accuracy"), ("earthquakes", "accuracy"), ("", "")),
         (
-            PaperRow("Discriminative Model", (0.930, 0.992, 0.956), "clique"),
+            PaperRow("Discriminative Model", (0.930, 0.992, 0.956), "discriminative"),
             PaperRow("Seq2Seq (bi)", (0.755, 0.930, 0.842), "seq2seq", "bi"),
             PaperRow("VLV-GM (bi)", (0.770, 0.931, 0.851), "vlv-gm", "bi"),
             PaperRow("Recursive", (0.864, 0.976, 0.920), "recursive"),
@@ -85,7 +85,7 @@ TABLES: tuple[PaperTable, ...] = (
             PaperRow("Seq2Seq (MMI)", (0.840,), "seq2seq", "mmi"),
             PaperRow("Seq2Seq (bi)", (0.821,), "seq2seq", "bi"),
             PaperRow("Seq2Seq (uni)", (0.803,), "seq2seq", "uni"),
-            PaperRow("Discriminative Model", (0.715,), "clique"),
+            PaperRow("Discriminative Model", (0.715,), "discriminative"),
             PaperRow("Entity Grid Model", (0.686,), "entity-grid"),
             PaperRow("Foltz et al. (1998)-Glove", (0.597,), "foltz-glove", GLOVE),
             PaperRow("Foltz et al. (1998)-LDA", (0.575,), "foltz-lda"),

@@ -16,7 +16,8 @@ HEAD = """\
 
 This page is written by `weft table --write docs/results.md` from the JSON files in `results/`; no number in it was
 typed by hand. Brackets hold 95% bootstrap intervals over documents. A tie counts as wrong. Empty cells (–) are
-models that weft does not have yet, or numbers the paper does not report.
+models that weft does not have yet, or numbers the paper does not report. Where a model was trained several times
+(variants `seed-1`, `seed-2`, …), a cell holds the mean over all seeds, never the best, ± their standard deviation.
 """
 
 NOTES: Mapping[int, str] = {

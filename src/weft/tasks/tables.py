@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +21,17 @@ NOTHING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number with its interval; a number of the paper has none."""
+    """A number with its interval; a number of the paper has none.
+
+    Attributes:
+        value: The number; the mean where the model was trained with several seeds.
+        interval: Its bootstrap interval; one standard deviation to either side where there are several seeds.
+        seeds: How many seeds there are, 0 where the model was trained once.
+    """
 
     value: float | None = None
     interval: tuple[float, float] | None = None
+    seeds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,7 @@ class RenderedTable:
 
 
 Key = tuple[str, str, str]  # task, model, variant
+SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # the variant of one of several trainings of a model
 
 
 def load_results(folder: str | Path) -> dict[Key, Result]:
@@ -78,7 +88,7 @@ def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTab
 def _further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[PaperRow]:
     tasks = {task for task, _ in table.cells}
     shown = {(row.model, row.variant) for row in table.rows}
-    further = sorted({key[1:] for key in results if key[0] in tasks} - shown)
+    further = sorted({(model, without_seed(variant)) for task, model, variant in results if task in tasks} - shown)
     return [PaperRow(f"{model} ({variant})" if variant else model, (), model, variant) for model, variant in further]
 
 
@@ -95,7 +105,34 @@ def _cells(table: PaperTable, row: PaperRow, results: Mapping[Key, Result]) -> t
     return tuple(cells)
 
 
+def without_seed(variant: str) -> str:
+    """The variant that a training with one of several seeds belongs to.
+
+    Example:
+        >>> without_seed("bi-seed-3"), without_seed("seed-1"), without_seed("bi")
+        ('bi', '', 'bi')
+    """
+    found = SEEDED.fullmatch(variant)
+    return variant if found is None else found["variant"] or ""
+
+
+def _seeds_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell | None:
+    """Mean and standard deviation over trainings that differ by their seed, or None where there are none."""
+    seeded = [
+        result.metrics.get(metric)
+        for (name, model, variant), result in results.items()
+        if (name, model, without_seed(variant)) == (task, row.model, row.variant) and SEEDED.fullmatch(variant)
+    ]
+    values = [value for value in seeded if value is not None]
+    if not values:
+        return None
+    mean, spread = statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+    return Cell(mean, (mean - spread, mean + spread), len(values))
+
+
 def _our_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell:
+    if (seeds := _seeds_cell(task, metric, row, results)) is not None:
+        return seeds
     result = results.get((task, row.model, row.variant))
     if result is None or result.metrics.get(metric) is None:
         return Cell()
@@ -144,6 +181,8 @@ def _text(cell: Cell) -> str:
     if cell.interval is None:
         return _number(cell.value)
     low, high = cell.interval
+    if cell.seeds:
+        return f"{_number(cell.value)} ± {_number((high - low) / 2)}"
     return f"{_number(cell.value)} [{_number(low)}, {_number(high)}]"
 
 
@@ -180,7 +219,9 @@ def _csv_cells(columns: Sequence[Column], cells: Sequence[Cell]) -> list[str]:
     return written
 
 
-LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "τ": r"$\tau$", NOTHING: "--", "$": r"\$"}
+LATEX_SPECIAL = {
+    "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "τ": r"$\tau$", "±": r"$\pm$", NOTHING: "--",
+}  # fmt: skip
 
 
 def _latex(table: RenderedTable) -> str:

@@ -47,6 +47,11 @@ class NeuralModel:
     tokenizer: Tokenizer | None = None
     reference: Reference | None = None
 
+    @property
+    def setting(self) -> str:
+        """What reference scores are of: the way its parts are combined."""
+        return self.combine
+
     def networks(self) -> dict[str, torch.nn.Module]:
         """The trained networks by the names of their parts."""
         raise NotImplementedError
@@ -129,11 +134,16 @@ class NeuralModel:
         model = rebuild(cls, artifact, folder, cls.settings)
         model.read_beside(artifact, folder)
         networks = {
-            part: _load_network(model, part, tokenizer, artifact, folder) for part in saved_parts(artifact, folder)
+            part: _load_network(model, part, tokenizer, artifact, folder) for part in cls.saved_parts(artifact, folder)
         }
         model._take_all(networks, tokenizer)
-        model.reference = reference_for(saved_reference(artifact, folder), model.combine)
+        model.reference = reference_for(saved_reference(artifact, folder), model.setting)
         return model
+
+    @classmethod
+    def saved_parts(cls, artifact: Artifact, folder: str | Path) -> list[str]:
+        """The parts a folder holds, in the order they are built."""
+        return saved_parts(artifact, folder)
 
 
 def _load_network(

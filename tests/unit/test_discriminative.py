@@ -1,0 +1,263 @@
+"""The discriminative models: cliques and their damage, the loop, orders, and a toy that must be learned."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weft.corpora.corruption import PermutedDocument, permute_documents
+from weft.document import Document
+from weft.errors import ConfigError, ModelError
+from weft.fitting import fit_documents
+from weft.models import PrefixModel, create_model, load_model
+from weft.models.discriminative.clique import Discriminative, transition_shares
+from weft.models.discriminative.cliques import EDGES, clique_windows, damaged_windows, shuffled
+from weft.models.discriminative.likeness import Contents, all_cosines, cosines
+from weft.models.discriminative.network import CliqueNetwork, Reading
+from weft.models.discriminative.pairs import DiscriminativePair, replaced_pairs
+from weft.ordering import order_document
+from weft.tasks.discrimination import discriminate
+from weft.training import TrainingSettings
+
+PLACES = torch.tensor([[0, 1, 2, 3], [4, 5, -1, -1]])
+SMALL = {"dimensions": 16, "hidden": 16, "width": 16, "dropout": 0.0}
+
+
+def story(number: int) -> Document:
+    """A text whose order can be learned: what is lit, eaten and washed comes in this order."""
+    rng = random.Random(number)
+    who, what = rng.choice(["Ann", "Bob", "Cid"]), rng.choice(["bread", "fish", "soup"])
+    lines = [f"{who} lit the stove.", f"Then {who} cooked {what}.", f"The {what} was eaten.", "The dishes were washed.",
+             f"{who} went to bed."]  # fmt: skip
+    return Document(f"s{number}", tuple(lines))
+
+
+STORIES = [story(number) for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def judge() -> Discriminative:
+    settings = TrainingSettings(steps=120, warmup=0, learning_rate=5e-3, validate_every=0, batch_tokens=400)
+    return fit_documents(Discriminative(**SMALL), STORIES, settings=settings, vocabulary=300)
+
+
+def test_every_sentence_is_the_centre_of_one_clique_and_edges_are_told_apart() -> None:
+    windows = clique_windows(PLACES, 2)
+    assert windows.shape == (2, 4, 5)
+    assert windows[0, 0].tolist() == [0, 0, 2, 3, 4]
+    assert windows[1, 1].tolist() == [0, 6, 7, 1, 1]
+    assert (windows[:, :, 2] == PLACES + EDGES).all()
+
+
+@pytest.mark.parametrize("negatives", ["permutation", "document", "corpus"])
+@pytest.mark.parametrize("window", [1, 2])
+def test_what_is_called_damaged_is_damaged(negatives: str, window: int) -> None:
+    whole = {tuple(clique) for clique in clique_windows(PLACES, window)[PLACES >= 0].tolist()}
+    generator, seen = torch.Generator().manual_seed(3), 0
+    for _ in range(50):
+        windows, kept = damaged_windows(PLACES, window, negatives, generator)
+        assert not (kept & (PLACES < 0)).any()
+        for clique in windows[kept].tolist():
+            assert tuple(clique) not in whole
+            seen += 1
+    assert seen > 50
+
+
+def test_negatives_of_a_document_stay_in_it_and_those_of_the_corpus_do_not() -> None:
+    generator = torch.Generator().manual_seed(1)
+    texts = torch.tensor([[0] * 4, [1] * 2 + [0] * 2])
+    for negatives, same in (("document", True), ("corpus", False)):
+        for _ in range(50):
+            windows, kept = damaged_windows(PLACES, 1, negatives, generator)
+            drawn = windows[:, :, 1] - EDGES
+            owner = (drawn >= 4).long()
+            assert ((owner == texts)[kept] == same).all()
+
+
+def test_a_shuffle_keeps_the_sentences_of_each_text() -> None:
+    mixed = shuffled(PLACES, torch.Generator().manual_seed(1))
+    assert [sorted(row) for row in mixed.tolist()] == [sorted(row) for row in PLACES.tolist()]
+    assert (mixed[1, 2:] == -1).all()
+
+
+def test_replaced_sentences_are_of_the_text_and_not_in_the_pair() -> None:
+    places = torch.tensor([[0, 1, 2, 3], [4, 5, 6, -1]])
+    left, right, other = replaced_pairs(places, 200, torch.Generator().manual_seed(1))
+    assert left.tolist() == [0, 1, 2, 4, 5]
+    assert (right == left + 1).all()
+    for pair, row in zip(zip(left.tolist(), right.tolist(), strict=True), other.tolist(), strict=True):
+        text = {0, 1, 2, 3} if pair[0] < 4 else {4, 5, 6}
+        assert set(row) == text - set(pair)
+
+
+def test_likeness_is_the_cosine_of_sums_and_of_bags() -> None:
+    vectors, ids = torch.randn(20, 8), [[4, 5, 6], [5, 6, 7], [15]]
+    tokens = torch.tensor([token for row in ids for token in row])
+    owners = torch.tensor([number for number, row in enumerate(ids) for _ in row])
+    found = Contents(20)(tokens, owners, None, 3, vectors)
+    weight = [math.log1p(token) / math.log1p(20) for token in range(20)]
+    sums = [sum(weight[t] * vectors[t] for t in row) for row in ids]
+    bags = [np.array([weight[t] * (t in row) for t in range(20)]) for row in ids]
+    expected = float(torch.cosine_similarity(sums[0], sums[1], dim=0))
+    overlap = bags[0] @ bags[1] / np.linalg.norm(bags[0]) / np.linalg.norm(bags[1])
+    assert (cosines(found[0], found[1], 8) / 4).tolist() == pytest.approx([expected, overlap], abs=1e-5)
+    assert float(cosines(found[0], found[2], 8)[1]) == 0.0
+    both = torch.stack([cosines(found[a], found[b], 8) for a in range(3) for b in range(3)])  # [9, 2]
+    assert torch.allclose(torch.stack(all_cosines(found, 8), dim=-1).flatten(0, 1), both, atol=1e-5)
+
+
+def test_a_large_vocabulary_is_folded_and_a_sentence_is_still_like_itself() -> None:
+    vectors, row = torch.randn(9000, 4), torch.randint(4, 9000, (12,))
+    found = Contents(9000)(torch.cat([row, row.flip(0)]), torch.tensor([0] * 12 + [1] * 12), None, 2, vectors)
+    assert (cosines(found[0], found[1], 4) / 4).tolist() == pytest.approx([1.0, 1.0], abs=1e-5)
+
+
+def test_a_clique_is_what_one_matrix_over_the_concatenation_makes_of_it() -> None:
+    network = CliqueNetwork(Reading(30, 8, 8, dropout=0.0, likeness=False), window=1, width=5).eval()
+    torch.nn.init.normal_(network.head.edges)
+    vectors = torch.randn(4, 8)
+    rows = network.head.rows(vectors)
+    matrix = torch.cat(list(network.head.places.weight.view(3, 5, 8)), dim=1)  # [width, 3 · 8]
+    table = torch.cat([network.head.edges, vectors])
+    clique = torch.tensor([[0, 2, 3]])
+    expected = network.head.output(torch.tanh(table[clique].flatten(1) @ matrix.T + network.head.bias))[:, 0]
+    assert torch.allclose(network.head(rows, clique), expected, atol=1e-6)
+
+
+def test_the_toy_is_learned_and_log_odds_do_not_saturate(judge: Discriminative) -> None:
+    held_out = list(permute_documents([story(number) for number in range(100, 110)]))
+    found = discriminate(judge, held_out)
+    accuracy = found.measures["accuracy"]
+    assert sum(accuracy.numerators) / sum(accuracy.denominators) > 0.9
+    assert found.ties == 0
+
+
+def test_permutations_cost_no_second_reading(judge: Discriminative, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    whole = judge.sentence_vectors
+    monkeypatch.setattr(judge, "sentence_vectors", lambda part, texts: read.append(len(texts)) or whole(part, texts))
+    document = Document("new", tuple(f"Zoe saw {n} owls." for n in range(5)))
+    item = PermutedDocument(document, tuple(permutations(range(5)))[1:21])
+    discriminate(judge, [item])
+    assert read == [5]
+
+
+def test_orders_and_documents_are_scored_alike(judge: Discriminative) -> None:
+    document, order = STORIES[3], (4, 2, 0, 1, 3)
+    values = judge.order_scores(document, [order, order[:3], order[:1]])
+    assert values[0] == pytest.approx(judge.score([document.reorder(order)])[0].value, abs=1e-6)
+    assert values[1] == pytest.approx(judge.score([document.reorder(order[:3])])[0].value, abs=1e-6)
+    assert values[2] is None
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_growing_an_order_adds_up_to_its_cliques(window: int) -> None:
+    model = create_model("discriminative", {**SMALL, "window": window}).fit(STORIES[:4])
+    assert isinstance(model, PrefixModel)
+    assert isinstance(model, Discriminative)
+    for size in (2, 3, 5):
+        document, order = STORIES[0].reorder(range(size)), list(range(size))[::-1]
+        steps = model.prefix_steps(document)
+        total = float(steps.begin([order[0]])[0])
+        for sentence in order[1:]:
+            total += float(steps.gains()[0, sentence])
+            steps.keep([0], [sentence])
+        assert total == pytest.approx(sum(model.clique_odds(document, [order])[0]), abs=1e-4)
+
+
+def test_the_search_finds_the_order_that_scores_best(judge: Discriminative) -> None:
+    document = STORIES[1].reorder((3, 1, 4, 0, 2))
+    found = order_document(judge, document, beam=200)
+    best = max(judge.order_scores(document, list(permutations(range(5)))))
+    assert found.value == pytest.approx(best, abs=1e-6)
+
+
+def test_transitions_share_the_cliques_out() -> None:
+    odds = [3.0, -1.0, 4.0, 1.0, -5.0]
+    shares = transition_shares(odds)
+    assert len(shares) == 4
+    assert np.mean(shares) == pytest.approx(np.mean(odds))
+    assert transition_shares([1.0, 3.0]) == [2.0]
+
+
+def test_given_vectors_stay_unless_they_are_tuned() -> None:
+    settings = {**SMALL, "dimensions": 100, "vectors": "glove"}
+    for tuned in (False, True):
+        model = Discriminative(**settings, tuned=tuned)
+        options = TrainingSettings(steps=2, warmup=0, validate_every=0)
+        fit_documents(model, STORIES[:5], settings=options, vocabulary=300)
+        assert model.tokenizer is not None
+        fresh = model.new_network("clique", model.tokenizer).embedding.weight
+        trained = model.judge("clique").embedding.weight
+        assert torch.allclose(fresh, trained, atol=2e-3) is not tuned  # int8 rounds to 1/127 of a row's peak
+
+
+@pytest.mark.parametrize("kind", [Discriminative, DiscriminativePair])
+def test_every_parameter_gets_a_gradient(kind: type[Discriminative | DiscriminativePair], tmp_path: Path) -> None:
+    from weft.corpora.negatives import write_negatives
+    from weft.corpora.prepare import prepare
+
+    write_negatives(tmp_path / "t.jsonl", (PermutedDocument(document, ()) for document in STORIES[:6]))
+    store = prepare([tmp_path / "t.jsonl"], tmp_path / "store", vocabulary_size=300, workers=1)
+    model = kind(**SMALL)
+    for part in model.parts:
+        network = model.new_network(part, store.tokenizer())
+        stream = model.training_batches(part, store, 0, TrainingSettings(steps=1))
+        model.batch_loss(network, stream.batch(stream.epoch(0)[0]), torch.device("cpu")).total.backward()
+        missing = [name for name, value in network.named_parameters() if value.grad is None or not value.grad.any()]
+        assert not missing
+
+
+def test_two_processes_share_a_batch() -> None:
+    from weft.corpora.paragraphs import ParagraphBatch
+
+    places = np.array([[0, 1, 2], [3, 4, -1]])
+    batch = ParagraphBatch(np.ones((5, 2), dtype=np.int64), np.full(5, 2), np.zeros(5, dtype=np.int64), places)
+    model = Discriminative(**SMALL)
+    network = CliqueNetwork(Reading(30, 16, 16), 1, 16)
+    parts = [model.batch_loss(network, batch.rows(rank, 2), torch.device("cpu")) for rank in (0, 1)]
+    assert [part.count for part in parts] == [3, 2]
+    assert model.batch_loss(network, batch.rows(2, 3), torch.device("cpu")).count == 0
+
+
+def test_pairs_learn_the_toy_and_order_it() -> None:
+    settings = TrainingSettings(steps=100, warmup=0, learning_rate=5e-3, validate_every=0, batch_tokens=400)
+    model = fit_documents(DiscriminativePair(**SMALL), STORIES, settings=settings, vocabulary=300)
+    held_out = list(permute_documents([story(number) for number in range(100, 110)]))
+    accuracy = discriminate(model, held_out).measures["accuracy"]
+    assert sum(accuracy.numerators) / sum(accuracy.denominators) > 0.9
+    assert order_document(model, STORIES[0].reorder((2, 0, 4, 1, 3))).order == (1, 3, 0, 4, 2)
+
+
+def test_a_long_text_is_read_in_pieces(judge: Discriminative) -> None:
+    """10,000 sentences: a table of all pairs would take 800 MB, and one batch of them gigabytes."""
+    document = Document("long", tuple(f"Ann cooked soup {number}." for number in range(10_000)))
+    score = judge.score([document])[0]
+    assert score.value is not None
+    assert len(score.transitions) == 9_999
+
+
+def test_a_folder_without_its_network_is_refused(judge: Discriminative, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from weft.artifacts import load_artifact, save_artifact
+
+    judge.save(tmp_path / "m")
+    artifact = load_artifact(tmp_path / "m")
+    save_artifact(replace(artifact, config={**artifact.config, "parts": ["forward"]}), tmp_path / "m")
+    with pytest.raises(ModelError, match="`parts` must name the networks of discriminative"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("negatives", "others"), ("pooling", "sum"), ("frozen", "all"), ("dropout", 1.0)]
+)
+def test_settings_that_make_no_sense_are_refused(setting: str, value: object) -> None:
+    with pytest.raises(ConfigError, match="allowed"):
+        create_model("discriminative", {setting: value})
