@@ -6,6 +6,7 @@ import math
 import random
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from weft.tasks.discrimination import discriminate
 from weft.training import TrainingSettings
 
 PLACES = torch.tensor([[0, 1, 2, 3], [4, 5, -1, -1]])
-SMALL = {"dimensions": 16, "hidden": 16, "width": 16, "dropout": 0.0}
+SMALL: dict[str, Any] = {"dimensions": 16, "hidden": 16, "width": 16, "dropout": 0.0}
 
 
 def story(number: int) -> Document:
@@ -102,7 +103,7 @@ def test_likeness_is_the_cosine_of_sums_and_of_bags() -> None:
     owners = torch.tensor([number for number, row in enumerate(ids) for _ in row])
     found = Contents(20)(tokens, owners, None, 3, vectors)
     weight = [math.log1p(token) / math.log1p(20) for token in range(20)]
-    sums = [sum(weight[t] * vectors[t] for t in row) for row in ids]
+    sums = [torch.stack([weight[t] * vectors[t] for t in row]).sum(dim=0) for row in ids]
     bags = [np.array([weight[t] * (t in row) for t in range(20)]) for row in ids]
     expected = float(torch.cosine_similarity(sums[0], sums[1], dim=0))
     overlap = bags[0] @ bags[1] / np.linalg.norm(bags[0]) / np.linalg.norm(bags[1])
