@@ -233,9 +233,14 @@ def test_parts_to_train_stand_in_the_file_and_the_record_says_what_was_built_on(
     train(build_config(based))
     assert {path.name for path in (tmp_path / "on.run").iterdir()} == {"backward"}
     training = load_artifact(tmp_path / "on").training
-    for name in ("start", "base"):
-        assert training[name]["sha256"] == read_manifest(tmp_path / "out")["sha256"]
-        assert training[name]["training"]["seed"] == 1
+    assert training["start"]["sha256"] == read_manifest(tmp_path / "out")["sha256"]
+    assert training["start"]["training"]["seed"] == 1
+    assert "base" not in training, "the same folder is told of once"
+    based["run"] |= {"start": "", "out": str(tmp_path / "other")}
+    train(build_config(based))
+    other = load_artifact(tmp_path / "other").training
+    assert other["base"] == training["start"]
+    assert "start" not in other
     assert "start" not in load_artifact(tmp_path / "out").training
 
 
