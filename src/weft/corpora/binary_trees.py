@@ -1,6 +1,6 @@
-"""Binary trees over the words of a sentence: from Penn brackets, or from a dependency parse.
+"""Binary trees over the words of a sentence: from a tree of phrases, or from a dependency parse.
 
-References: Li & Hovy 2014 (binarised parse trees); Marcus et al. 1993 (Penn brackets).
+Reference: Li & Hovy 2014 (binarised parse trees).
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.corpora.parsed import ParsedSentence
-from weft.errors import CorpusError
+from weft.corpora.trees import Tree
 
-BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
+QUOTES = {"``": '"', "''": '"'}  # as the Penn Treebank writes them
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,56 +65,34 @@ def _heads_first(roots: list[int], children: list[list[int]]) -> list[int]:
     return order
 
 
-def penn_tree(line: str) -> BinaryTree:
-    """A tree in Penn brackets as a binary tree: chains of one child are cut short, of many the last two go first.
-
-    Raises:
-        CorpusError: The brackets do not match.
+def binarised_phrases(tree: Tree) -> BinaryTree:
+    """A tree of phrases as a binary tree: chains of one child are cut short, of many the last two go first.
 
     Example:
-        >>> penn_tree("(ROOT (S (NP (NNS Dogs)) (VP (VBP chase) (NP (NNS cats)))))").merges
+        >>> from weft.corpora.trees import read_tree
+        >>> binarised_phrases(read_tree("(ROOT (S (NP (NNS Dogs)) (VP (VBP chase) (NP (NNS cats)))))")).merges
         ((1, 2), (0, 3))
     """
-    words: list[str] = []
-    merges: list[tuple[int, int]] = []  # children numbered −1, −2, … stand for inner nodes until all words are known
-    open_nodes: list[list[int]] = [[]]
-    pieces = line.replace("(", " ( ").replace(")", " ) ").split()
-    for number, piece in enumerate(pieces):
-        if piece == "(":
-            open_nodes.append([])
-        elif piece == ")":
-            if len(open_nodes) < 2:
-                raise _bad_brackets(line)
-            inner = open_nodes.pop()
-            open_nodes[-1] += [_joined(inner, merges)] if inner else []
-        elif pieces[number - 1] != "(" or number == 0:  # what stands after a bracket is a label
-            open_nodes[-1].append(len(words))
-            words.append(BRACKETS.get(piece, piece))
-    if len(open_nodes) != 1:
-        raise _bad_brackets(line)
-    if open_nodes[0]:
-        _joined(open_nodes[0], merges)
-    numbered = tuple((_numbered(left, words), _numbered(right, words)) for left, right in merges)
-    return BinaryTree(tuple(words), numbered)
+    words = tuple(QUOTES.get(word, word) for word in tree.words if word)
+    merges: list[tuple[int, int]] = []
+    made: dict[int, int] = {}  # the binary tree's node for each node that holds words
+    leaf = len(words)
+    for node, below in reversed(list(enumerate(tree.children()))):  # children first
+        if tree.words[node]:
+            leaf -= 1
+            made[node] = leaf
+        elif parts := [made[child] for child in below if child in made]:
+            made[node] = _joined(parts, merges, len(words))
+    tops = [made[node] for node, parent in enumerate(tree.parents) if parent < 0 and node in made]
+    if tops:
+        _joined(tops, merges, len(words))
+    return BinaryTree(words, tuple(merges))
 
 
-def _joined(nodes: list[int], merges: list[tuple[int, int]]) -> int:
+def _joined(nodes: list[int], merges: list[tuple[int, int]], leaves: int) -> int:
     """Put several nodes together, the last two first."""
     whole = nodes[-1]
     for node in reversed(nodes[:-1]):
         merges.append((node, whole))
-        whole = -len(merges)
+        whole = leaves + len(merges) - 1
     return whole
-
-
-def _numbered(node: int, words: list[str]) -> int:
-    return node if node >= 0 else len(words) - node - 1
-
-
-def _bad_brackets(line: str) -> CorpusError:
-    return CorpusError(
-        "this is no tree in Penn brackets",
-        seen=line[:80],
-        allowed="(ROOT (S (NP (NNS Dogs)) (VP (VBP bark))))",
-        next_step="correct the line or leave it out",
-    )

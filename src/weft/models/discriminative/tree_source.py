@@ -5,20 +5,17 @@ The one seam between the recursive model and parsers: whatever has `trees` will 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from weft.corpora.binary_trees import BinaryTree, binarised, penn_tree
-from weft.corpora.files import open_lines
+from weft.corpora.binary_trees import BinaryTree, binarised, binarised_phrases
 from weft.corpora.locate import find_data
+from weft.corpora.trees import TreeBank
 from weft.progress import Progress, silent
 
 if TYPE_CHECKING:
     from weft.corpora.parsing import Parser
-
-_SPELLED = re.compile(r"\w+")
 
 
 class TreeSource(Protocol):
@@ -33,7 +30,7 @@ class ParsedTrees:
 
     Args:
         parser: The pipeline to use, as `weft.corpora.parsing.find_parser` takes it.
-        penn: A file of trees in brackets, one a line; a sentence is found by its letters and digits.
+        penn: A file or archive of trees in brackets, one a line; a sentence is found by its letters and digits.
     """
 
     def __init__(self, parser: str = "", penn: str = "") -> None:
@@ -41,7 +38,7 @@ class ParsedTrees:
 
     def trees(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[BinaryTree]:
         """One tree a sentence; the parser is only started for sentences that have no Penn tree."""
-        known = {sentence: self._given.get(spelled(sentence)) for sentence in dict.fromkeys(sentences)}
+        known = {sentence: self._given(sentence) for sentence in dict.fromkeys(sentences)}
         unknown = [sentence for sentence, tree in known.items() if tree is None]
         if unknown:
             parses = self._parser.parse(unknown, progress=progress)
@@ -55,18 +52,9 @@ class ParsedTrees:
         return find_parser(self.parser)
 
     @cached_property
-    def _given(self) -> dict[str, BinaryTree]:
-        if not self.penn:
-            return {}
-        found = (penn_tree(line) for _, line in open_lines(find_data(self.penn)) if line.strip())
-        return {spelled(" ".join(tree.words)): tree for tree in found}
+    def _bank(self) -> TreeBank | None:
+        return TreeBank.read(find_data(self.penn)) if self.penn else None
 
-
-def spelled(sentence: str) -> str:
-    """The letters and digits of a sentence: what two tokenizers agree about.
-
-    Example:
-        >>> spelled("It wasn't 5.") == spelled("It was n't 5 .")
-        True
-    """
-    return "".join(_SPELLED.findall(sentence.lower()))
+    def _given(self, sentence: str) -> BinaryTree | None:
+        found = self._bank.find(sentence) if self._bank is not None else None
+        return None if found is None else binarised_phrases(found)
