@@ -1,6 +1,7 @@
 """How well a configured model tells texts that it has not learned from apart from their permutations.
 
     python tools/cross_validate.py configs/syntax-hmm-accidents.toml --set model.clusters=12 --set model.clusters=48
+    python tools/cross_validate.py configs/discriminative-accidents.toml --only 3
 
 Runs cross-validation over the configuration's own training documents (with their published permutations where the file
 has them), once for each ``--set`` (settings that belong together are joined by ``;``), else once as configured. Test
@@ -11,15 +12,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
+import tempfile
 import time
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from weft.config import RunConfig, read_config
 from weft.corpora.corruption import PermutedDocument, permutations
 from weft.corpora.locate import find_data
+from weft.corpora.negatives import write_negatives
 from weft.corpora.parsing import Parser, find_parser
 from weft.corpora.readers import read_permuted
+from weft.document import Document
 from weft.models import create_model
+from weft.runs import train
 from weft.tasks.discrimination import discriminate
+from weft.tasks.metrics import ratio
 
 
 def training_documents(config: RunConfig) -> list[PermutedDocument]:
@@ -29,21 +41,39 @@ def training_documents(config: RunConfig) -> list[PermutedDocument]:
     return list(made)[: config.data.limit or None]
 
 
-def accuracy(
-    config: RunConfig, documents: list[PermutedDocument], folds: int, seed: int, parsers: dict[str, Parser]
-) -> float:
-    """The share of pairs in order, over all folds."""
-    right = pairs = 0.0
-    for fold in range(folds):
-        model = create_model(config.model.name, config.model.settings)
-        if hasattr(model, "with_parser"):  # one for all folds: a sentence is parsed once
-            name = config.model.settings.get("parser", "")
-            parsers.setdefault(name, find_parser(name))
-            model.with_parser(parsers[name])
-        model.fit([item.document for n, item in enumerate(documents) if n % folds != fold], seed=seed)
-        found = discriminate(model, documents[fold::folds]).measures["accuracy"]
-        right, pairs = right + sum(found.numerators), pairs + sum(found.denominators)
-    return right / pairs
+def learned_from(config: RunConfig, documents: Sequence[Document], seed: int, parsers: dict[str, Parser]) -> Any:
+    """The configured model, trained from scratch on some documents."""
+    model: Any = create_model(config.model.name, config.model.settings)
+    if hasattr(model, "parts"):  # a network is trained as `weft train` does, by the settings of the file
+        return _trained(config, documents, seed)
+    if hasattr(model, "with_parser"):  # one for all folds: a sentence is parsed once
+        name = config.model.settings.get("parser", "")
+        parsers.setdefault(name, find_parser(name))
+        model.with_parser(parsers[name])
+    return model.fit(documents, seed=seed)
+
+
+def _trained(config: RunConfig, documents: Sequence[Document], seed: int) -> Any:
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "learned.jsonl"
+        write_negatives(file, (PermutedDocument(document, ()) for document in documents))
+        data = replace(config.data, train=(str(file),))
+        run = replace(config.run, seed=seed, out=f"{place}/model", folder=f"{place}/run")
+        return train(replace(config, data=data, run=run))
+
+
+def accuracies(
+    config: RunConfig, documents: list[PermutedDocument], seed: int, parsers: dict[str, Parser], chosen: Namespace
+) -> list[float]:
+    """The share of pairs in order in each fold."""
+    found = []
+    for fold in range(chosen.only or chosen.folds):
+        others = [item.document for n, item in enumerate(documents) if n % chosen.folds != fold]
+        measure = discriminate(learned_from(config, others, seed, parsers), documents[fold :: chosen.folds]).measures[
+            "accuracy"
+        ]
+        found.append(ratio(measure.numerators, measure.denominators) or 0.0)
+    return found
 
 
 def main() -> None:
@@ -52,6 +82,7 @@ def main() -> None:
     parser.add_argument("config")
     parser.add_argument("--set", action="append", default=[], dest="settings", help="key=value[;key=value]")
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--only", type=int, default=0, help="only the first so many folds")
     parser.add_argument("--seed", type=int, action="append", default=[])
     chosen = parser.parse_args()
     parsers: dict[str, Parser] = {}
@@ -60,8 +91,9 @@ def main() -> None:
         documents = training_documents(config)
         for seed in chosen.seed or [config.run.seed]:
             began = time.perf_counter()
-            value = accuracy(config, documents, chosen.folds, seed, parsers)
-            line = {"settings": settings, "seed": seed, "accuracy": round(value, 4)}
+            found = accuracies(config, documents, seed, parsers, chosen)
+            line = {"settings": settings, "seed": seed, "accuracy": round(statistics.mean(found), 4)}
+            line["folds"] = [round(value, 4) for value in found]
             print(json.dumps(line | {"seconds": round(time.perf_counter() - began, 1)}), flush=True)
 
 
