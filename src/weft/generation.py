@@ -16,7 +16,8 @@ from torch import Tensor
 from weft.corpora.corruption import hash_key
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.scoring import Combine, Scorer, SequenceScorer
+from weft.scoring import Combine, Scorer
+from weft.sequence_scoring import SequenceScorer
 
 METHODS = ("beam", "diverse", "sample")
 REMEMBERED = 11  # sentences before a candidate that a model with memory judges it by: it learned from windows of 12

@@ -6,24 +6,23 @@ Length normalisation happens here and nowhere else (the paper's equations 1 to 3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError
-from weft.models import DocumentScorer, OrderScorer, PairwiseModel, SentenceModel, SequenceModel
+from weft.models import DocumentScorer, OrderScorer, PairwiseModel, SentenceModel
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 WAYS: tuple[Combine, ...] = ("uni", "bi", "mmi")
-GROUP_SENTENCES = 256  # of several texts that models with memory read at once
 
 
 def checked_combine(combine: str) -> Combine:
@@ -121,8 +120,6 @@ class Memory(Generic[Key, Value]):
 
 # Of pairs: uni, bi, MMI and every order of a text are look-ups in one table.
 TableMemory = Memory[tuple[str, ...], PairLogProbs]
-# Of models that remember what came before: uni, bi and MMI of the same orders of a text.
-OrderMemory = Memory[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
 
 
 @dataclass(frozen=True)
@@ -200,151 +197,6 @@ class Scorer:
         return alone(self.prior, sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class SequenceScorer:
-    """Makes a coherence score of models that remember all sentences before: the same uni, bi and MMI.
-
-    Attributes:
-        forward: p_F, the next sentence given all before it.
-        backward: p_B, the same of texts read from their end; not needed for ``uni``.
-        prior: p_L, a sentence alone; needed for ``mmi``.
-        combine: Which of the three.
-        memory: Where log-probabilities are kept, shared between combinations of the same models.
-    """
-
-    forward: SequenceModel
-    backward: SequenceModel | None = None
-    prior: SentenceModel | None = None
-    combine: Combine = "mmi"
-    memory: OrderMemory = field(default_factory=OrderMemory)
-
-    def __post_init__(self) -> None:
-        check_parts(self, self.combine)
-
-    @property
-    def estimator(self) -> str:
-        """How the forward model's log-probabilities were found."""
-        return estimator_of(self.forward)
-
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over its sentences but the first, each with the one before it."""
-        found: list[Score] = []
-        for group in _groups(documents):
-            sentences = tuple(sentence for document in group for sentence in document.sentences)
-            ends = np.cumsum([len(document) for document in group])
-            found += self._scores(
-                sentences, [range(end - len(document), end) for document, end in zip(group, ends, strict=True)]
-            )
-        return found
-
-    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of a document's sentences in several orders; they are read once."""
-        return [score.value for score in self._scores(document.sentences, orders)]
-
-    def backward_table(self, sentences: Sequence[str]) -> Table:
-        """Log p_B(left | right) of every pair, nothing known of what follows: [sentences, sentences], row: left."""
-        size = len(sentences)
-        table = np.zeros((size, size))
-        if self.backward is not None:
-            pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
-            for (i, j), values in zip(
-                pairs, self.backward.log_probs(sentences, [(j, i) for i, j in pairs]), strict=True
-            ):
-                table[i, j] = values[0]
-        return table
-
-    def _scores(self, sentences: tuple[str, ...], orders: Sequence[Sequence[int]]) -> list[Score]:
-        key = sentences, tuple(tuple(order) for order in orders)
-        found = []
-        for pairs in self.memory.get(key, lambda: self._pairs(*key)):
-            values = pairs.combined(self.combine)
-            check_numbers(values)
-            parts = tuple(values.tolist())
-            found.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
-        return found
-
-    def _pairs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[PairLogProbs]:
-        """What the models say of the sentences of each order and those before them."""
-        counts = np.array(self.forward.token_counts(sentences), dtype=np.float64)
-        prior = alone(self.prior, sentences)
-        forward = self.forward.log_probs(sentences, orders)
-        backward = [np.zeros_like(values) for values in forward]
-        if self.backward is not None:
-            backwards = self.backward.log_probs(sentences, [list(order)[::-1] for order in orders])
-            backward = [values[::-1] for values in backwards]  # what stands first was predicted last
-        found = []
-        for order, one, other in zip(orders, forward, backward, strict=True):
-            places = np.asarray(order, dtype=np.int64)
-            left, right = places[:-1], places[1:]
-            found.append(PairLogProbs(one, other, prior[left], prior[right], counts[left], counts[right]))
-        return found
-
-
-def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Documents one after the other, some together: a document of two sentences alone would waste a batch."""
-    group: list[Document] = []
-    count = 0
-    for document in documents:
-        if group and count + len(document) > GROUP_SENTENCES:
-            yield group
-            group, count = [], 0
-        group.append(document)
-        count += len(document)
-    if group:
-        yield group
-
-
-class Paths(Protocol):
-    """Partial orders of a text under a model that remembers them."""
-
-    def begin(self, firsts: Sequence[int]) -> None:
-        """Start a path with each of these sentences."""
-
-    def log_probs(self) -> Table:
-        """Log p_F of every sentence after every path: [paths, sentences]; what a path holds already does not count."""
-
-    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
-
-
-class SequenceSteps:
-    """What each next sentence gains in partial orders; satisfies `weft.models.PrefixSteps`.
-
-    The forward model remembers all that is placed. What will come after a sentence is not placed yet, so the backward
-    model knows the next sentence alone.
-
-    Args:
-        scorer: The models put together.
-        paths: The forward model's partial orders.
-        sentences: Of the text.
-    """
-
-    def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:
-        self.combine, self.paths = scorer.combine, paths
-        self.backward = scorer.backward_table(sentences)  # [sentences, sentences]
-        self.prior = alone(scorer.prior, sentences)  # [sentences]
-        self.counts = np.array(scorer.forward.token_counts(sentences), dtype=np.float64)
-
-    def begin(self, firsts: Sequence[int]) -> Table:
-        """Nothing is gained by the first sentence."""
-        self.last = np.asarray(firsts, dtype=np.int64)
-        self.paths.begin(firsts)
-        return np.zeros(len(firsts))
-
-    def gains(self) -> Table:
-        """[paths, sentences]."""
-        last = self.last[:, None]
-        forward, backward = self.paths.log_probs(), self.backward[self.last]
-        prior, counts = self.prior, self.counts
-        pairs = PairLogProbs(forward, backward, prior[last], prior[None], counts[last], counts[None])
-        return pairs.combined(self.combine)
-
-    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
-        self.last = np.asarray(columns, dtype=np.int64)
-        self.paths.keep(rows, columns)
-
-
 def estimator_of(model: object, *, searching: bool = False) -> str:
     """``exact``, or the bound or sampling estimate behind a model's log-probabilities.
 
@@ -358,7 +210,7 @@ def estimator_of(model: object, *, searching: bool = False) -> str:
     return str(getattr(scorer, "estimator", "exact"))
 
 
-def check_parts(scorer: Scorer | SequenceScorer, combine: str) -> None:
+def check_parts(scorer: object, combine: str) -> None:
     """Refuse a combination whose models are not all there.
 
     Raises:

@@ -30,7 +30,7 @@ LAYERS = (
         "reference",
         "training_settings",
     ),
-    ("corpora", "models", "scoring", "generation", "training", "checkpoints", "fitting"),
+    ("corpora", "models", "scoring", "sequence_scoring", "generation", "training", "checkpoints", "fitting"),
     ("config",),
     ("search",),
     ("ordering", "runs", "neural_runs"),

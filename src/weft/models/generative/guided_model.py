@@ -22,7 +22,7 @@ from weft.models.generative.parts import PARTS, PRECEDENCE
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.with_precedence import WithPrecedence
-from weft.scoring import OrderMemory, SequenceScorer
+from weft.sequence_scoring import OrderMemory, SequenceScorer
 from weft.training import LossPart, TrainingSettings
 
 FROZEN = ("", "encoder", "words")

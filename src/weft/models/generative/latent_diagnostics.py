@@ -13,7 +13,7 @@ from weft.models.generative.latent_chain import ChainStep, divergence
 from weft.models.generative.variational import VlvGm
 from weft.models.generative.variational_network import Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import VariationalPredictor
-from weft.scoring import OrderMemory
+from weft.sequence_scoring import OrderMemory
 
 # Variance over sentences of what a sentence adds to the mean of z, in spreads of the prior, above which a dimension
 # counts as used (Burda et al. 2016). Their prior is the same for all; ours moves with the context by itself.

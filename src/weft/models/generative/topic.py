@@ -30,7 +30,8 @@ from weft.models.generative.store_topics import store_topics
 from weft.models.generative.topic_chain import Reals
 from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
-from weft.scoring import OrderMemory, SequenceSteps, checked_combine
+from weft.scoring import checked_combine
+from weft.sequence_scoring import OrderMemory, SequenceSteps
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (

@@ -23,7 +23,8 @@ from weft.models.generative.network import Architecture, Tokens
 from weft.models.generative.neural_model import moved
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
-from weft.scoring import OrderMemory, SequenceSteps, checked_combine
+from weft.scoring import checked_combine
+from weft.sequence_scoring import OrderMemory, SequenceSteps
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
