@@ -5,8 +5,8 @@
 
 On texts of the store, for both directions: KL of posterior and prior per sentence, the share of dimensions whose mean
 the sentence moves, and the loss per sentence with its own z and with that of another one. On the paragraphs of
---data: how often a paragraph is preferred to 20 permutations, and how often when every sentence is decoded with the
-z of another one.
+--data: how often a paragraph is preferred to 20 permutations by uni, bi and MMI, and how often when every sentence is
+decoded with the z of another one.
 """
 
 from __future__ import annotations
@@ -54,11 +54,14 @@ def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any
 def preferences(model: VlvGm, path: Path, count: int, seed: int) -> dict[str, Any]:
     """How often paragraphs are told from their permutations: with z, and decoded with the z of other sentences."""
     documents = list(permute_documents(list(islice(read_jsonl(path), count)), seed=seed))
-    plain = discriminate(model, documents).measures["accuracy"]
-    report: dict[str, Any] = {"data": path.name, "documents": len(documents), "seed": seed, **told(plain, seed)}
-    found = discriminate(with_shuffled_latents(model), documents).measures["accuracy"]
-    fall = paired_bootstrap(plain.numerators, found.numerators, plain.denominators, seed=seed)
-    return {**report, "misguided": {**told(found, seed), "fall": asdict(fall)}}
+    report: dict[str, Any] = {"data": path.name, "documents": len(documents), "seed": seed}
+    for combine in ("uni", "bi", "mmi"):
+        chosen = model.combined(combine)
+        plain = discriminate(chosen, documents).measures["accuracy"]
+        found = discriminate(with_shuffled_latents(chosen), documents).measures["accuracy"]
+        fall = paired_bootstrap(plain.numerators, found.numerators, plain.denominators, seed=seed)
+        report[combine] = {**told(plain, seed), "misguided": {**told(found, seed), "fall": asdict(fall)}}
+    return report
 
 
 def told(measure: Measure, seed: int) -> dict[str, Any]:
@@ -90,7 +93,7 @@ def main() -> int:
         path = find_data(options.data, options.data_root)
         pairs = preferences(model, path, options.documents, options.seed)
     report = {
-        "benchmark": "latent", "model": options.model, "combine": model.combine, "estimator": model.estimate.name,
+        "benchmark": "latent", "model": options.model, "estimator": model.estimate.name,
         "weft": VERSION, "texts": use, "pairs": pairs,
     }  # fmt: skip
     with write_atomically(options.out) as handle:
