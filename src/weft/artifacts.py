@@ -33,17 +33,19 @@ Tensors = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Weights that another folder, right beside this one, holds.
+    """Weights and texts that another folder, right beside this one, holds.
 
     Attributes:
         folder: Its name.
         tensors: Names here, and there.
-        sha256: Of those weights, as `shared_digest` has it.
+        sha256: Of those weights and texts, as `shared_digest` has it.
+        texts: Names of files that are the same here and there.
     """
 
     folder: str
     tensors: Mapping[str, str]
     sha256: str
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Artifact:
         tensors: Its weights; ``part/name`` for a model of several parts.
         texts: Its vocabulary and other plain-text files, by file name.
         training: How it was made: seed, data fingerprint, command.
-        shared: What of its weights is written in folders beside it; read, they are among ``tensors``.
+        shared: What of it is written in folders beside it; read, it is among ``tensors`` and ``texts``.
     """
 
     model: str
@@ -143,39 +145,45 @@ def load_artifact(folder: str | Path) -> Artifact:
         prefix = "" if name == WEIGHTS else name.removesuffix(SUFFIX) + "/"
         parsed = _parse_weights(place / name, contents.pop(name))
         tensors |= {prefix + key: value for key, value in parsed.items()}
+    texts = {name: _decode(place, name, content) for name, content in contents.items()}
     shared = [Shared(**one) for one in manifest.get("shared", [])]
     for one in shared:
-        tensors |= _read_shared(place, one)
+        more_tensors, more_texts = _read_shared(place, one)
+        tensors, texts = {**tensors, **more_tensors}, {**texts, **more_texts}
     return Artifact(
         model=manifest["model"],
         config=manifest["config"],
         tensors=tensors,
-        texts={name: _decode(place, name, content) for name, content in contents.items()},
+        texts=texts,
         training=manifest.get("training", {}),
         shared=shared,
     )
 
 
-def shared_digest(tensors: Tensors, names: Mapping[str, str]) -> str:
-    """A hash of some tensors of a folder: those that another one, by its own names, shares."""
+def shared_digest(artifact: Artifact, names: Mapping[str, str], texts: Sequence[str] = ()) -> str:
+    """A hash of some tensors and texts of a folder: those that another one shares, the tensors by its own names."""
     digest = hashlib.sha256()
     for name in sorted(set(names.values())):
-        digest.update(name.encode() + np.ascontiguousarray(tensors[name]).tobytes())
+        digest.update(name.encode() + np.ascontiguousarray(artifact.tensors[name]).tobytes())
+    for name in sorted(texts):
+        digest.update(name.encode() + artifact.texts[name].encode())
     return digest.hexdigest()
 
 
-def _read_shared(place: Path, shared: Shared) -> Tensors:
-    """Weights from the folder beside, which must be the one that this folder was written with."""
+def _read_shared(place: Path, shared: Shared) -> tuple[Tensors, Mapping[str, str]]:
+    """Weights and texts from the folder beside, which must be the one that this folder was written with."""
     beside = Path(os.path.realpath(place)).parent / shared.folder
     if not (beside / MANIFEST).is_file():
         raise _not_beside(place, shared, "no such model folder")
     if read_manifest(beside).get("shared"):
         raise _not_beside(place, shared, "a folder that shares weights itself")
-    tensors = load_artifact(beside).tensors
-    missing = [name for name in shared.tensors.values() if name not in tensors]
-    if missing or shared_digest(tensors, shared.tensors) != shared.sha256:
+    known = load_artifact(beside)
+    missing = [name for name in shared.tensors.values() if name not in known.tensors]
+    missing += [name for name in shared.texts if name not in known.texts]
+    if missing or shared_digest(known, shared.tensors, shared.texts) != shared.sha256:
         raise _not_beside(place, shared, f"a folder without {missing[0]}" if missing else "other weights")
-    return {name: tensors[there] for name, there in shared.tensors.items()}
+    tensors = {name: known.tensors[there] for name, there in shared.tensors.items()}
+    return tensors, {name: known.texts[name] for name in shared.texts}
 
 
 def _not_beside(place: Path, shared: Shared, seen: str) -> ModelError:
@@ -247,8 +255,12 @@ def _check_shared(path: Path, entry: object) -> None:
     fields = entry if isinstance(entry, dict) else {}
     folder, tensors = fields.get("folder"), fields.get("tensors")
     plain = isinstance(folder, str) and folder == os.path.basename(folder) and folder not in {"", ".", ".."}
+    texts = fields.get("texts", [])
     named = isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors.values())
-    if set(fields) != {"folder", "tensors", "sha256"} or not plain or "\0" in str(folder) or not named:
+    named = named and isinstance(texts, list) and all(isinstance(name, str) for name in texts)
+    if set(fields) | {"texts"} != {"folder", "tensors", "sha256", "texts"} or not plain or "\0" in str(folder):
+        named = False
+    if not named:
         raise _damaged(path, "'shared' does not name weights of a folder beside this one")
 
 

@@ -19,7 +19,7 @@ from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, ModelError  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
-from weft.models.sharing import WORTH_SHARING, find_shared, without  # noqa: E402
+from weft.models.sharing import WORTH_SHARING, share  # noqa: E402
 from weft.ordering import order_document, order_table  # noqa: E402
 from weft.runs import train  # noqa: E402
 
@@ -107,6 +107,8 @@ def test_a_folder_without_the_one_it_was_built_on(zoo: Path, tmp_path: Path, cha
         None, [], {"folder": "../x", "tensors": {}, "sha256": ""}, {"folder": "..", "tensors": {}, "sha256": ""},
         {"folder": "x"}, {"folder": 3, "tensors": {}, "sha256": ""}, {"folder": "x", "tensors": {"a": 1}, "sha256": ""},
         {"folder": "x", "tensors": [], "sha256": "", "more": 1}, {"folder": "a\0b", "tensors": {}, "sha256": ""},
+        {"folder": "x", "tensors": {}, "sha256": "", "texts": "t"},
+        {"folder": "x", "tensors": {}, "sha256": "", "texts": [1]},
     ],
 )  # fmt: skip
 def test_a_manifest_cannot_point_elsewhere(tmp_path: Path, entry: object) -> None:
@@ -123,23 +125,40 @@ def test_a_manifest_cannot_point_elsewhere(tmp_path: Path, entry: object) -> Non
 
 
 def test_only_folders_side_by_side_share(tmp_path: Path) -> None:
-    large = np.arange(WORTH_SHARING, dtype=np.float32)
-    tensors = {"w": large, "small": large[:4]}
-    save_artifact(Artifact("random", {}, tensors), tmp_path / "a" / "one")
-    found = find_shared({"v": large.copy(), "small": large[:4]}, tmp_path / "a" / "two", [tmp_path / "a" / "one"])
-    assert found == [Shared("one", {"v": "w"}, found[0].sha256)]
-    assert set(without(tensors | {"v": large}, found)) == {"w", "small"}
-    assert find_shared({"v": large}, tmp_path / "b" / "two", [tmp_path / "a" / "one"]) == []
-    assert find_shared({"v": large + 1}, tmp_path / "a" / "two", [tmp_path / "a" / "one"]) == []
+    large, words = np.arange(WORTH_SHARING, dtype=np.float32), "w" * WORTH_SHARING
+    texts = {"words.txt": words, "short.txt": "w"}
+    one, two, elsewhere = tmp_path / "a" / "one", tmp_path / "a" / "two", tmp_path / "b" / "two"
+    save_artifact(Artifact("random", {}, {"w": large, "small": large[:4]}, texts), one)
+    model = Artifact("random", {}, {"v": large.copy(), "small": large[:4]}, {**texts, "other.txt": words})
+    found = share(model, two, [one])
+    assert found.shared == [Shared("one", {"v": "w"}, found.shared[0].sha256, ["words.txt"])]
+    assert set(found.tensors) == {"small"}
+    assert set(found.texts) == {"short.txt", "other.txt"}
+    save_artifact(found, two)
+    read = load_artifact(two)
+    assert np.array_equal(read.tensors["v"], large)
+    assert read.texts == model.texts
+    assert share(model, elsewhere, [one]).shared == []
+    assert share(Artifact("random", {}, {"v": large + 1}, {"words.txt": words + "!"}), two, [one]).shared == []
+
+
+@pytest.mark.parametrize("text", ["v" * WORTH_SHARING, None], ids=["other text", "no text"])
+def test_a_text_that_is_shared_is_checked(tmp_path: Path, text: str | None) -> None:
+    save_artifact(Artifact("random", {}, texts={"words.txt": "w" * WORTH_SHARING}), tmp_path / "one")
+    model = Artifact("random", {}, texts={"words.txt": "w" * WORTH_SHARING})
+    save_artifact(share(model, tmp_path / "two", [tmp_path / "one"]), tmp_path / "two")
+    assert load_artifact(tmp_path / "two").texts == model.texts
+    save_artifact(Artifact("random", {}, texts={} if text is None else {"words.txt": text}), tmp_path / "one")
+    with pytest.raises(ModelError, match="shares weights with the folder one"):
+        load_artifact(tmp_path / "two")
 
 
 def test_a_folder_shares_nothing_with_itself_or_with_one_that_shares(tmp_path: Path) -> None:
-    large = np.arange(WORTH_SHARING, dtype=np.float32)
-    save_artifact(Artifact("random", {}, {"w": large}), tmp_path / "one")
-    assert find_shared({"w": large}, tmp_path / "one", [tmp_path / "one"]) == [], "it is about to be replaced"
-    shared = find_shared({"w": large}, tmp_path / "two", [tmp_path / "one"])
-    save_artifact(Artifact("random", {}, {}, shared=shared), tmp_path / "two")
-    assert find_shared({"w": large}, tmp_path / "three", [tmp_path / "two"]) == []
+    large = Artifact("random", {}, {"w": np.arange(WORTH_SHARING, dtype=np.float32)})
+    save_artifact(large, tmp_path / "one")
+    assert share(large, tmp_path / "one", [tmp_path / "one"]).shared == [], "it is about to be replaced"
+    save_artifact(share(large, tmp_path / "two", [tmp_path / "one"]), tmp_path / "two")
+    assert share(large, tmp_path / "three", [tmp_path / "two"]).shared == []
 
 
 def test_a_run_onto_its_own_base_keeps_all_weights(zoo: Path, tmp_path: Path) -> None:

@@ -1,33 +1,34 @@
-"""Weights that a model has in common with the one it was built on: kept once, in the folder beside it."""
+"""Weights and texts that a model has in common with the one it was built on: kept once, in the folder beside it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Shared, Tensors, load_artifact, shared_digest
+from weft.artifacts import Artifact, Shared, Tensors, load_artifact, shared_digest
 from weft.models.quantize import SCALE
 
 WORTH_SHARING = 2**14  # bytes: small ones are not worth a line in the manifest
 ROUNDING = 3e-7  # a scale that was multiplied out and found again differs in its last place
 
 
-def find_shared(tensors: Tensors, folder: str | Path, others: Sequence[str | Path]) -> list[Shared]:
-    """What need not be written, since a folder beside holds it.
+def share(artifact: Artifact, folder: str | Path, others: Sequence[str | Path]) -> Artifact:
+    """An artifact less what folders beside hold, with a note of where that is.
 
     Args:
-        tensors: What is to be saved, packed.
+        artifact: What is to be saved, its weights packed.
         folder: Where.
         others: Folders that it may have weights from; those elsewhere are passed over, since only folders that stand
             side by side stay together.
     """
     found: list[Shared] = []
-    left = dict(tensors)
+    tensors, texts = dict(artifact.tensors), dict(artifact.texts)
     place = Path(folder).resolve()
     for other in dict.fromkeys(Path(one).resolve() for one in others):
         if other.parent != place.parent or other == place or not other.is_dir():  # what is replaced cannot be shared
@@ -35,11 +36,13 @@ def find_shared(tensors: Tensors, folder: str | Path, others: Sequence[str | Pat
         known = load_artifact(other)
         if known.shared:  # a chain of folders would break at its weakest
             continue
-        names = _in_common(left, known.tensors)
-        if names:
-            found.append(Shared(other.name, names, shared_digest(known.tensors, names)))
-            left = {name: value for name, value in left.items() if name not in names}
-    return found
+        names = _in_common(tensors, known.tensors)
+        same = [name for name, text in texts.items() if len(text) >= WORTH_SHARING and known.texts.get(name) == text]
+        if names or same:
+            found.append(Shared(other.name, names, shared_digest(known, names, same), same))
+            tensors = {name: value for name, value in tensors.items() if name not in names}
+            texts = {name: text for name, text in texts.items() if name not in same}
+    return replace(artifact, tensors=tensors, texts=texts, shared=found)
 
 
 def _in_common(tensors: Tensors, known: Tensors) -> dict[str, str]:
@@ -66,9 +69,3 @@ def _same_scale(name: str, there: str, tensors: Tensors, known: Tensors) -> bool
 
 def _content(value: npt.NDArray[Any]) -> tuple[str, tuple[int, ...], bytes]:
     return value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).digest()
-
-
-def without(tensors: Tensors, shared: Sequence[Shared]) -> Mapping[str, npt.NDArray[Any]]:
-    """The tensors that are still to be written."""
-    names = {name for one in shared for name in one.tensors}
-    return {name: value for name, value in tensors.items() if name not in names}

@@ -26,7 +26,7 @@ from weft.models.generative.parts import (
     weights_do_not_fit,
 )
 from weft.models.quantize import Packed, Weights, pack, unpack
-from weft.models.sharing import find_shared, without
+from weft.models.sharing import share
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Reference, reference_for
 from weft.scoring import Combine
@@ -103,7 +103,7 @@ class NeuralModel:
         Args:
             folder: Where.
             training: How the model was made.
-            beside: Model folders in the same place; weights that one of them holds are not written again.
+            beside: Model folders in the same place; what one of them holds is not written again.
         """
         networks = self.networks()
         if not networks or self.tokenizer is None:
@@ -119,8 +119,7 @@ class NeuralModel:
         texts = {TOKENIZER: self.tokenizer.to_text()} | {k: v for one in models.values() for k, v in one.texts.items()}
         if self.reference is not None:
             texts[REFERENCE] = self.reference.to_text()
-        shared = find_shared(tensors, folder, beside)
-        save_artifact(Artifact(self.name, config, without(tensors, shared), texts, training or {}, shared), folder)
+        save_artifact(share(Artifact(self.name, config, tensors, texts, training or {}), folder, beside), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
