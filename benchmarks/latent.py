@@ -5,8 +5,8 @@
 
 On texts of the store, for both directions: KL of posterior and prior per sentence, the share of dimensions whose mean
 the sentence moves, and the loss per sentence with its own z and with that of another one. On the paragraphs of
---data: how often a paragraph is preferred to 20 permutations by uni, bi and MMI, and how often when every sentence is
-decoded with the z of another one.
+--data: how often a paragraph is preferred to 20 permutations by uni, bi and MMI; how often when every sentence is
+decoded with the z of another one; and how often when that z must also be expected where it is put.
 """
 
 from __future__ import annotations
@@ -58,9 +58,11 @@ def preferences(model: VlvGm, path: Path, count: int, seed: int) -> dict[str, An
     for combine in ("uni", "bi", "mmi"):
         chosen = model.combined(combine)
         plain = discriminate(chosen, documents).measures["accuracy"]
-        found = discriminate(with_shuffled_latents(chosen), documents).measures["accuracy"]
-        fall = paired_bootstrap(plain.numerators, found.numerators, plain.denominators, seed=seed)
-        report[combine] = {**told(plain, seed), "misguided": {**told(found, seed), "fall": asdict(fall)}}
+        report[combine] = told(plain, seed)
+        for name, whole in (("decoded_with_others", False), ("exchanged", True)):
+            found = discriminate(with_shuffled_latents(chosen, whole=whole), documents).measures["accuracy"]
+            fall = paired_bootstrap(plain.numerators, found.numerators, plain.denominators, seed=seed)
+            report[combine][name] = {**told(found, seed), "fall": asdict(fall)}
     return report
 
 

@@ -325,7 +325,7 @@ def zoo_model(tokenizer: BpeTokenizer) -> VlvGm:
 
 def test_with_shuffled_latents_a_sentence_is_decoded_with_another_z(tokenizer: BpeTokenizer) -> None:
     plain = predictor(tokenizer, Estimate("elbo", 2), latent=3)
-    wrong = MisguidedPredictor(plain.network, plain.ids, plain.estimate)
+    wrong = MisguidedPredictor(plain, whole=False)
     orders = [[0, 1, 2], [0, 1]]
     one, other = (each.log_probs(TEXT[:3], orders) for each in (plain, wrong))
     assert abs(one[0] - other[0]).max() > 1e-3
@@ -335,6 +335,21 @@ def test_with_shuffled_latents_a_sentence_is_decoded_with_another_z(tokenizer: B
             way.weight.zero_()
     same, too = (each.log_probs(TEXT, [[0, 1, 2, 3]])[0] for each in (plain, wrong))
     assert same == pytest.approx(too, abs=1e-5), "a z that does nothing is missed by nobody"
+
+
+def test_an_exchanged_z_must_be_expected_where_it_is_put(tokenizer: BpeTokenizer) -> None:
+    plain = predictor(tokenizer, Estimate("elbo", 1), latent=3)
+    chain = plain.network.chain
+    state = chain.begin(torch.randn(1, chain.memory.hidden_size))
+    one = chain.step(state, torch.randn(1, chain.memory.hidden_size), torch.randn(1, 3))
+    two = chain.step(one.state, torch.randn(1, chain.memory.hidden_size), torch.randn(1, 3))
+    latent, densities = MisguidedPredictor(plain, whole=True).sampled([one, two])  # two places: they change theirs
+    assert torch.equal(latent, torch.stack([two.latent, one.latent]))
+    first = one.prior.log_prob(two.latent) - two.posterior.log_prob(two.latent)
+    second = two.prior.log_prob(one.latent) - one.posterior.log_prob(one.latent)
+    assert torch.allclose(densities, torch.stack([first, second]))
+    kept = MisguidedPredictor(plain, whole=False).sampled([one, two])[1]
+    assert torch.equal(kept, plain.sampled([one, two])[1])
 
 
 def test_a_collapsed_chain_has_no_active_dimension() -> None:

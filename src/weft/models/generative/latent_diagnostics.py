@@ -75,10 +75,20 @@ def _shift(step: ChainStep) -> Tensor:
 
 
 class MisguidedPredictor(VariationalPredictor):
-    """The same chain, but every sentence is decoded with the z of another one of its text; what is expected stays."""
+    """The same chain, but every sentence has the z of another one of its text.
+
+    Args:
+        predictor: The chain.
+        whole: Whether its z must also be expected at the place it is put to, as any z must; otherwise only words are
+            decoded with it, and what is expected stays.
+    """
+
+    def __init__(self, predictor: VariationalPredictor, *, whole: bool) -> None:
+        super().__init__(predictor.network, predictor.ids, predictor.estimate)
+        self.whole = whole
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """Latent variables moved on by some places, chosen for every order by chance; log-densities as they were."""
+        """Latent variables moved on by some places, chosen for every order by chance, and their log-densities."""
         latent, densities = super().sampled(steps)  # [steps, rows, latent], [steps, rows]
         count, samples = len(steps), self.estimate.samples
         if count < 2:
@@ -86,13 +96,21 @@ class MisguidedPredictor(VariationalPredictor):
         orders = latent.shape[1] // samples
         moved = np.random.default_rng([self.estimate.seed, count]).integers(1, count, orders).repeat(samples)  # [rows]
         taken = torch.from_numpy((np.arange(count)[:, None] + moved) % count).to(latent.device)  # [steps, rows]
-        return latent.gather(0, taken[:, :, None].expand_as(latent)), densities
+        others = latent.gather(0, taken[:, :, None].expand_as(latent))
+        if not self.whole:
+            return others, densities
+        drawn = torch.stack([step.posterior.log_prob(step.latent) for step in steps]).gather(0, taken)  # [steps, rows]
+        return others, torch.stack([step.prior.log_prob(z) for step, z in zip(steps, others, strict=True)]) - drawn
 
 
-def with_shuffled_latents(model: VlvGm) -> VlvGm:
-    """A model whose decoders have the z of other sentences: what it then tells worse, z told it."""
+def with_shuffled_latents(model: VlvGm, *, whole: bool = False) -> VlvGm:
+    """A model whose sentences have the z of others: what it then tells worse, z told it.
+
+    Args:
+        model: The trained model.
+        whole: Whether the z of another sentence must also be expected where it is put; otherwise only decoders have it.
+    """
     other = model.adjusted({})
     other.memory = OrderMemory()  # the other's scores are not these
-    chains = model.chains.items()
-    other.chains = {part: MisguidedPredictor(chain.network, chain.ids, chain.estimate) for part, chain in chains}
+    other.chains = {part: MisguidedPredictor(chain, whole=whole) for part, chain in model.chains.items()}
     return other
