@@ -63,8 +63,8 @@ def evaluate(
         typer.Option(
             "--task",
             "-t",
-            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion, miniatures, probes; "
-            "repeat for more.",
+            help="accidents, earthquakes, wikipedia-pairs, wikipedia-pairs-inner, wikipedia-swaps, wikipedia-order, "
+            "wikipedia-insertion, miniatures, probes; repeat for more.",
         ),
     ],
     model: Model = DEFAULT_MODEL,

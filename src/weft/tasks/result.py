@@ -50,6 +50,7 @@ class Result:
     training: Mapping[str, Any] = field(default_factory=dict)
     weft_version: str = VERSION
     documents: Sequence[str] = ()
+    lengths: Sequence[int] = ()  # sentences of each document; results from before there was this field have none
     per_document: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
     def path(self, folder: str | Path) -> Path:
@@ -104,6 +105,10 @@ class Result:
             raise TypeError("a metric that is not a number")
         if not all(value is None or (isinstance(value, list) and len(value) == 2) for value in self.interval.values()):
             raise TypeError("an interval that is not a pair")
+        if not all(type(length) is int and length >= 0 for length in self.lengths):
+            raise TypeError("a length that is not a number of sentences")
+        if self.lengths and len(self.lengths) != len(self.documents):
+            raise TypeError("not as many lengths as documents")
 
 
 def _other_data(path: Path, result: Result) -> bool:
