@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from weft.tasks.model_facts import load_facts
 from weft.tasks.result import Result
 from weft.tasks.results_page import results_page
 from weft.tasks.tables import load_results
@@ -96,7 +97,8 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_results_page_is_what_the_results_say() -> None:
-    assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == results_page(load_results(ROOT / "results"))
+    page = results_page(load_results(ROOT / "results"), load_facts(ROOT / "results"))
+    assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page
 
 
 WAYS = ("uni", "bi", "mmi")

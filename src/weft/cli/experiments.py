@@ -145,18 +145,25 @@ def table(
     write: Annotated[
         Path | None, typer.Option(help="Write the whole results page (Markdown) to this file instead.")
     ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(help="First read sizes and training times of the model folders in here into RESULTS/models.json."),
+    ] = None,
 ) -> None:
     """Render the paper's Tables 1 to 4 from the results folder, the paper's numbers beside ours.
 
     Example: weft table 1 2 --format latex
     """
     from weft.cli.output import message
+    from weft.tasks.model_facts import load_facts, record_facts
     from weft.tasks.results_page import write_page
     from weft.tasks.tables import load_results, render_tables
 
+    if models is not None:
+        message(f"wrote {record_facts(models, results)}")
     found = load_results(results)
     if write is not None:
-        write_page(found, write)
+        write_page(found, write, load_facts(results))
         message(f"wrote {write}")
         return
     typer.echo(render_tables(found, number or (), format.value), nl=False)

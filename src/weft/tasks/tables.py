@@ -177,6 +177,17 @@ def _number(value: float | None) -> str:
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
+def signed(value: float) -> str:
+    """A difference, as tables write it.
+
+    Example:
+        >>> signed(0.0134), signed(-0.5), signed(0.0)
+        ('+.013', '−.500', '.000')
+    """
+    shown = _number(abs(value))
+    return shown if not float(shown) else f"{'−' if value < 0 else '+'}{shown}"
+
+
 def _text(cell: Cell) -> str:
     if cell.interval is None:
         return _number(cell.value)
