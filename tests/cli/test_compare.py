@@ -106,3 +106,15 @@ def test_a_file_of_several_texts_is_refused(tmp_path: Path) -> None:
     for name, seen in (("many.jsonl", "several texts"), ("none.txt", "no text")):
         done = weft("compare", name, ESSAY, cwd=tmp_path)
         assert (done.returncode, seen in done.stderr) == (2, True), done.stderr
+
+
+def test_plots_says_what_is_missing(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = weft("plots", "--results", ROOT / "results", "--out", "drawn", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "drawn" / "accuracy-by-swaps.svg").is_file()
+    (tmp_path / "none").mkdir()
+    done = weft("plots", "--results", "none", "--out", "drawn", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("left out") == 5
+    assert weft("plots", "--results", "nowhere", cwd=tmp_path).returncode == 2

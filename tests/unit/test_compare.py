@@ -147,6 +147,7 @@ def test_results_that_do_not_belong_together_are_refused() -> None:
 
 def test_several_trainings_are_averaged_document_by_document() -> None:
     mean = mean_result([result([9.0, 8.0]), result([7.0, 10.0])])
-    assert mean.per_document["accuracy"]["numerators"] == [8.0, 9.0]
+    assert mean.per_document["accuracy"]["numerators"] == (8.0, 9.0)
+    assert mean.metrics["accuracy"] == pytest.approx(0.85)
     with pytest.raises(CorpusError, match="cannot be averaged"):
         mean_result([result([9.0, 8.0]), result([7.0, 10.0], negatives_sha256="other")])

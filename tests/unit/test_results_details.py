@@ -109,7 +109,7 @@ def test_seeds_are_averaged_document_by_document() -> None:
     seeds = by_key(result("one", [10.0, 0.0], "seed-1"), result("one", [0.0, 4.0], "seed-2"))
     found = row_result("wikipedia-pairs", TABLE.rows[0], seeds)
     assert found is not None
-    assert found.per_document["accuracy"]["numerators"] == [5.0, 2.0]
+    assert found.per_document["accuracy"]["numerators"] == (5.0, 2.0)
 
 
 def test_the_page_of_an_old_results_folder_still_renders(tmp_path: Path) -> None:

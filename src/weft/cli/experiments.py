@@ -1,4 +1,4 @@
-"""Commands of experiments: corrupt, evaluate, calibrate, table."""
+"""Commands of experiments: corrupt, evaluate, calibrate, table, plots."""
 
 from __future__ import annotations
 
@@ -167,3 +167,24 @@ def table(
         message(f"wrote {write}")
         return
     typer.echo(render_tables(found, number or (), format.value), nl=False)
+
+
+def plots(
+    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the pictures to.")] = Path("pictures"),
+) -> None:
+    """Draw all plots of the results page as SVG; one whose data are not there is left out, and told.
+
+    Example: weft plots --out docs/pictures
+    """
+    from weft.cli.output import message
+    from weft.report.plots import draw_plots
+    from weft.tasks.model_facts import load_facts
+    from weft.tasks.plot_data import make_plots
+    from weft.tasks.tables import load_results
+
+    made, missing = make_plots(load_results(results), load_facts(results))
+    for path in draw_plots(made, out):
+        message(f"wrote {path}")
+    for name, needs in missing.items():
+        message(f"left out {name}: it needs {needs}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from weft.tasks import gentle_page, miniatures_page
 from weft.tasks.model_facts import ModelFacts
 from weft.tasks.paper import TABLES, PaperTable
+from weft.tasks.plot_data import make_plots
 from weft.tasks.result import Result
 from weft.tasks.results_details import details, neighbours
 from weft.tasks.tables import Key, build_table, render
@@ -72,6 +73,10 @@ What the rows rest on. Minutes are those of the training logs in `results/traini
 other, though some were trained side by side (docs/log.md says on which machine); “before” is what the models took that
 it starts from. Parameters and bytes are those of all parts, whichever a row uses."""
 
+PLOTS_NOTE = """\
+Drawn by `weft plots --out docs/pictures` (docs/plots.md); bars are 95% bootstrap intervals, the dashed line is chance.
+Of a model with several variants one is shown, and of the models at most eight where there are lines."""
+
 BESIDE = """\
 Each row against the next one that was measured, first minus second, by paired bootstrap over documents; bold where p is
 below .05. Many pairs are tested, and p is not corrected for that."""
@@ -89,11 +94,19 @@ def results_page(results: Mapping[Key, Result], facts: Sequence[ModelFacts] = ()
         gentle_page.gentle_section(results),
         miniatures_page.miniatures_section(results),
         _further_tasks(results),
+        _pictures(results, facts),
         _differs(facts),
     )
     parts += [part for part in sections if part]
     parts.append(_runs(results))
     return "\n".join(parts)
+
+
+def _pictures(results: Mapping[Key, Result], facts: Sequence[ModelFacts]) -> str:
+    """The plots for which there are data, as links to where `weft plots --out docs/pictures` draws them."""
+    plots, _ = make_plots(results, facts)
+    links = [f"![{plot.title}](pictures/{plot.name}.svg)\n" for plot in plots]
+    return "\n".join(["## Plots", "", PLOTS_NOTE, "", *links]) if links else ""
 
 
 def _differs(facts: Sequence[ModelFacts]) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from weft.errors import CorpusError
 from weft.tasks.metrics import Comparison
-from weft.tasks.result import Result, compare_results
+from weft.tasks.result import Measure, Result, compare_results, summarize
+from weft.tasks.tables import Key, without_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +118,28 @@ def mean_result(results: Sequence[Result]) -> Result:
                 allowed="several trainings evaluated on the same data",
                 next_step="evaluate them again with the same --data and --seed",
             )
-    parts = {
-        name: {
-            "numerators": np.mean([one.per_document[name]["numerators"] for one in results], axis=0).tolist(),
-            "denominators": measure["denominators"],
-        }
-        for name, measure in first.per_document.items()
+    means = {
+        name: Measure(
+            tuple(np.mean([one.per_document[name]["numerators"] for one in results], axis=0).tolist()),
+            tuple(parts["denominators"]),
+        )
+        for name, parts in first.per_document.items()
     }
-    return replace(first, per_document=parts)
+    metrics, intervals = summarize({name: means[name] for name in first.metrics if name in means}, seed=first.seed)
+    return replace(
+        first,
+        variant=without_seed(first.variant),
+        metrics=metrics,
+        interval=intervals,
+        per_document={
+            name: {"numerators": mean.numerators, "denominators": mean.denominators} for name, mean in means.items()
+        },
+    )
+
+
+def average_seeds(results: Mapping[Key, Result]) -> dict[Key, Result]:
+    """The results with several trainings of a model (``seed-1``, ``seed-2``, …) made one."""
+    groups: dict[Key, list[Result]] = {}
+    for (task, model, variant), result in sorted(results.items()):
+        groups.setdefault((task, model, without_seed(variant)), []).append(result)
+    return {key: mean_result(group) if len(group) > 1 else group[0] for key, group in groups.items()}
