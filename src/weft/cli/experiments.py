@@ -145,6 +145,9 @@ def table(
     write: Annotated[
         Path | None, typer.Option(help="Write the whole results page (Markdown) to this file instead.")
     ] = None,
+    findings: Annotated[
+        Path | None, typer.Option(help="Write the findings page (Markdown) to this file instead, or too.")
+    ] = None,
     models: Annotated[
         Path | None,
         typer.Option(help="First read sizes and training times of the model folders in here into RESULTS/models.json."),
@@ -155,6 +158,7 @@ def table(
     Example: weft table 1 2 --format latex
     """
     from weft.cli.output import message
+    from weft.tasks.findings_page import write_findings
     from weft.tasks.model_facts import load_facts, record_facts
     from weft.tasks.results_page import write_page
     from weft.tasks.tables import load_results, render_tables
@@ -162,11 +166,12 @@ def table(
     if models is not None:
         message(f"wrote {record_facts(models, results)}")
     found = load_results(results)
-    if write is not None:
-        write_page(found, write, load_facts(results))
-        message(f"wrote {write}")
-        return
-    typer.echo(render_tables(found, number or (), format.value), nl=False)
+    for page, write_it in ((write, write_page), (findings, write_findings)):
+        if page is not None:
+            write_it(found, page, load_facts(results))
+            message(f"wrote {page}")
+    if write is None and findings is None:
+        typer.echo(render_tables(found, number or (), format.value), nl=False)
 
 
 def plots(
