@@ -15,8 +15,9 @@ from weft.tasks.metrics import paired_bootstrap
 from weft.tasks.model_facts import facts_of, load_facts, read_facts, record_facts
 from weft.tasks.paper import PaperRow, PaperTable
 from weft.tasks.result import Result
-from weft.tasks.results_details import details, neighbours, row_result
+from weft.tasks.results_details import details, neighbours
 from weft.tasks.tables import Key, load_results, signed
+from weft.tasks.versus import average_seeds
 
 ROOT = Path(__file__).parents[2]
 ZOO, RESULTS = ROOT / "zoo", ROOT / "results"
@@ -106,10 +107,32 @@ def test_neighbours_are_the_rows_that_were_measured() -> None:
 
 
 def test_seeds_are_averaged_document_by_document() -> None:
-    seeds = by_key(result("one", [10.0, 0.0], "seed-1"), result("one", [0.0, 4.0], "seed-2"))
-    found = row_result("wikipedia-pairs", TABLE.rows[0], seeds)
-    assert found is not None
+    seeds = by_key(result("one", [10.0, 0.0], "seed-1"), result("one", [0.0, 4.0], "seed-2"), result("one", [1.0, 1.0]))
+    (found,) = average_seeds(seeds).values()  # one without a seed gives way, as in the tables
     assert found.per_document["accuracy"]["numerators"] == (5.0, 2.0)
+    assert found.variant == ""
+    alone = by_key(result("one", [1.0, 1.0], "mmi"))
+    assert average_seeds(alone) == alone
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "{}",
+        "[]",
+        '{"numerators": [1.0, 2.0]}',
+        '{"numerators": [1.0], "denominators": [1.0]}',
+        '{"numerators": [1.0, "x"], "denominators": [1.0, 1.0]}',
+        '{"numerators": [1.0, NaN], "denominators": [1.0, 1.0]}',
+    ],
+)
+def test_damaged_parts_are_refused(tmp_path: Path, parts: str) -> None:
+    path = result("one", [9.0, 8.0]).save(tmp_path)
+    good = '{"numerators": [9.0, 8.0], "denominators": [10.0, 10.0]}'
+    assert good in path.read_text()
+    path.write_text(path.read_text().replace(good, parts))
+    with pytest.raises(CorpusError, match="cannot read a result"):
+        Result.load(path)
 
 
 def test_the_page_of_an_old_results_folder_still_renders(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from weft.errors import CorpusError
+from weft.errors import CorpusError, is_number
 from weft.tasks.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
 from weft.version import VERSION
 from weft.writing import write_atomically
@@ -109,6 +109,18 @@ class Result:
             raise TypeError("a length that is not a number of sentences")
         if self.lengths and len(self.lengths) != len(self.documents):
             raise TypeError("not as many lengths as documents")
+        if not all(_are_parts(parts, len(self.documents)) for parts in self.per_document.values()):
+            raise TypeError("parts of a metric that are not two numbers a document")
+
+
+def _are_parts(parts: object, documents: int) -> bool:
+    """Whether these are numerators and denominators, one of each a document."""
+    if not isinstance(parts, dict) or not {"numerators", "denominators"} <= parts.keys():
+        return False
+    columns = (parts["numerators"], parts["denominators"])
+    return all(
+        isinstance(column, list) and len(column) == documents and all(map(is_number, column)) for column in columns
+    )
 
 
 def _other_data(path: Path, result: Result) -> bool:

@@ -8,10 +8,10 @@ from itertools import pairwise
 from weft.errors import CorpusError
 from weft.tasks.metrics import Comparison
 from weft.tasks.model_facts import ModelFacts, facts_of
-from weft.tasks.paper import PaperRow, PaperTable
+from weft.tasks.paper import PaperTable
 from weft.tasks.result import Result, compare_results
-from weft.tasks.tables import NOTHING, SEEDED, Key, pipe, signed, without_seed
-from weft.tasks.versus import mean_result
+from weft.tasks.tables import NOTHING, Key, pipe, signed
+from weft.tasks.versus import average_seeds
 
 SIGNIFICANT = 0.05
 
@@ -20,9 +20,10 @@ def details(table: PaperTable, results: Mapping[Key, Result], known: Sequence[Mo
     """What each row of a table rests on, as Markdown; nothing where the table is empty."""
     header = ["model", "trained on", "parameters", "size", "training, minutes", "estimator"]
     lines = []
+    averaged = average_seeds(results)
     for row in table.rows:
         for task in _tasks(table):
-            result = row_result(task, row, results)
+            result = averaged.get((task, row.model, row.variant))
             if result is not None:
                 label = f"{row.label}, {task}" if len(_tasks(table)) > 1 else row.label
                 lines.append(pipe([label, *_fact_cells(facts_of(result, known), known), result.estimator]))
@@ -31,18 +32,6 @@ def details(table: PaperTable, results: Mapping[Key, Result], known: Sequence[Mo
 
 def _tasks(table: PaperTable) -> list[str]:
     return list(dict.fromkeys(task for task, _ in table.cells if task))
-
-
-def row_result(task: str, row: PaperRow, results: Mapping[Key, Result]) -> Result | None:
-    """The result beside a row of the paper; several trainings are averaged document by document."""
-    if (task, row.model, row.variant) in results:
-        return results[task, row.model, row.variant]
-    seeded = [
-        result
-        for (name, model, variant), result in sorted(results.items())
-        if (name, model, without_seed(variant)) == (task, row.model, row.variant) and SEEDED.fullmatch(variant)
-    ]
-    return mean_result(seeded) if seeded else None
 
 
 def _fact_cells(facts: ModelFacts | None, known: Sequence[ModelFacts]) -> list[str]:
@@ -89,8 +78,9 @@ def neighbours(table: PaperTable, results: Mapping[Key, Result]) -> str:
     """Each row against the next that has a result, by paired bootstrap, as Markdown."""
     header = ["rows", "column", "difference", "95% interval", "p"]
     lines = []
+    averaged = average_seeds(results)
     for (task, metric), column in zip(table.cells, table.columns, strict=True):
-        rows = [(row.label, row_result(task, row, results)) for row in table.rows] if task else []
+        rows = [(row.label, averaged.get((task, row.model, row.variant))) for row in table.rows]
         there = [(label, result) for label, result in rows if result is not None and metric in result.per_document]
         for (label, first), (next_label, second) in pairwise(there):
             try:

@@ -10,7 +10,7 @@ import numpy as np
 from weft.errors import CorpusError
 from weft.tasks.metrics import Comparison
 from weft.tasks.result import Measure, Result, compare_results, summarize
-from weft.tasks.tables import Key, without_seed
+from weft.tasks.tables import SEEDED, Key, without_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,13 @@ def mean_result(results: Sequence[Result]) -> Result:
 
 
 def average_seeds(results: Mapping[Key, Result]) -> dict[Key, Result]:
-    """The results with several trainings of a model (``seed-1``, ``seed-2``, …) made one."""
+    """The results with several trainings of a model (``seed-1``, ``seed-2``, …) made one.
+
+    Where there are several, a result of the same name without a seed gives way to them, as in the tables.
+    """
     groups: dict[Key, list[Result]] = {}
     for (task, model, variant), result in sorted(results.items()):
-        groups.setdefault((task, model, without_seed(variant)), []).append(result)
-    return {key: mean_result(group) if len(group) > 1 else group[0] for key, group in groups.items()}
+        if SEEDED.fullmatch(variant):
+            groups.setdefault((task, model, without_seed(variant)), []).append(result)
+    alone = {key: result for key, result in results.items() if not SEEDED.fullmatch(key[2])}
+    return {**alone, **{key: mean_result(group) for key, group in groups.items()}}
