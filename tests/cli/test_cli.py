@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 ESSAY = ROOT / "examples" / "essay.txt"
 SHUFFLED = ROOT / "examples" / "shuffled.txt"
 COMMANDS = (
-    "prepare", "train", "score", "order", "generate", "picture", "corrupt", "evaluate", "calibrate", "table", "models",
-    "config", "curves",
+    "prepare", "train", "score", "order", "generate", "picture", "compare", "corrupt", "evaluate", "calibrate", "table",
+    "plots", "models", "config", "curves",
 )  # fmt: skip
 
 

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from weft.tasks.result import Result
+from weft.tasks.findings_page import findings_page
+from weft.tasks.gentle_page import INNER
+from weft.tasks.model_facts import load_facts
+from weft.tasks.result import Result, compare_results
 from weft.tasks.results_page import results_page
 from weft.tasks.tables import load_results
 
@@ -96,7 +99,30 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_results_page_is_what_the_results_say() -> None:
-    assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == results_page(load_results(ROOT / "results"))
+    page = results_page(load_results(ROOT / "results"), load_facts(ROOT / "results"))
+    assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page
+
+
+def test_the_findings_page_is_what_the_results_say() -> None:
+    page = findings_page(load_results(ROOT / "results"), load_facts(ROOT / "results"))
+    assert (ROOT / "docs" / "findings.md").read_text(encoding="utf-8") == page
+
+
+def test_what_the_findings_page_says_in_words_holds() -> None:
+    results = load_results(ROOT / "results")
+    inner = {key[1:]: result.metrics["accuracy"] or 0 for key, result in results.items() if key[0] == INNER}
+    assert inner["weft-small", "bi"] > (results["wikipedia-pairs", "weft-small", "bi"].metrics["accuracy"] or 1)
+    for (model, variant), accuracy in inner.items():
+        if variant == "mmi":
+            assert accuracy == pytest.approx(inner[model, "bi"], abs=0.001), f"{model}: MMI and bi differ"
+    for model in ("weft-small", "seq2seq", "hmm-lda-gm", "vlv-gm"):
+        keys = [("wikipedia-order", model, f"{way}-coherence") for way in ("mmi", "bi")]
+        if all(key in results for key in keys):  # MMI orders no better than bi
+            assert compare_results(results[keys[0]], results[keys[1]], "tau").interval[0] <= 0, model
+    for way in WAYS:  # topics add nothing, the chain does
+        base = results["wikipedia-pairs", "seq2seq", way]
+        assert compare_results(results["wikipedia-pairs", "hmm-lda-gm", way], base, "accuracy").interval[0] <= 0
+        assert compare_results(results["wikipedia-pairs", "vlv-gm", way], base, "accuracy").interval[0] > 0
 
 
 WAYS = ("uni", "bi", "mmi")

@@ -14,12 +14,13 @@ from typing import Annotated, NoReturn
 import typer
 
 from weft.cli.building import config, curves, models, prepare, train
-from weft.cli.experiments import calibrate, corrupt, evaluate, table
+from weft.cli.comparing import compare
+from weft.cli.experiments import calibrate, corrupt, evaluate, plots, table
 from weft.cli.texts import generate, order, picture, score
 from weft.errors import WeftError
 from weft.version import VERSION
 
-SCORING = ("score", "order", "generate", "evaluate", "calibrate")  # commands whose work is scoring texts
+SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts
 
 app = typer.Typer(
     name="weft",
@@ -29,7 +30,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    score, order, generate, picture, corrupt, evaluate, calibrate, table, models, config, prepare, train, curves,
+    score, order, generate, picture, compare, corrupt, evaluate, calibrate, table, plots, models, config, prepare,
+    train, curves,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

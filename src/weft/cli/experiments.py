@@ -1,4 +1,4 @@
-"""Commands of experiments: corrupt, evaluate, calibrate, table."""
+"""Commands of experiments: corrupt, evaluate, calibrate, table, plots."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def evaluate(
         typer.Option(
             "--task",
             "-t",
-            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion, miniatures, probes; "
-            "repeat for more.",
+            help="accidents, earthquakes, wikipedia-pairs, wikipedia-pairs-inner, wikipedia-swaps, wikipedia-order, "
+            "wikipedia-insertion, miniatures, probes; repeat for more.",
         ),
     ],
     model: Model = DEFAULT_MODEL,
@@ -145,18 +145,51 @@ def table(
     write: Annotated[
         Path | None, typer.Option(help="Write the whole results page (Markdown) to this file instead.")
     ] = None,
+    findings: Annotated[
+        Path | None, typer.Option(help="Write the findings page (Markdown) to this file instead, or too.")
+    ] = None,
+    models: Annotated[
+        Path | None,
+        typer.Option(help="First read sizes and training times of the model folders in here into RESULTS/models.json."),
+    ] = None,
 ) -> None:
     """Render the paper's Tables 1 to 4 from the results folder, the paper's numbers beside ours.
 
     Example: weft table 1 2 --format latex
     """
     from weft.cli.output import message
+    from weft.tasks.findings_page import write_findings
+    from weft.tasks.model_facts import load_facts, record_facts
     from weft.tasks.results_page import write_page
     from weft.tasks.tables import load_results, render_tables
 
+    if models is not None:
+        message(f"wrote {record_facts(models, results)}")
     found = load_results(results)
-    if write is not None:
-        write_page(found, write)
-        message(f"wrote {write}")
-        return
-    typer.echo(render_tables(found, number or (), format.value), nl=False)
+    for page, write_it in ((write, write_page), (findings, write_findings)):
+        if page is not None:
+            write_it(found, page, load_facts(results))
+            message(f"wrote {page}")
+    if write is None and findings is None:
+        typer.echo(render_tables(found, number or (), format.value), nl=False)
+
+
+def plots(
+    results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the pictures to.")] = Path("pictures"),
+) -> None:
+    """Draw all plots of the results page as SVG; one whose data are not there is left out, and told.
+
+    Example: weft plots --out docs/pictures
+    """
+    from weft.cli.output import message
+    from weft.report.plots import draw_plots
+    from weft.tasks.model_facts import load_facts
+    from weft.tasks.plot_data import make_plots
+    from weft.tasks.tables import load_results
+
+    made, missing = make_plots(load_results(results), load_facts(results))
+    for path in draw_plots(made, out):
+        message(f"wrote {path}")
+    for name, needs in missing.items():
+        message(f"left out {name}: it needs {needs}")

@@ -77,7 +77,8 @@ def _stdout() -> Console:
     return _PipeConsole(highlight=False, soft_wrap=True)
 
 
-def _write_json(record: Mapping[str, Any]) -> None:
+def write_json(record: Mapping[str, Any]) -> None:
+    """A record as one line of JSON to stdout."""
     sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
@@ -89,7 +90,8 @@ def _csv_table(form: str, names: Sequence[str]) -> Any:
     return table
 
 
-def _write_lines(lines: Iterable[Text]) -> None:
+def write_lines(lines: Iterable[Text]) -> None:
+    """Lines to stdout, in colour on a terminal."""
     console = _stdout()
     for line in lines:
         console.print(line)
@@ -113,13 +115,13 @@ def write_scores(
             if reference is not None and score.value is not None:
                 place = reference.percentiles(score.value, len(document))
             if form == "json":
-                _write_json(_score_record(document, score, place, explain))
+                write_json(_score_record(document, score, place, explain))
             elif form == "csv":
                 table.writerows(_score_rows(document, score, place, explain))
             else:
                 meaning = "" if reference is None or place is None else percentile_text(reference, place)
                 lines = explain_lines if explain else score_lines
-                _write_lines(lines(document, score, meaning))
+                write_lines(lines(document, score, meaning))
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -188,11 +190,11 @@ def write_orders(
 def _write_order(document: Document, ordering: Ordering, form: str, table: Any) -> None:
     if form == "json":
         sentences = [document.sentences[i] for i in ordering.order]
-        _write_json({"id": document.id, **asdict(ordering), "sentences": sentences})
+        write_json({"id": document.id, **asdict(ordering), "sentences": sentences})
     elif form == "csv":
         table.writerows([document.id, place, was, document.sentences[was]] for place, was in enumerate(ordering.order))
     else:
-        _write_lines(order_lines(document, ordering))
+        write_lines(order_lines(document, ordering))
         message(
             f"{document.id}: {sentence_count(len(document))}, {ordering.search} search by {ordering.objective}, "
             f"score {_shown(ordering.input_value)} as given, {_shown(ordering.value)} in this order"
@@ -255,13 +257,13 @@ def write_continuations(
 
 def _write_continuation(document: Document, written: Iterator[str], form: str, table: Any) -> None:
     if form == "json":
-        _write_json({"id": document.id, "sentences": list(written)})
+        write_json({"id": document.id, "sentences": list(written)})
         return
     for number, sentence in enumerate(written):
         if form == "csv":
             table.writerow([document.id, number, sentence])
         else:
-            _write_lines([Text(printable(sentence))])
+            write_lines([Text(printable(sentence))])
         sys.stdout.flush()
 
 
@@ -341,7 +343,7 @@ def write_result(result: Result, *, form: str) -> None:
     if form == "json":
         summary = asdict(result)
         del summary["per_document"], summary["documents"]
-        _write_json(summary)
+        write_json(summary)
         return
     rows = [(name, value, *(result.interval.get(name) or (None, None))) for name, value in result.metrics.items()]
     if form == "csv":
@@ -349,7 +351,7 @@ def write_result(result: Result, *, form: str) -> None:
         table.writerows([result.task, result.model, result.variant, *row] for row in rows)
         return
     pairs = f", {result.n_pairs} pairs, {result.ties} ties" if result.n_pairs else ""
-    _write_lines(
+    write_lines(
         [
             Text(f"{result.task}  {result.model}  {result.variant}".rstrip(), "bold"),
             Text(f"{result.n_documents} documents{pairs}, {result.n_excluded} excluded, seed {result.seed}"),
@@ -376,12 +378,12 @@ def write_models(form: str) -> None:
     cards = [{"name": name, **asdict(model_class(name).card)} for name in MODELS]
     if form == "json":
         for card in cards:
-            _write_json(card)
+            write_json(card)
     elif form == "csv":
         _csv_table(form, list(cards[0])).writerows(card.values() for card in cards)
     else:
         for card in cards:
-            _write_lines(_card_lines(card))
+            write_lines(_card_lines(card))
 
 
 def _card_lines(card: Mapping[str, str]) -> list[Text]:

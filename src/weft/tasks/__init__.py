@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from weft.corpora.barzilay_lapata import read_barzilay_lapata
-from weft.corpora.corruption import PermutedDocument, fingerprint_orders, permutations
+from weft.corpora.corruption import (
+    PermutedDocument,
+    fingerprint_orders,
+    inner_permutations,
+    permutations,
+    swapped_orders,
+    swaps_name,
+)
 from weft.corpora.files import sha256_of
 from weft.corpora.locate import DATA_VARIABLE, data_root
 from weft.corpora.readers import ReadOptions, detect_format, read_permuted
@@ -37,6 +44,8 @@ class Task:
         about: One line for a person.
         sha256: Of the standard data: the exact split that numbers in the tables are measured on.
         domain: The part of the original Barzilay & Lapata layout that belongs to the task.
+        negatives: Of discrimination: all sentences permuted (the data may bring the permutations); the first and the
+            last kept where they are; or a few sentences exchanged, which then has a measure for each number of swaps.
     """
 
     kind: Literal["discrimination", "reconstruction", "insertion", "minimal-pairs"]
@@ -44,6 +53,7 @@ class Task:
     about: str
     sha256: str
     domain: str = ""
+    negatives: Literal["permutations", "inner", "swaps"] = "permutations"
 
 
 WIKIPEDIA_SHA256 = "55c80366a0a0102d1e5e1a67b28309e42b0c9dc4a7fe9b7801777f379a7caae1"
@@ -69,6 +79,20 @@ TASKS: Mapping[str, Task] = {
         "wikipedia/test.paragraphs.jsonl",
         "984 Wikipedia paragraphs against 20 seeded permutations each (Table 2)",
         WIKIPEDIA_SHA256,
+    ),
+    "wikipedia-pairs-inner": Task(
+        "discrimination",
+        "wikipedia/test.paragraphs.jsonl",
+        "the same with the first and the last sentence left where they are",
+        WIKIPEDIA_SHA256,
+        negatives="inner",
+    ),
+    "wikipedia-swaps": Task(
+        "discrimination",
+        "wikipedia/test.paragraphs.jsonl",
+        "984 Wikipedia paragraphs with a few sentences exchanged: neighbours, or 1, 2, 4 or 8 swaps",
+        WIKIPEDIA_SHA256,
+        negatives="swaps",
     ),
     "wikipedia-order": Task(
         "reconstruction",
@@ -207,6 +231,7 @@ def evaluate(
         settings={**(subject.settings or {}), **_recorded(task, options, documents)},
         training=subject.training or {},
         documents=[item.document.id for item in documents],
+        lengths=[len(item.document) for item in documents],
         per_document={
             name: {"numerators": measure.numerators, "denominators": measure.denominators}
             for name, measure in {**outcome.measures, **outcome.scores}.items()
@@ -279,7 +304,11 @@ def _load(task: Task, path: Path, options: EvaluateOptions) -> list[PermutedDocu
     read: Iterable[PermutedDocument] = islice(_read(task, path, options.read), options.limit)
     if task.kind != "discrimination":
         return [PermutedDocument(item.document, ()) for item in read]
-    return [item if item.orders or item.replacements else _permuted(item.document, options) for item in read]
+    brought = task.negatives == "permutations"  # of other negatives the task makes its own, whatever the data bring
+    return [
+        item if brought and (item.orders or item.replacements) else _permuted(item.document, task, options)
+        for item in read
+    ]
 
 
 def _read(task: Task, path: Path, options: ReadOptions) -> Iterator[PermutedDocument]:
@@ -290,9 +319,9 @@ def _read(task: Task, path: Path, options: ReadOptions) -> Iterator[PermutedDocu
     return read_permuted(path, options)
 
 
-def _permuted(document: Document, options: EvaluateOptions) -> PermutedDocument:
-    orders = permutations(document, count=options.permutations, seed=options.seed)
-    return PermutedDocument(document, orders)
+def _permuted(document: Document, task: Task, options: EvaluateOptions) -> PermutedDocument:
+    make = {"permutations": permutations, "inner": inner_permutations, "swaps": swapped_orders}[task.negatives]
+    return PermutedDocument(document, make(document, count=options.permutations, seed=options.seed))
 
 
 def _measure(
@@ -316,7 +345,8 @@ def _run(
     progress: Progress,
 ) -> _Outcome:
     if task.kind == "discrimination":
-        pairs = discriminate(model, documents, progress=progress)
+        kind = swaps_name if task.negatives == "swaps" else None
+        pairs = discriminate(model, documents, kind=kind, progress=progress)
         return _Outcome(pairs.measures, pairs.n_pairs, pairs.ties, pairs.n_excluded)
     originals = [item.document for item in documents]
     if task.kind == "insertion":

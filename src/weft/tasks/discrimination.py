@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from weft.corpora.corruption import PermutedDocument, replace_sentence
@@ -18,7 +19,8 @@ class Discrimination:
     """What a discrimination run found.
 
     Attributes:
-        measures: ``accuracy``: the share of pairs whose original scored strictly higher.
+        measures: ``accuracy``: the share of pairs whose original scored strictly higher; then the same by kind of
+            permutation, where kinds were asked for.
         n_pairs: Pairs compared.
         ties: Pairs with equal scores, counted as wrong.
         n_excluded: Documents without a single permutation (one sentence).
@@ -31,9 +33,19 @@ class Discrimination:
 
 
 def discriminate(
-    model: DocumentScorer, documents: Sequence[PermutedDocument], *, progress: Progress = silent
+    model: DocumentScorer,
+    documents: Sequence[PermutedDocument],
+    *,
+    kind: Callable[[Sequence[int]], str] | None = None,
+    progress: Progress = silent,
 ) -> Discrimination:
     """Score every document against its permutations.
+
+    Args:
+        model: Which of two texts does it prefer?
+        documents: Texts with their negatives.
+        kind: Names the kind of a permutation, where each kind gets a measure of its own.
+        progress: Told after each document.
 
     Example:
         >>> from weft.corpora.corruption import permute_documents
@@ -44,23 +56,40 @@ def discriminate(
         >>> found.measures["accuracy"].numerators, found.n_pairs
         ((5.0,), 5)
     """
-    wins = []
+    found = []
     for number, item in enumerate(documents):
-        wins.append(_document_wins(model, item))
+        found.append(_document_wins(model, item))
         progress("telling originals from permutations", number + 1, len(documents))
-    accuracy = Measure(tuple(float(w.correct) for w in wins), tuple(float(w.pairs) for w in wins))
+    measures = {"accuracy": _accuracy(found)}
+    if kind is not None:
+        measures |= _by_kind(found, documents, kind)
     return Discrimination(
-        measures={"accuracy": accuracy},
-        n_pairs=sum(w.pairs for w in wins),
-        ties=sum(w.ties for w in wins),
-        n_excluded=sum(not w.pairs for w in wins),
+        measures=measures,
+        n_pairs=sum(len(wins) for wins in found),
+        ties=sum(win.ties for wins in found for win in wins),
+        n_excluded=sum(not wins for wins in found),
     )
 
 
-def _document_wins(model: DocumentScorer, item: PermutedDocument) -> Wins:
-    """All of a document's negatives: its permutations, then the texts with one sentence replaced."""
-    wins = [*_permutation_wins(model, item), *_replacement_wins(model, item)]
-    return Wins(sum(w.correct for w in wins), sum(w.ties for w in wins), len(wins))
+def _accuracy(found: Sequence[Sequence[Wins]]) -> Measure:
+    correct = tuple(float(sum(win.correct for win in wins)) for wins in found)
+    return Measure(correct, tuple(float(len(wins)) for wins in found))
+
+
+def _by_kind(
+    found: Sequence[Sequence[Wins]], documents: Sequence[PermutedDocument], kind: Callable[[Sequence[int]], str]
+) -> dict[str, Measure]:
+    """The accuracy on each kind of permutation, in the order in which kinds are first met."""
+    parts: dict[str, list[list[Wins]]] = defaultdict(lambda: [[] for _ in documents])
+    for number, (item, wins) in enumerate(zip(documents, found, strict=True)):
+        for order, win in zip(item.orders, wins, strict=False):  # replacements come after the orders and have no kind
+            parts[kind(order)][number].append(win)
+    return {name: _accuracy(wins) for name, wins in parts.items()}
+
+
+def _document_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
+    """One for each of a document's negatives: its permutations, then the texts with one sentence replaced."""
+    return [*_permutation_wins(model, item), *_replacement_wins(model, item)]
 
 
 def _replacement_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -97,10 +98,16 @@ def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float |
     return float(np.sum(numerators)) / total if total else None
 
 
-def _resample(documents: int, seed: int) -> npt.NDArray[np.int64]:
-    """How often each document is drawn in each of the resamples: [resamples, documents]."""
+@lru_cache(maxsize=8)
+def _resample(documents: int, seed: int) -> npt.NDArray[np.int16]:
+    """How often each document is drawn in each of the resamples: [resamples, documents].
+
+    Kept: a page of results asks for the same draws for every pair of rows, and drawing is most of the work.
+    """
     generator = np.random.default_rng(seed)
-    return generator.multinomial(documents, np.full(documents, 1 / documents), size=RESAMPLES)
+    draws = generator.multinomial(documents, np.full(documents, 1 / documents), size=RESAMPLES).astype(np.int16)
+    draws.setflags(write=False)
+    return draws
 
 
 def bootstrap_interval(

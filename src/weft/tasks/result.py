@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from weft.errors import CorpusError
+from weft.errors import CorpusError, is_number
 from weft.tasks.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
 from weft.version import VERSION
 from weft.writing import write_atomically
@@ -50,6 +50,7 @@ class Result:
     training: Mapping[str, Any] = field(default_factory=dict)
     weft_version: str = VERSION
     documents: Sequence[str] = ()
+    lengths: Sequence[int] = ()  # sentences of each document; results from before there was this field have none
     per_document: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
     def path(self, folder: str | Path) -> Path:
@@ -104,6 +105,22 @@ class Result:
             raise TypeError("a metric that is not a number")
         if not all(value is None or (isinstance(value, list) and len(value) == 2) for value in self.interval.values()):
             raise TypeError("an interval that is not a pair")
+        if not all(type(length) is int and length >= 0 for length in self.lengths):
+            raise TypeError("a length that is not a number of sentences")
+        if self.lengths and len(self.lengths) != len(self.documents):
+            raise TypeError("not as many lengths as documents")
+        if not all(_are_parts(parts, len(self.documents)) for parts in self.per_document.values()):
+            raise TypeError("parts of a metric that are not two numbers a document")
+
+
+def _are_parts(parts: object, documents: int) -> bool:
+    """Whether these are numerators and denominators, one of each a document."""
+    if not isinstance(parts, dict) or not {"numerators", "denominators"} <= parts.keys():
+        return False
+    columns = (parts["numerators"], parts["denominators"])
+    return all(
+        isinstance(column, list) and len(column) == documents and all(map(is_number, column)) for column in columns
+    )
 
 
 def _other_data(path: Path, result: Result) -> bool:

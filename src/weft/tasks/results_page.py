@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.tasks import miniatures_page
-from weft.tasks.paper import TABLES
+from weft.tasks import gentle_page, miniatures_page
+from weft.tasks.model_facts import ModelFacts
+from weft.tasks.paper import TABLES, PaperTable
+from weft.tasks.plot_data import make_plots
 from weft.tasks.result import Result
+from weft.tasks.results_details import details, neighbours
 from weft.tasks.tables import Key, build_table, render
 from weft.writing import write_atomically
 
@@ -37,28 +40,101 @@ NOTES: Mapping[int, str] = {
 }
 
 
-def results_page(results: Mapping[Key, Result]) -> str:
-    """The whole page as Markdown."""
-    parts = [HEAD]
-    for table in TABLES:
-        rendered = build_table(table, results)
-        measured = any(cell.value is not None for _, cells in rendered.rows for cell in cells[1::2])
-        note = NOTES[table.number] if measured or table.number == 4 else ""
-        parts.append(f"## Table {table.number}. {table.title}\n\n{render(rendered, 'markdown')}\n{note}\n")
-    parts += [part for part in (miniatures_page.miniatures_section(results), _further_tasks(results)) if part]
+DIFFERS = """\
+## What differs from the paper, and why
+
+- **Data.** The paper trained its open-domain models on some 30 million sentences; ours saw {sentences} of
+  Wikipedia. Its 984 test paragraphs are not published; ours are 984 others, also of 16 sentences or more, whose pages
+  are in no training text. So the two columns of Tables 2 and 3 are not measured on the same texts, and differences
+  between them are not only differences between models.
+- **Negatives.** Table 1 has the published permutations. For Table 2 the paper says neither how many permutations it
+  drew nor how.
+- **What the generative models learn.** The paper trains them by likelihood. Ours were then trained further to tell a
+  sentence's neighbour from other sentences, or a text from a shuffled one (`contrast`, docs/train.md). docs/log.md has
+  what likelihood alone reached: above the paper, and below the rows here.
+- **The latent models start from Seq2Seq.** HMM-LDA-GM and VLV-GM are built around its trained networks; the paper does
+  not say that its are. Topics come from expectation maximisation, not from sampling, and have not seen the sentence
+  that they guide, except in the rows named `peek`, which do as the paper does.
+- **Probabilities.** Those of Seq2Seq and HMM-LDA-GM are exact; those of VLV-GM are importance-weighted estimates
+  (`iwae`, with the number of samples). The paper does not say how it found its own.
+- **The discriminative and recursive models** of Table 1 learn from the cliques of permuted texts, not from replaced
+  centres, and see how alike the sentences of a clique are: without that they did not come near the paper's numbers
+  (docs/log.md). Their rows are means over five seeds; the paper does not say how many it ran.
+- **Baselines are stronger than the paper's**, some of them far. We found no reading of the text that brings
+  Foltz-GloVe down to the paper's numbers on the same published pairs (docs/log.md). Word vectors have 100 dimensions,
+  not 300. Parses come from the small parser inside. The HMMs are committees of several.
+- **Order.** The paper does not say whether the given sentence counts in τ; both readings are in Table 3. By the paper's
+  objective alone ours stay below its numbers; rows “and precedence” have learned which of two sentences comes first.
+- **Weights** of all neural models are rounded to 8 bits, and every number here is measured with the rounded ones.
+"""
+
+BEHIND = """\
+What the rows rest on. Minutes are those of the training logs in `results/training`, all parts of a model one after the
+other, though some were trained side by side (docs/log.md says on which machine); “before” is what the models took that
+it starts from. Parameters and bytes are those of all parts, whichever a row uses."""
+
+PLOTS_NOTE = """\
+Drawn by `weft plots --out docs/pictures` (docs/plots.md); bars are 95% bootstrap intervals, the dashed line is chance.
+Of a model with several variants one is shown, and of the models at most eight where there are lines."""
+
+BESIDE = """\
+Each row against the next one that was measured, first minus second, by paired bootstrap over documents; bold where p is
+below .05. Many pairs are tested, and p is not corrected for that."""
+
+
+def results_page(results: Mapping[Key, Result], facts: Sequence[ModelFacts] = ()) -> str:
+    """The whole page as Markdown.
+
+    Args:
+        results: From `weft.tasks.tables.load_results`.
+        facts: Of the models behind them, from `weft.tasks.model_facts.load_facts`.
+    """
+    parts = [HEAD, *(_table_part(table, results, facts) for table in TABLES)]
+    sections = (
+        gentle_page.gentle_section(results),
+        miniatures_page.miniatures_section(results),
+        _further_tasks(results),
+        _pictures(results, facts),
+        _differs(facts),
+    )
+    parts += [part for part in sections if part]
     parts.append(_runs(results))
     return "\n".join(parts)
 
 
-def write_page(results: Mapping[Key, Result], path: str | Path) -> None:
+def _pictures(results: Mapping[Key, Result], facts: Sequence[ModelFacts]) -> str:
+    """The plots for which there are data, as links to where `weft plots --out docs/pictures` draws them."""
+    plots, _ = make_plots(results, facts)
+    links = [f"![{plot.title}](pictures/{plot.name}.svg)\n" for plot in plots]
+    return "\n".join(["## Plots", "", PLOTS_NOTE, "", *links]) if links else ""
+
+
+def _differs(facts: Sequence[ModelFacts]) -> str:
+    """In words; how much text the open-domain models saw is what their records say."""
+    most = max((one.sentences or 0 for one in facts), default=0)
+    return DIFFERS.format(sentences=f"the {most:,} of five shards" if most else "five shards")
+
+
+def _table_part(table: PaperTable, results: Mapping[Key, Result], facts: Sequence[ModelFacts]) -> str:
+    """A table, its note, what stands behind the rows, and which of them can be told apart."""
+    rendered = build_table(table, results)
+    measured = any(cell.value is not None for _, cells in rendered.rows for cell in cells[1::2])
+    note = NOTES[table.number] if measured or table.number == 4 else ""
+    text = f"## Table {table.number}. {table.title}\n\n{render(rendered, 'markdown')}\n{note}\n"
+    behind, beside = details(table, results, facts), neighbours(table, results)
+    text += f"\n{BEHIND}\n\n{behind}" if behind else ""
+    return text + (f"\n{BESIDE}\n\n{beside}" if beside else "")
+
+
+def write_page(results: Mapping[Key, Result], path: str | Path, facts: Sequence[ModelFacts] = ()) -> None:
     """Write the page to a file, atomically."""
     with write_atomically(Path(path)) as handle:
-        handle.write(results_page(results).encode("utf-8"))
+        handle.write(results_page(results, facts).encode("utf-8"))
 
 
 def _further_tasks(results: Mapping[Key, Result]) -> str:
     """Tasks the paper does not have."""
-    in_paper = {task for table in TABLES for task, _ in table.cells} | set(miniatures_page.TASKS)
+    in_paper = {task for table in TABLES for task, _ in table.cells} | {*miniatures_page.TASKS, *gentle_page.TASKS}
     lines = []
     for (task, model, variant), result in sorted(results.items()):
         if task not in in_paper:

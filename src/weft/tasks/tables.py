@@ -170,26 +170,38 @@ def _titled(table: RenderedTable, form: Format) -> str:
     return heads[form] + render(table, form)
 
 
-def _number(value: float | None) -> str:
+def decimal(value: float | None) -> str:
     """Three places, without the leading zero, as the field prints accuracies."""
     if value is None:
         return NOTHING
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
 
 
-def _text(cell: Cell) -> str:
+def signed(value: float) -> str:
+    """A difference, as tables write it.
+
+    Example:
+        >>> signed(0.0134), signed(-0.5), signed(0.0)
+        ('+.013', '−.500', '.000')
+    """
+    shown = decimal(abs(value))
+    return shown if not float(shown) else f"{'−' if value < 0 else '+'}{shown}"
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as tables write it."""
     if cell.interval is None:
-        return _number(cell.value)
+        return decimal(cell.value)
     low, high = cell.interval
     if cell.seeds:
-        return f"{_number(cell.value)} ± {_number((high - low) / 2)}"
-    return f"{_number(cell.value)} [{_number(low)}, {_number(high)}]"
+        return f"{decimal(cell.value)} ± {decimal((high - low) / 2)}"
+    return f"{decimal(cell.value)} [{decimal(low)}, {decimal(high)}]"
 
 
 def _markdown(table: RenderedTable) -> str:
     header = ["model", *(column.name for column in table.columns)]
     lines = [pipe(header), pipe(["---"] * len(header))]
-    lines += [pipe([label, *map(_text, cells)]) for label, cells in table.rows]
+    lines += [pipe([label, *map(cell_text, cells)]) for label, cells in table.rows]
     return "\n".join(lines) + "\n"
 
 
@@ -226,7 +238,7 @@ LATEX_SPECIAL = {
 
 def _latex(table: RenderedTable) -> str:
     header = ["model", *(column.name for column in table.columns)]
-    body = [[label, *map(_text, cells)] for label, cells in table.rows]
+    body = [[label, *map(cell_text, cells)] for label, cells in table.rows]
     lines = [
         r"\begin{tabular}{l" + "r" * len(table.columns) + "}",
         r"\hline",

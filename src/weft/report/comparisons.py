@@ -1,0 +1,144 @@
+"""Two models or two texts side by side, as lines for a terminal and as records."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.text import Text
+
+from weft.document import Document
+from weft.report.terminal import printable, shorten
+from weft.tasks.metrics import Comparison
+from weft.tasks.result import Result
+from weft.tasks.revision import AlignedSentence, AlignedTransition, Revision
+from weft.tasks.versus import Versus
+
+SIGNIFICANT = 0.05
+FEW = 20  # documents: resampling fewer says little
+ROUNDING = 5e-5  # less is not shown: the last place of a score depends on what it was computed beside
+MARKS = {"same": " ", "changed": "~", "moved": "↕", "added": "+", "removed": "−"}
+COLOURS = {"same": "", "changed": "yellow", "moved": "cyan", "added": "green", "removed": "red"}
+
+
+def result_name(result: Result) -> str:
+    """The model of a result and its variant, as in the name of its file."""
+    return f"{result.model}.{result.variant}" if result.variant else result.model
+
+
+# -- models --------------------------------------------------------------------------------------------------------
+
+
+def versus_lines(found: Versus, shown: int) -> list[Text]:
+    """Every metric with its difference, then the documents that differ most."""
+    names = [printable(result_name(result)) for result in (found.first, found.second)]
+    better, worse, equal = found.better
+    lines = [
+        Text.assemble((f"{found.first.task}  ", "bold"), (names[0], "bold cyan"), " against ", (names[1], "bold cyan")),
+        Text(f"{found.first.n_documents} documents, paired bootstrap; difference: first minus second"),
+        Text(f"  {'':<24}{'first':>8}{'second':>9}{'difference':>12}   95% interval          p"),
+        *(_metric_line(found, name, comparison) for name, comparison in found.comparisons.items()),
+        Text(),
+        Text(f"by {found.metric}: {names[0]} is better on {better} documents, worse on {worse}, equal on {equal}"),
+    ]
+    if found.first.n_documents < FEW:
+        lines.append(Text(f"fewer than {FEW} documents: too few for intervals and p to mean much", "yellow"))
+    for gap in found.documents[:shown]:
+        lines.append(Text(f"  {gap.first:8.4f}{gap.second:9.4f}{gap.difference:+12.4f}   {shorten(gap.id, 60)}"))
+    return lines
+
+
+def _metric_line(found: Versus, name: str, comparison: Comparison) -> Text:
+    low, high = comparison.interval
+    first, second = found.first.metrics[name] or 0.0, found.second.metrics[name] or 0.0
+    sure = comparison.p_value < SIGNIFICANT
+    line = f"  {name:<24}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {low:+.4f} to {high:+.4f}   "
+    return Text.assemble(
+        line, (f"{comparison.p_value:.4f}", "bold" if sure else ""), "" if sure else "  not told apart"
+    )
+
+
+def versus_record(found: Versus, shown: int) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "task": found.first.task,
+        "first": result_name(found.first),
+        "second": result_name(found.second),
+        "n_documents": found.first.n_documents,
+        "metrics": {
+            name: {"first": found.first.metrics[name], "second": found.second.metrics[name], **asdict(comparison)}
+            for name, comparison in found.comparisons.items()
+        },
+        "documents_by": found.metric,
+        "first_better": found.better[0],
+        "second_better": found.better[1],
+        "equal": found.better[2],
+        "documents": [{**asdict(gap), "difference": gap.difference} for gap in found.documents[:shown]],
+    }
+
+
+# -- texts ---------------------------------------------------------------------------------------------------------
+
+
+def revision_lines(found: Revision, first: Document, second: Document) -> list[Text]:
+    """The second text, sentence by sentence, what was removed where it stood, and every transition's score."""
+    steps = {step.after: step for step in found.transitions if step.after is not None}
+    lines = [_total(found, first, second), Text()]
+    for sentence in found.sentences:
+        lines.append(_sentence_line(sentence, first, second))
+        if sentence.after in steps and (line := _step_line(steps[sentence.after])) is not None:
+            lines.append(line)
+    gone = [step for step in found.transitions if step.kind == "gone" and step.value_before is not None]
+    lines += [Text(), Text("gone from the first text", "bold")] if gone else []
+    for step in gone:
+        left = step.before or 0
+        words = f"{shorten(first.sentences[left], 40)} → {shorten(first.sentences[left + 1], 40)}"
+        lines.append(Text(f"  {left + 1:3d} → {left + 2:<3d} {step.value_before:8.4f}  {words}"))
+    return lines
+
+
+def _total(found: Revision, first: Document, second: Document) -> Text:
+    named = ((printable(first.id), found.first.value), (printable(second.id), found.second.value))
+    values = [f"{name}  {'null' if value is None else f'{value:.4f}'}" for name, value in named]
+    tail = "" if found.difference is None else f"   difference {found.difference:+.4f}"
+    counts = {kind: sum(s.kind == kind for s in found.sentences) for kind in MARKS}
+    told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    return Text.assemble((f"{values[0]}  →  {values[1]}", "bold"), (tail, "bold"), f"\n{told or 'no sentences'}")
+
+
+def _sentence_line(sentence: AlignedSentence, first: Document, second: Document) -> Text:
+    before, after = (f"{place + 1:4d}" if place is not None else "   ·" for place in (sentence.before, sentence.after))
+    text = second.sentences[sentence.after] if sentence.after is not None else first.sentences[sentence.before or 0]
+    return Text.assemble(
+        (f"{before} {after} ", "dim"), (f"{MARKS[sentence.kind]} {sentence.kind:<8}", COLOURS[sentence.kind]),
+        shorten(text),
+    )  # fmt: skip
+
+
+def _step_line(step: AlignedTransition) -> Text | None:
+    if step.value_after is None:
+        return None
+    if step.difference is None:
+        return Text(f"{'':>20}{'':>8} → {step.value_after:7.4f}   new")
+    told = f"   {step.difference:+.4f}" if abs(step.difference) >= ROUNDING else ""
+    colour = "green" if step.difference > 0 else "red"
+    return Text.assemble(f"{'':>20}{step.value_before:8.4f} → {step.value_after:7.4f}", (told, colour))
+
+
+def revision_record(found: Revision, first: Document, second: Document) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "first": {"id": first.id, "sentences": len(first), "value": found.first.value},
+        "second": {"id": second.id, "sentences": len(second), "value": found.second.value},
+        "difference": found.difference,
+        "estimator": found.second.estimator,
+        "sentences": [
+            {
+                **asdict(sentence),
+                "text_before": None if sentence.before is None else first.sentences[sentence.before],
+                "text_after": None if sentence.after is None else second.sentences[sentence.after],
+            }
+            for sentence in found.sentences
+        ],
+        "transitions": [{**asdict(step), "difference": step.difference} for step in found.transitions],
+    }

@@ -1,0 +1,60 @@
+"""Draws the plots of docs/results.md: the same results give the same files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from weft.report.figures import new_figure, save_figure
+from weft.tasks.plot_data import Plot, Point, Series
+
+WIDTH, HEIGHT = 7.5, 4.2  # inches
+# Okabe & Ito (2008): told apart by colour-blind readers too; the marks tell the same on paper.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
+MARKS = "osD^vPX"  # one fewer than colours, so that no two of the first 56 look alike
+
+
+def draw_plots(plots: Sequence[Plot], folder: str | Path) -> list[Path]:
+    """Write every plot as an SVG file, and say where.
+
+    Raises:
+        CorpusError: matplotlib is not installed, or the folder cannot be written.
+    """
+    return [save_figure(draw_plot(plot), Path(folder) / f"{plot.name}.svg", letters=True) for plot in plots]
+
+
+def draw_plot(plot: Plot) -> Any:
+    """A plot as a matplotlib figure."""
+    figure = new_figure(WIDTH, HEIGHT)
+    axes = figure.add_subplot()
+    for number, series in enumerate(plot.series):
+        style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKS[number % len(MARKS)]}
+        _draw_series(axes, series, style, shift=0.0 if plot.logarithmic else (number - len(plot.series) / 2) * 0.03)
+    if plot.logarithmic:
+        axes.set_xscale("log")
+    if plot.ticks:
+        axes.set_xticks(range(len(plot.ticks)), plot.ticks)
+    if plot.chance is not None:
+        axes.axhline(plot.chance, color="#BBBBBB", linewidth=1, linestyle="--", zorder=0)
+    axes.set(title=plot.title, xlabel=plot.x_label, ylabel=plot.y_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _draw_series(axes: Any, series: Series, style: dict[str, str], *, shift: float) -> None:
+    """A line with intervals; lines are moved a little to the side, so that bars do not hide each other."""
+    across = [point.x + shift for point in series.points]
+    up = [point.y for point in series.points]
+    bars = [_reach(point) for point in series.points]
+    axes.errorbar(
+        across, up, yerr=list(zip(*bars, strict=True)), label=series.label, markersize=4, linewidth=1.2,
+        elinewidth=0.8, **style,
+    )  # fmt: skip
+
+
+def _reach(point: Point) -> tuple[float, float]:
+    """How far the interval goes below and above; never less than nothing, whatever rounding says."""
+    low, high = point.interval or (point.y, point.y)
+    return max(point.y - low, 0.0), max(high - point.y, 0.0)

@@ -1,0 +1,275 @@
+"""docs/findings.md: what the results teach, with every number taken from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from weft.errors import CorpusError
+from weft.tasks.gentle_page import FEW, INNER, WHOLE, cell_of, name_of
+from weft.tasks.metrics import Comparison
+from weft.tasks.model_facts import ModelFacts, facts_of
+from weft.tasks.paper import GLOVE, TABLES
+from weft.tasks.plot_data import SHARDS
+from weft.tasks.result import Result, compare_results
+from weft.tasks.tables import NOTHING, Key, cell_text, decimal, pipe, signed
+from weft.tasks.versus import average_seeds
+from weft.writing import write_atomically
+
+Results = Mapping[Key, Result]
+ORDER = "wikipedia-order"
+GENERATIVE = ("weft-small", "seq2seq", "hmm-lda-gm", "vlv-gm")
+WAYS = ("uni", "bi", "mmi")
+
+HEAD = """\
+# Findings
+
+What the results teach beyond the tables. This page is written by `weft table --findings docs/findings.md`. Its
+numbers come from the JSON files in `results/`; what was measured in scratch runs is left to [the log](log.md).
+Brackets hold 95% intervals; differences are paired bootstraps over documents, bold where p is below .05.
+"""
+
+ENDS = """\
+## What MMI gains, it gains at the ends
+
+MMI subtracts from bi what a language model says of the two sentences of a transition. Along a text every sentence is
+subtracted twice, but the first and the last only once. Between two orders of the same sentences the double sums
+cancel, and per text
+
+    sum of MMI = sum of bi + ℓ(first sentence) + ℓ(last sentence) + a constant,
+
+where ℓ is the language model's log-probability per token. So whatever MMI does better than bi on permutations, it
+does by asking whether the first and the last sentence are such as stand well alone. That is no fault: an opening does
+name what it speaks of. But it says nothing about how sentences follow each other.
+
+`wikipedia-pairs-inner` permutes all sentences but the first and the last. There the two have to agree.
+"""
+
+ENDS_READ = """\
+Where all sentences are permuted, the gain of MMI over bi is the end effect, all of it: with the ends fixed nothing is
+left. Read the other way round, it is bi that has a blind spot: it counts every sentence twice, from both sides, but
+the sentences at the ends once, so that an order gains by hiding an unlikely sentence at an end, and `weft-small` (bi)
+does better where that is forbidden. Rows of cosines (`foltz`, in the [results](results.md)) change little when the
+ends are fixed. Ordering agrees: with the first sentence given and by transitions alone, MMI orders no better than bi.
+"""
+
+LATENT = """\
+## What the latent variable adds
+
+HMM-LDA-GM and VLV-GM stand on the trained networks of Seq2Seq, so that a difference from it is what their own parts
+add.
+"""
+
+LATENT_READ = """\
+- *Topics add nothing here.* A shuffled paragraph is about the same things as the paragraph. Guided by topics that
+  have seen the sentence (`peek`), as in the paper, it is no better.
+- *VLV-GM is better at telling texts from their permutations*, most of all by uni. But three things changed at once:
+  it reads all sentences before, not one; it was trained further, to tell whole texts from shuffled ones; and it has
+  z. z is in use, yet decoding every sentence with the z of the one before hardly costs accuracy ([log](log.md)), so
+  the words of a sentence hardly need it; what the chain expects of z may matter more. Which of the three made the
+  difference is not known: a chain of the same size without z has not been trained.
+- *Order is not touched*: with precedence, which all three share, τ is the same.
+"""
+
+NEGATIVES = """\
+## Negatives from the corpus, from the text, or none
+
+A model can learn coherence from likelihood alone, from sentences of other texts (the paper's negatives for the open
+domain), or from sentences of the same text in a wrong place.
+"""
+
+NEGATIVES_READ = """\
+Sentences of other texts differ in subject, and a permutation never does: they teach what the test does not ask. In a
+small trial on validation paragraphs ([log](log.md), “the open domain”) the clique classifier was worst with negatives
+from the corpus and better with the cliques of permuted texts. On the accident reports it learned next to nothing from
+replaced sentences, though they came from the same document, and much from permutations. The generative models agree:
+a few minutes in which `seq2seq` told a sentence's neighbour from another sentence of the same paragraph were worth
+more than all changes to its networks (log, “third training”).
+"""
+
+TEXT = """\
+## How far 3.6 million sentences go
+
+The paper's open-domain models saw some 30 million sentences.
+"""
+
+TEXT_READ = """\
+The test paragraphs are not the same, so these columns cannot be subtracted. Nor does a baseline bridge them:
+Foltz-GloVe, which learns nothing from either corpus, gets {ours} here and {paper} in the paper; but on the accident
+reports, where the texts are the same, it gets {same} and {same_paper}, so that the two baselines differ and not only
+the paragraphs. What can be said is that a ninth of the text, by likelihood alone and in 12 million weights
+(`weft-small`), gives {small}.
+"""
+
+SWAPPED = """\
+## How few exchanged sentences can a model see?
+
+A random permutation breaks nearly every transition of a paragraph. A revision breaks few.
+"""
+
+SWAPPED_READ = """\
+Exchanging two neighbours leaves all transitions but three as they were. The models (chance aside) see it in {low} to
+{high} of the cases, random permutations in {far_low} to {far_high}. An accuracy on permutations says little about
+whether two sentences should change places.
+"""
+
+
+def findings_page(results: Results, facts: Sequence[ModelFacts] = ()) -> str:
+    """The whole page as Markdown; a part without results is left out."""
+    averaged = average_seeds(results)
+    parts = (
+        _ends(averaged),
+        _latent(averaged),
+        _negatives(averaged),
+        _text(averaged, facts),
+        _swapped(averaged),
+    )
+    return "\n".join([HEAD, *(part for part in parts if part)])
+
+
+def write_findings(results: Results, path: str | Path, facts: Sequence[ModelFacts] = ()) -> None:
+    """Write the page to a file, atomically."""
+    with write_atomically(Path(path)) as handle:
+        handle.write(findings_page(results, facts).encode("utf-8"))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join([pipe(header), pipe(["---"] * len(header)), *map(pipe, rows)]) + "\n" if rows else ""
+
+
+def _shown(found: Comparison | None) -> str:
+    if found is None:
+        return NOTHING
+    low, high = map(signed, found.interval)
+    difference = signed(found.difference)
+    return f"{f'**{difference}**' if found.p_value < 0.05 else difference} [{low}, {high}]"
+
+
+def _gap(results: Results, first: Key, second: Key, metric: str = "accuracy") -> Comparison | None:
+    """The first result minus the second, where both are there and comparable."""
+    if first not in results or second not in results:
+        return None
+    try:
+        return compare_results(results[first], results[second], metric)
+    except CorpusError:
+        return None
+
+
+def _value(results: Results, key: Key, metric: str = "accuracy") -> str:
+    return cell_text(cell_of(results.get(key), metric))
+
+
+# -- ends ----------------------------------------------------------------------------------------------------------
+
+
+def _ends(results: Results) -> str:
+    header = ["model, task", "bi", "MMI", "MMI − bi", "ends fixed: bi", "MMI", "MMI − bi"]
+    rows = []
+    for task in (WHOLE, "accidents", "earthquakes"):
+        for model in GENERATIVE:
+            gap = _gap(results, (task, model, "mmi"), (task, model, "bi"))
+            if gap is not None:
+                inner = INNER if task == WHOLE else ""
+                rows.append([f"{model}, {task}", *_both(results, task, model), *_both(results, inner, model)])
+    if not rows:
+        return ""
+    return "\n".join([ENDS, _table(header, rows), ENDS_READ, _order_rows(results)])
+
+
+def _both(results: Results, task: str, model: str) -> list[str]:
+    bi, mmi = (task, model, "bi"), (task, model, "mmi")
+    return [_value(results, bi), _value(results, mmi), _shown(_gap(results, mmi, bi))]
+
+
+def _order_rows(results: Results) -> str:
+    """τ by transitions alone, the given sentence left out."""
+    rows = []
+    for model in GENERATIVE:
+        bi, mmi = (ORDER, model, "bi-coherence"), (ORDER, model, "mmi-coherence")
+        gap = _gap(results, mmi, bi, "tau")
+        if gap is not None:
+            rows.append([model, _value(results, bi, "tau"), _value(results, mmi, "tau"), _shown(gap)])
+    return _table(["τ by transitions alone, given sentence left out", "bi", "MMI", "MMI − bi"], rows)
+
+
+# -- latent --------------------------------------------------------------------------------------------------------
+
+
+def _latent(results: Results) -> str:
+    rows = []
+    for task, metric in ((WHOLE, "accuracy"), ("accidents", "accuracy"), ("earthquakes", "accuracy"), (ORDER, "tau")):
+        for model, suffix in (("hmm-lda-gm", ""), ("hmm-lda-gm", "-peek"), ("vlv-gm", "")):
+            gaps = [_gap(results, (task, model, way + suffix), (task, "seq2seq", way), metric) for way in WAYS]
+            if any(gap is not None for gap in gaps):
+                rows.append([f"{model}{suffix.replace('-', ', ')} − seq2seq, {task}", *map(_shown, gaps)])
+    table = _table(["difference", "uni", "bi", "MMI"], rows)
+    return "\n".join([LATENT, table, LATENT_READ]) if table else ""
+
+
+# -- negatives -----------------------------------------------------------------------------------------------------
+
+
+def _negatives(results: Results) -> str:
+    rows = []
+    for (task, model, variant), result in sorted(results.items()):
+        kind = result.settings.get("negatives")
+        if task in {WHOLE, "accidents", "earthquakes"} and kind and model.startswith(("discriminative", "recursive")):
+            rows.append([f"{name_of(model, variant)}, {task}", str(kind), cell_text(cell_of(result))])
+        elif task == WHOLE and model in GENERATIVE and variant == "mmi":
+            learned = "the text (contrast)" if result.settings.get("contrast") else "none"
+            rows.append([f"{name_of(model, variant)}, {task}", learned, cell_text(cell_of(result))])
+    table = _table(["model, task", "negatives", "accuracy"], rows)
+    return "\n".join([NEGATIVES, table, NEGATIVES_READ]) if table else ""
+
+
+# -- text ----------------------------------------------------------------------------------------------------------
+
+
+def _text(results: Results, facts: Sequence[ModelFacts]) -> str:
+    rows = []
+    for (task, model, variant), result in sorted(results.items()):
+        known = facts_of(result, facts)
+        sentences = result.training.get("sentences") or (known.sentences if known else None)
+        if task == WHOLE and sentences and (variant == "mmi" or SHARDS.fullmatch(variant)):
+            rows.append([name_of(model, variant), f"{sentences:,}", cell_text(cell_of(result))])
+    if not rows:
+        return ""
+    paper = [[f"paper's {label}", "30 million", decimal(_paper(label))] for label in ("VLV-GM (MMI)", "Seq2Seq (MMI)")]
+    table = _table(["model", "training sentences", "accuracy"], [*paper, *rows])
+    return "\n".join([TEXT, table, *([read] if (read := _read_text(results)) else [])])
+
+
+def _paper(label: str, table: int = 2) -> float:
+    """The first number of a row of one of the paper's tables."""
+    return next(row.values[0] for row in TABLES[table - 1].rows if row.label == label)
+
+
+def _read_text(results: Results) -> str:
+    """What the columns say and what they do not; nothing where a row is missing."""
+    keys = ((WHOLE, "foltz-glove", GLOVE), ("accidents", "foltz-glove", GLOVE), (WHOLE, "weft-small", "mmi"))
+    if any(key not in results for key in keys):
+        return ""
+    ours, same, small = (decimal(results[key].metrics["accuracy"]) for key in keys)
+    glove = "Foltz et al. (1998)-Glove"
+    paper, same_paper = decimal(_paper(glove)), decimal(_paper(glove, 1))
+    return TEXT_READ.format(ours=ours, paper=paper, same=same, same_paper=same_paper, small=small)
+
+
+# -- swaps ---------------------------------------------------------------------------------------------------------
+
+
+def _swapped(results: Results) -> str:
+    shown = [key for key in sorted(results) if key[0] == FEW and key[1] != "year-sort"]  # which ties nearly everywhere
+    kinds = ("neighbours", "swaps_1", "swaps_8")
+    rows = [
+        [name_of(*key[1:]), *(_value(results, key, kind) for kind in kinds), _value(results, (WHOLE, *key[1:]))]
+        for key in shown
+    ]
+    models = [key for key in shown if key[1] != "random" and (WHOLE, *key[1:]) in results]
+    if not models:
+        return ""
+    near = sorted(results[key].metrics["neighbours"] or 0.0 for key in models)
+    far = sorted(results[WHOLE, key[1], key[2]].metrics["accuracy"] or 0.0 for key in models)
+    table = _table(["model", "neighbours", "1 swap", "8 swaps", "random permutation"], rows)
+    low, high, far_low, far_high = map(decimal, (near[0], near[-1], far[0], far[-1]))
+    return "\n".join([SWAPPED, table, SWAPPED_READ.format(low=low, high=high, far_low=far_low, far_high=far_high)])

@@ -1,0 +1,217 @@
+"""Two versions of a text side by side: which sentences stayed, and what became of every transition."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from weft.corpora.words import words_only
+from weft.document import Document, Score
+from weft.models import DocumentScorer
+
+SentenceKind = Literal["same", "changed", "moved", "added", "removed"]
+TransitionKind = Literal["kept", "changed", "new", "gone"]
+ALIKE = 0.5  # share of words in common from which a sentence is a changed one, not another
+REACH = 100  # a changed sentence is looked for so many places around: long texts stay quick
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSentence:
+    """What became of a sentence.
+
+    Attributes:
+        kind: ``same`` (word for word, in order), ``changed`` (in order), ``moved`` (changed or not), ``added``,
+            ``removed``.
+        before: Its place in the first text.
+        after: Its place in the second.
+        similarity: Share of words in common: 1 for the same sentence, 0 where there is no other.
+    """
+
+    kind: SentenceKind
+    before: int | None
+    after: int | None
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedTransition:
+    """What became of the step from one sentence to the next.
+
+    Attributes:
+        kind: ``kept`` (both sentences are the same), ``changed`` (the words of one or both are others), ``new``,
+            ``gone``.
+        before: Place of its left sentence in the first text.
+        after: Place of its left sentence in the second.
+        value_before: Its score in the first text; none where the model scores only whole texts.
+        value_after: Its score in the second.
+    """
+
+    kind: TransitionKind
+    before: int | None
+    after: int | None
+    value_before: float | None
+    value_after: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Second minus first, where both texts have the transition."""
+        if self.value_before is None or self.value_after is None:
+            return None
+        return self.value_after - self.value_before
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """Two texts, scored and aligned; sentences and transitions in the order of the second text."""
+
+    first: Score
+    second: Score
+    sentences: tuple[AlignedSentence, ...]
+    transitions: tuple[AlignedTransition, ...]
+
+    @property
+    def difference(self) -> float | None:
+        """The second text's score minus the first's: above 0, the second is more coherent."""
+        if self.first.value is None or self.second.value is None:
+            return None
+        return self.second.value - self.first.value
+
+
+def compare_texts(model: DocumentScorer, first: Document, second: Document) -> Revision:
+    """Score two versions of a text and say what changed.
+
+    Example:
+        >>> from weft.models import create_model
+        >>> texts = [Document("a", ("A cat.", "A dog.", "Rain.")), Document("b", ("Rain.", "A cat.", "A dog."))]
+        >>> found = compare_texts(create_model("foltz-sif"), *texts)
+        >>> [sentence.kind for sentence in found.sentences], [step.kind for step in found.transitions]
+        (['moved', 'same', 'same'], ['new', 'kept', 'gone'])
+    """
+    one, other = model.score([first, second])
+    sentences = align_sentences(first.sentences, second.sentences)
+    values = (_values(one, len(first)), _values(other, len(second)))
+    return Revision(one, other, sentences, _align_transitions(sentences, len(first), len(second), values))
+
+
+def align_sentences(first: Sequence[str], second: Sequence[str]) -> tuple[AlignedSentence, ...]:
+    """Match the sentences of two texts: equal ones first, then those that share at least half of their words.
+
+    A sentence is moved if it is not in the longest run of matched ones that stand in one order in both texts.
+
+    Example:
+        >>> [found.kind for found in align_sentences(["A cat sat.", "It slept."], ["A cat sat down.", "It slept."])]
+        ['changed', 'same']
+    """
+    before_of = _equal(first, second)
+    before_of |= _alike(first, second, before_of)
+    ordered = _in_order(before_of)
+    matched = {}
+    for after, (before, similarity) in before_of.items():
+        kind: SentenceKind = "moved" if after not in ordered else "same" if similarity == 1 else "changed"
+        matched[after] = AlignedSentence(kind, before, after, similarity)
+    return tuple(_merge(matched, ordered, len(first), len(second)))
+
+
+Matches = dict[int, tuple[int, float]]  # by place in the second text: place in the first, similarity
+
+
+def _equal(first: Sequence[str], second: Sequence[str]) -> Matches:
+    """Sentences that read the same, spaces aside; of several, the n-th is matched with the n-th."""
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for place, sentence in enumerate(first):
+        places[" ".join(sentence.split())].append(place)
+    found: Matches = {}
+    for place, sentence in enumerate(second):
+        if waiting := places[" ".join(sentence.split())]:
+            found[place] = (waiting.popleft(), 1.0)
+    return found
+
+
+def _alike(first: Sequence[str], second: Sequence[str], known: Matches) -> Matches:
+    """Of what is left, the most similar first; nearer ones before farther ones."""
+    taken = {before for before, _ in known.values()}
+    bags = {place: Counter(words_only(first[place])) for place in range(len(first)) if place not in taken}
+    candidates = []
+    for after, sentence in enumerate(second):
+        bag = Counter(words_only(sentence)) if after not in known else Counter()
+        for before in range(max(0, after - REACH), min(len(first), after + REACH)) if bag else ():
+            if before in bags and (similarity := _share(bags[before], bag)) >= ALIKE:
+                candidates.append((-similarity, abs(before - after), after, before))
+    found: Matches = {}
+    for similarity, _, after, before in sorted(candidates):
+        if after not in found and before not in taken:
+            # Other letters, marks or order of the same words: changed, so never quite 1.
+            found[after] = (before, min(-similarity, 0.99))
+            taken.add(before)
+    return found
+
+
+def _share(one: Counter[str], other: Counter[str]) -> float:
+    """Dice's coefficient of two bags of words."""
+    return 2 * (one & other).total() / (one.total() + other.total())
+
+
+def _in_order(matches: Mapping[int, tuple[int, float]]) -> set[int]:
+    """The longest run of matches that stand in one order in both texts, by their places in the second."""
+    ends: list[int] = []  # ends[n]: the lowest place in the first text at which a run of n + 1 can end
+    last: list[int] = []  # the match that it ends with
+    previous: dict[int, int | None] = {}
+    for after in sorted(matches):
+        before = matches[after][0]
+        length = bisect_left(ends, before)
+        previous[after] = last[length - 1] if length else None
+        if length == len(ends):
+            ends.append(before)
+            last.append(after)
+        else:
+            ends[length], last[length] = before, after
+    run: set[int] = set()
+    step = last[-1] if last else None
+    while step is not None:
+        run.add(step)
+        step = previous[step]
+    return run
+
+
+def _merge(matched: Mapping[int, AlignedSentence], ordered: set[int], first: int, second: int) -> list[AlignedSentence]:
+    """The sentences of the second text, and those that were removed where they stood."""
+    kept = {sentence.before for sentence in matched.values()}
+    removed = deque(place for place in range(first) if place not in kept)
+    rows: list[AlignedSentence] = []
+    for after in range(second):
+        sentence = matched.get(after, AlignedSentence("added", None, after, 0.0))
+        while after in ordered and removed and removed[0] < (sentence.before or 0):
+            rows.append(AlignedSentence("removed", removed.popleft(), None, 0.0))
+        rows.append(sentence)
+    return rows + [AlignedSentence("removed", place, None, 0.0) for place in removed]
+
+
+def _values(score: Score, size: int) -> tuple[float | None, ...]:
+    """The score of each transition, or nothing for each where the model has none."""
+    steps = max(size - 1, 0)
+    return score.transitions if len(score.transitions) == steps else (None,) * steps
+
+
+def _align_transitions(
+    sentences: Sequence[AlignedSentence],
+    first: int,
+    second: int,
+    values: tuple[Sequence[float | None], Sequence[float | None]],
+) -> tuple[AlignedTransition, ...]:
+    """Those of the second text in order, then those that only the first has."""
+    by_after = {s.after: s for s in sentences if s.after is not None}
+    found, met = [], set()
+    for left, right in pairwise(range(second)):
+        one, other = by_after[left], by_after[right]
+        if one.before is None or other.before != one.before + 1:
+            found.append(AlignedTransition("new", None, left, None, values[1][left]))
+            continue
+        met.add(one.before)
+        kind: TransitionKind = "kept" if one.similarity == other.similarity == 1 else "changed"
+        found.append(AlignedTransition(kind, one.before, left, values[0][one.before], values[1][left]))
+    gone = (place for place in range(first - 1) if place not in met)
+    return (*found, *(AlignedTransition("gone", place, None, values[0][place], None) for place in gone))

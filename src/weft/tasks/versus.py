@@ -1,0 +1,150 @@
+"""Two models side by side on a task: how far apart, how sure, and on which texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.errors import CorpusError
+from weft.tasks.metrics import Comparison
+from weft.tasks.result import Measure, Result, compare_results, summarize
+from weft.tasks.tables import SEEDED, Key, without_seed
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentGap:
+    """A text on which two models differ.
+
+    Attributes:
+        id: Its name.
+        first: What the first model got: a share of pairs, a τ.
+        second: What the second got.
+    """
+
+    id: str
+    first: float
+    second: float
+
+    @property
+    def difference(self) -> float:
+        """First minus second."""
+        return self.first - self.second
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """Two results on the same task, data and negatives.
+
+    Attributes:
+        first: The first result.
+        second: The second.
+        metric: The one that documents are looked at by.
+        comparisons: For every metric both have, the paired bootstrap of first minus second.
+        better: Documents on which the first is better, on which the second is, and on which they are equal.
+        documents: Those that differ, the farthest apart first.
+    """
+
+    first: Result
+    second: Result
+    metric: str
+    comparisons: Mapping[str, Comparison]
+    better: tuple[int, int, int]
+    documents: tuple[DocumentGap, ...]
+
+
+def compare_models(first: Result, second: Result, *, metric: str = "", seed: int = 1) -> Versus:
+    """Compare two results by paired bootstrap, metric by metric, and document by document.
+
+    Args:
+        first: A model's result.
+        second: Another's, on the same task.
+        metric: By which documents are compared; the task's first if none is named.
+        seed: Of the resampling.
+
+    Raises:
+        CorpusError: They were not measured on the same documents, or have no such metric.
+
+    Example:
+        >>> parts = {"accuracy": {"numerators": [9.0, 8.0], "denominators": [10.0, 10.0]}}
+        >>> one = Result("t", "a", "", {"accuracy": 0.85}, {}, 2, 20, 0, 0, 1, "exact", "d", "h", "n", "",
+        ...              documents=["x", "y"], per_document=parts)
+        >>> found = compare_models(one, one)
+        >>> found.comparisons["accuracy"].difference, found.better
+        (0.0, (0, 0, 2))
+    """
+    names = [name for name in first.metrics if name in second.metrics and _measured(first, name)]
+    if metric and metric not in names:
+        raise CorpusError(
+            "no such metric in both results",
+            seen=metric,
+            allowed=", ".join(names) or "none: they have nothing in common",
+            next_step="choose one of these with --metric",
+        )
+    if not names:  # says why, if they are not of one task
+        compare_results(first, second, "")
+    comparisons = {name: compare_results(first, second, name, seed=seed) for name in names}
+    chosen = metric or names[0]
+    gaps = _gaps(first, second, chosen)
+    better = (sum(gap.difference > 0 for gap in gaps), sum(gap.difference < 0 for gap in gaps))
+    apart = sorted((gap for gap in gaps if gap.difference), key=lambda gap: (-abs(gap.difference), gap.id))
+    return Versus(first, second, chosen, comparisons, (*better, len(gaps) - sum(better)), tuple(apart))
+
+
+def _measured(result: Result, metric: str) -> bool:
+    """Whether a metric has parts to resample; one that is undefined for every document has none."""
+    return metric in result.per_document and sum(result.per_document[metric]["denominators"]) > 0
+
+
+def _gaps(first: Result, second: Result, metric: str) -> list[DocumentGap]:
+    one, other = first.per_document[metric], second.per_document[metric]
+    rows = zip(first.documents, one["numerators"], other["numerators"], one["denominators"], strict=True)
+    return [DocumentGap(name, mine / total, yours / total) for name, mine, yours, total in rows if total]
+
+
+def mean_result(results: Sequence[Result]) -> Result:
+    """Several trainings of one model as one result: for each document, the mean of what they got.
+
+    Raises:
+        CorpusError: They were not measured on the same documents.
+    """
+    first = results[0]
+    for other in results[1:]:
+        if (other.documents, other.negatives_sha256) != (first.documents, first.negatives_sha256):
+            raise CorpusError(
+                "these results cannot be averaged",
+                seen=f"{first.model} {first.variant} and {other.variant}, on different documents or negatives",
+                allowed="several trainings evaluated on the same data",
+                next_step="evaluate them again with the same --data and --seed",
+            )
+    means = {
+        name: Measure(
+            tuple(np.mean([one.per_document[name]["numerators"] for one in results], axis=0).tolist()),
+            tuple(parts["denominators"]),
+        )
+        for name, parts in first.per_document.items()
+    }
+    metrics, intervals = summarize({name: means[name] for name in first.metrics if name in means}, seed=first.seed)
+    return replace(
+        first,
+        variant=without_seed(first.variant),
+        metrics=metrics,
+        interval=intervals,
+        per_document={
+            name: {"numerators": mean.numerators, "denominators": mean.denominators} for name, mean in means.items()
+        },
+    )
+
+
+def average_seeds(results: Mapping[Key, Result]) -> dict[Key, Result]:
+    """The results with several trainings of a model (``seed-1``, ``seed-2``, …) made one.
+
+    Where there are several, a result of the same name without a seed gives way to them, as in the tables.
+    """
+    groups: dict[Key, list[Result]] = {}
+    for (task, model, variant), result in sorted(results.items()):
+        if SEEDED.fullmatch(variant):
+            groups.setdefault((task, model, without_seed(variant)), []).append(result)
+    alone = {key: result for key, result in results.items() if not SEEDED.fullmatch(key[2])}
+    return {**alone, **{key: mean_result(group) for key, group in groups.items()}}

@@ -1,0 +1,120 @@
+"""`weft compare`, run as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runner import weft
+
+ROOT = Path(__file__).parents[2]
+ESSAY, REVISED = ROOT / "examples" / "essay.txt", ROOT / "examples" / "essay-revised.txt"
+ORDERS = ROOT / "results" / "wikipedia-order"
+
+
+def ok(*arguments: str | Path, cwd: Path | None = None) -> str:
+    done = weft("compare", *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_two_texts_in_every_format() -> None:
+    light = ("-m", "foltz-sif")
+    shown = ok(ESSAY, REVISED, *light)
+    assert "7 same, 1 changed, 1 moved, 1 added, 1 removed" in shown
+    assert "gone from the first text" in shown
+    record = json.loads(ok(ESSAY, REVISED, *light, "-f", "json"))
+    assert record["difference"] == pytest.approx(record["second"]["value"] - record["first"]["value"])
+    assert {step["kind"] for step in record["transitions"]} == {"kept", "changed", "new", "gone"}
+    removed = next(sentence for sentence in record["sentences"] if sentence["kind"] == "removed")
+    assert "motorbike" in removed["text_before"]
+    rows = list(csv.DictReader(io.StringIO(ok(ESSAY, REVISED, *light, "-f", "csv"))))
+    assert len(rows) == len(record["transitions"])
+    assert float(rows[0]["value_after"]) == pytest.approx(record["transitions"][0]["value_after"])
+
+
+def test_a_text_with_itself_has_no_difference() -> None:
+    record = json.loads(ok(ESSAY, ESSAY, "-m", "foltz-sif", "-f", "json"))
+    assert record["difference"] == 0
+    assert {sentence["kind"] for sentence in record["sentences"]} == {"same"}
+
+
+def test_two_models_by_their_results_and_by_files() -> None:
+    named = ("year-sort", "random", "-t", "wikipedia-order", "--results", ROOT / "results", "--documents", "2")
+    record = json.loads(ok(*named, "-f", "json"))
+    tau = record["metrics"]["tau"]
+    assert tau["difference"] == pytest.approx(tau["first"] - tau["second"])
+    assert tau["interval"][0] > 0  # years order better than chance
+    assert len(record["documents"]) == 2
+    assert record["first_better"] + record["second_better"] + record["equal"] == 984
+    assert json.loads(ok(ORDERS / "year-sort.json", ORDERS / "random.json", "--documents", "2", "-f", "json")) == record
+    rows = list(csv.DictReader(io.StringIO(ok(*named, "-f", "csv"))))
+    assert [row["metric"] for row in rows] == list(record["metrics"])
+    assert "not told apart" in ok(*named)  # neither restores a whole paragraph
+
+
+def test_two_models_evaluated_on_the_spot(tmp_path: Path) -> None:
+    texts = [{"id": f"d{n}", "sentences": [f"In {1900 + i} {n} things." for i in range(6)]} for n in range(5)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    shown = ok("year-sort", "random", "-t", "wikipedia-pairs", "--data", "mine.jsonl", cwd=tmp_path)
+    assert "year-sort is better on" in shown
+    assert "too few" in shown
+    assert not (tmp_path / "results").exists()
+    record = json.loads(
+        ok("year-sort", "random", "-t", "wikipedia-swaps", "--data", "mine.jsonl", "-f", "json", cwd=tmp_path)
+    )
+    assert record["metrics"]["swaps_2"]["first"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("foltz-sif", "random"), ("models are compared on a task", "foltz-sif", "--task wikipedia-pairs")),
+        (("foltz-sif", "random", "-t", "wikipedia-pair"), ("unknown task", "did you mean wikipedia-pairs")),
+        (("foltz-sif", "nope", "-t", "wikipedia-pairs", "--data", str(ESSAY)), ("unknown model", "nope")),
+        (("foltz-sif.bi", "random", "-t", "wikipedia-pairs", "--data", str(ESSAY)), ("no parts to combine",)),
+        ((str(ORDERS / "random.json"), "foltz-sif"), ("only on a task", "give --task")),
+        (
+            (str(ORDERS / "random.json"), str(ROOT / "results" / "probes" / "random.json")),
+            ("cannot be compared", "different task"),
+        ),
+        (
+            (str(ORDERS / "random.json"), str(ORDERS / "year-sort.json"), "--metric", "accuracy"),
+            ("no such metric", "accuracy", "tau_with_given"),
+        ),
+        (("nothing.txt", str(ESSAY)), ("does not exist", "nothing.txt")),
+    ],
+)
+def test_mistakes_are_told_in_one_line(arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    done = weft("compare", *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("weft: error:")
+    assert "Traceback" not in done.stderr
+    for word in (*words, "allowed:", "next:"):
+        assert word in last
+
+
+def test_a_file_of_several_texts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "many.jsonl").write_text('{"text": "One. Two."}\n{"text": "Three. Four."}\n')
+    (tmp_path / "none.txt").write_text("")
+    for name, seen in (("many.jsonl", "several texts"), ("none.txt", "no text")):
+        done = weft("compare", name, ESSAY, cwd=tmp_path)
+        assert (done.returncode, seen in done.stderr) == (2, True), done.stderr
+
+
+def test_plots_says_what_is_missing(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = weft("plots", "--results", ROOT / "results", "--out", "drawn", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "drawn" / "accuracy-by-swaps.svg").is_file()
+    (tmp_path / "none").mkdir()
+    done = weft("plots", "--results", "none", "--out", "drawn", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("left out") == 5
+    assert weft("plots", "--results", "nowhere", cwd=tmp_path).returncode == 2

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.tasks.model_facts import ModelFacts, load_facts
+from weft.tasks.plot_data import LINES, Plot, chosen, make_plots
+from weft.tasks.result import Result
+from weft.tasks.tables import Key, load_results
+
+ROOT = Path(__file__).parents[2]
+
+
+def result(task: str, model: str, variant: str = "", value: float = 0.8, **changes: Any) -> Result:
+    """Six documents of 16 or 20 sentences; the longer ones are all right."""
+    parts = {"numerators": [value * 10] * 3 + [10.0] * 3, "denominators": [10.0] * 6}
+    metrics = dict.fromkeys(("accuracy", "tau", "neighbours", "swaps_1", "swaps_8"), (value + 1) / 2)
+    made = Result(
+        task, model, variant, metrics, {"accuracy": [0.7, 0.9]}, 6, 60, 0, 0, 1, "exact", "d", "h", "n", "",
+        documents=list("abcdef"), per_document={"accuracy": parts, "tau": parts},
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def by_key(*results: Result) -> dict[Key, Result]:
+    return {(one.task, one.model, one.variant): one for one in results}
+
+
+LENGTHS: dict[str, Any] = {"lengths": [16, 16, 16, 20, 20, 20]}
+
+
+def plot_of(plots: list[Plot], name: str) -> Plot:
+    return next(plot for plot in plots if plot.name == name)
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    plots, missing = make_plots({})
+    assert plots == []
+    assert set(missing) == {
+        "accuracy-by-length", "accuracy-by-swaps", "tau-by-length", "learning-curve", "accuracy-by-parameters",
+    }  # fmt: skip
+
+
+def test_lengths_come_from_any_result_on_the_same_data() -> None:
+    old = result("wikipedia-pairs", "one")
+    assert make_plots(by_key(old))[0] == []  # nobody knows how long the documents are
+    new = result("wikipedia-order", "two", **LENGTHS)
+    plot = plot_of(make_plots(by_key(old, new))[0], "accuracy-by-length")
+    (series,) = plot.series
+    assert [(plot.ticks[int(point.x)], point.y) for point in series.points] == [("16", 0.8), ("20–22", 1.0)]
+    other = result("wikipedia-order", "two", data_sha256="other", **LENGTHS)
+    assert "accuracy-by-length" in make_plots(by_key(old, other))[1]
+
+
+def test_one_variant_stands_for_a_model_and_yardsticks_are_left_out() -> None:
+    results = by_key(
+        *(result("wikipedia-pairs", "one", way) for way in ("bi", "mmi", "uni", "shards-5")),
+        result("wikipedia-pairs", "random", value=0.5),
+        result("wikipedia-pairs", "two", "glove-6b-100d", value=0.9),
+        *(result("wikipedia-pairs", f"weak{n}", value=0.1) for n in range(10)),
+    )
+    found = [(one.model, one.variant) for one in chosen(results, "wikipedia-pairs", "accuracy")]
+    assert found[:2] == [("two", "glove-6b-100d"), ("one", "mmi")]
+    assert len(found) == LINES
+
+
+def test_seeds_are_drawn_as_one_model() -> None:
+    seeds = [result("wikipedia-pairs", "one", f"seed-{n}", value=n / 4, **LENGTHS) for n in (1, 3)]
+    plots, _ = make_plots(by_key(*seeds))
+    (series,) = plot_of(plots, "accuracy-by-length").series
+    assert series.label == "one"
+    assert series.points[0].y == pytest.approx(0.5)
+
+
+def test_the_learning_curve_goes_by_sentences() -> None:
+    runs = [
+        result("wikipedia-pairs", "seq2seq", f"mmi-shards-{n}", n / 10, training={"sentences": n * 1000})
+        for n in (5, 1, 2)
+    ]
+    (series,) = plot_of(make_plots(by_key(*runs))[0], "learning-curve").series
+    assert series.label == "seq2seq (mmi)"
+    assert [point.x for point in series.points] == [1000, 2000, 5000]
+    assert "learning-curve" in make_plots(by_key(runs[0]))[1]  # one point is no curve
+
+
+def test_parameters_are_those_of_the_record() -> None:
+    facts = [ModelFacts("one", "one", 1234, 5000, None, [], 0, "print", "weft train", None, None)]
+    trained = result("wikipedia-pairs", "one", training={"data_fingerprint": "print"})
+    found = by_key(trained, result("wikipedia-pairs", "two"))
+    (series,) = plot_of(make_plots(found, facts)[0], "accuracy-by-parameters").series
+    assert (series.label, series.points[0].x) == ("one", 1234)
+
+
+def test_swaps_are_drawn_kind_by_kind() -> None:
+    plots, _ = make_plots(by_key(result("wikipedia-swaps", "one")))
+    plot = plot_of(plots, "accuracy-by-swaps")
+    assert plot.ticks == ("neighbours", "1", "2", "4", "8")
+    assert [point.x for point in plot.series[0].points] == [0, 1, 4]
+
+
+def test_pictures_are_the_same_every_time(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from weft.report.plots import draw_plots
+
+    plots, _ = make_plots(by_key(result("wikipedia-pairs", "one", **LENGTHS), result("wikipedia-swaps", "one")))
+    first, second = draw_plots(plots, tmp_path / "a"), draw_plots(plots, tmp_path / "b")
+    assert [path.name for path in first] == ["accuracy-by-length.svg", "accuracy-by-swaps.svg"]
+    for one, other in zip(first, second, strict=True):
+        text = one.read_text()
+        assert text == other.read_text()
+        assert "<svg" in text
+        assert not re.search(r"\d{4}-\d{2}-\d{2}T", text)  # no date
+    assert "accuracy" in first[0].read_text()
+
+
+def test_the_pictures_in_the_docs_are_those_of_the_results() -> None:
+    plots, _ = make_plots(load_results(ROOT / "results"), load_facts(ROOT / "results"))
+    assert {plot.name for plot in plots} >= {"accuracy-by-length", "accuracy-by-swaps", "tau-by-length"}
+    for plot in plots:
+        text = (ROOT / "docs" / "pictures" / f"{plot.name}.svg").read_text(encoding="utf-8")
+        assert plot.title in text
+        for series in plot.series:
+            assert series.label in text, (plot.name, series.label)
