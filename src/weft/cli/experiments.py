@@ -63,8 +63,8 @@ def evaluate(
         typer.Option(
             "--task",
             "-t",
-            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion, miniatures, probes; "
-            "repeat for more.",
+            help="accidents, earthquakes, wikipedia-pairs, wikipedia-order, wikipedia-insertion, adversarial, "
+            "miniatures, probes; repeat for more.",
         ),
     ],
     model: Model = DEFAULT_MODEL,
@@ -83,6 +83,9 @@ def evaluate(
         int | None, typer.Option(min=1, help="Only the first so many documents, for a quick look.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The results folder.")] = Path("results"),
+    work: Annotated[
+        Path, typer.Option(help="Where adversarial keeps what was written and judged; a run goes on from there.")
+    ] = Path("adversarial"),
     format: Format = OutputFormat.table,
     input: Input = "auto",
     encoding: Encoding = "utf-8",
@@ -93,7 +96,7 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli.output import joined, read_options, subjects_of, write_results
+    from weft.cli.output import joined, read_options, subjects_of, write_adversarial, write_results
     from weft.config import parse_settings
     from weft.ordering import check_objective
     from weft.tasks import EvaluateOptions
@@ -103,8 +106,12 @@ def evaluate(
     check_objective(objective)
     # Another objective is another experiment: its result must not take the place of the default one's.
     named = joined(objective.replace("auto", ""), variant)
-    subjects = subjects_of(model, parse_settings(setting), named, combine)
-    write_results(task, subjects, chosen, out, command=command_line(), form=format.value)
+    settings, others = parse_settings(setting), [name for name in task if name != "adversarial"]
+    if others != task:
+        write_adversarial(model, settings, (variant, combine), chosen, (out, work), command_line(), form=format.value)
+    if others:
+        subjects = subjects_of(model, settings, named, combine)
+        write_results(others, subjects, chosen, out, command=command_line(), form=format.value)
 
 
 def calibrate(
