@@ -82,7 +82,7 @@ def bulk_writer(model: Any, name: str) -> BulkWriter:
     if not {"forward", "backward"} <= set(found):
         raise untrained(name)
     forward, backward = found["forward"], found["backward"]
-    prior = found["prior"] if "prior" in found else getattr(model, "prior", None)  # noqa: SIM401  not all have one
+    prior = found["prior"] if "prior" in found else getattr(model, "prior", None)
     if prior is None:
         raise untrained(name)
     if isinstance(forward, Predictor):

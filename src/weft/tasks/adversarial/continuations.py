@@ -111,7 +111,7 @@ def _write_shard(writer: BulkWriter, order: Order, ways: Sequence[Combine], fold
     found = continued(writer, contexts, order.decoding, ways, seed=(number,))
     share = (time.monotonic() - began) / len(ways)
     for way in ways:
-        lines = [{"seconds": share}, *({"sentences": sentences} for sentences in found[way])]
+        lines: list[Mapping[str, Any]] = [{"seconds": share}, *({"sentences": sentences} for sentences in found[way])]
         with write_atomically(_shard(order, folder, way, number)) as handle:
             handle.writelines(_line(line) for line in lines)
 

@@ -30,7 +30,7 @@ class EvaluatorSettings:
     """How an evaluator is built and trained.
 
     Attributes:
-        reader: The folder of a Seq2Seq whose frozen encoders also read every sentence; empty for none.
+        reader: A Seq2Seq, such as zoo/seq2seq, whose tokenizer and frozen encoders read every sentence.
         hidden: Size of the word LSTM's states.
         width: Size of sentence vectors and of the sentence LSTM's states.
         dropout: In training.
@@ -40,6 +40,7 @@ class EvaluatorSettings:
         patience: Looks without gain before training stops.
         learning_rate: At its peak.
         weight_decay: Of AdamW.
+        second: Whether boosted trees judge too.
     """
 
     reader: str = "zoo/seq2seq"
@@ -52,6 +53,7 @@ class EvaluatorSettings:
     patience: int = 3
     learning_rate: float = 1e-3
     weight_decay: float = 0.05
+    second: bool = True
 
     def __post_init__(self) -> None:
         for name in ("hidden", "width", "pairs", "epochs", "checks", "patience"):

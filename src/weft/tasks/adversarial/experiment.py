@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ from weft.models.generative.network import Tokens
 from weft.progress import Progress, silent
 from weft.runtime import Runtime, start_runtime
 from weft.scoring import Combine
+from weft.tasks.adversarial.boosting import judge_by_features
 from weft.tasks.adversarial.chunks import TURNS, Chunks, Protocol, load_chunks
 from weft.tasks.adversarial.continuations import Order, Written, weights_hash, write_all
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, Verdicts, judge
+from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
 from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout
 from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
@@ -36,6 +38,7 @@ from weft.training import Report
 from weft.writing import write_atomically
 
 ENCODED_AT_ONCE = 16384  # sentences a frozen reader reads at a time
+SECOND = "second_"  # what the measures of the second evaluator begin with
 FORMAT = 1  # rises when evaluators are built or trained differently
 
 
@@ -97,6 +100,7 @@ class Arena:
         self.longest = protocol.longest  # of human and of machine sentences
         self.chunks: Chunks = load_chunks(data, self.tokenizer, protocol, folder=options.folder, progress=progress)
         self._human: Tensor | None = None
+        self.scores = SentenceScores(self.reader, self.tokenizer.pad_id, runtime.device)
 
     def write(self, model: Any, name: str, ways: Sequence[Combine]) -> dict[Combine, Written]:
         """What a model writes after all contexts, or wrote in an earlier run."""
@@ -128,10 +132,10 @@ class Arena:
         pages = sorted({page for side in bouts[0].pages["test"] for page in side})
         trained: dict[str, Any] = {}
         for turns, bout in enumerate(bouts, 1):
-            verdicts = self._judged(bout, vectors, opponent, turns)
-            measures |= measured(bout, verdicts, turns, pages)
-            fooled = float(np.mean(verdicts.machine["dev"] > 0))  # what decoding is chosen by
-            trained[str(turns)] = {**verdicts.training, "dev_adversuc": fooled}
+            for prefix, verdicts in self._all_verdicts(bout, vectors, opponent, turns).items():
+                measures |= measured(bout, verdicts, turns, pages, prefix=prefix)
+                fooled = float(np.mean(verdicts.machine["dev"] > 0))  # what decoding is chosen by
+                trained[f"{prefix}{turns}"] = {**verdicts.training, "dev_adversuc": fooled}
         recorded = {
             **settings, "evaluator": asdict(self.options.evaluator), "evaluators": trained,
             "chunks": self.chunks.fingerprint, "contexts": list(self.chunks.sizes),
@@ -140,27 +144,42 @@ class Arena:
             recorded["limit"] = self.options.limit
         return Contest(measures, pages, len(bouts[0].human["test"]), recorded)
 
-    def _judged(self, bout: Bout, vectors: Tensor, opponent: str, turns: int) -> Verdicts:
-        """The verdicts of an evaluator, or those of an earlier run."""
+    def _all_verdicts(self, bout: Bout, vectors: Tensor, opponent: str, turns: int) -> dict[str, Verdicts]:
+        """What the evaluators say, by the prefix of their measures: none for the first, ``second_`` for the other."""
+        found = {"": self._kept(f"{opponent} {turns}", lambda: self._judged(bout, vectors, turns))}
+        if self.options.evaluator.second:
+            self.progress(f"second evaluator, {turns} turns", 0)
+            name = f"second {opponent} {turns}"
+            found[SECOND] = self._kept(name, lambda: self._judged_by_features(bout, vectors))
+        return found
+
+    def _kept(self, what: str, make: Callable[[], Verdicts]) -> Verdicts:
+        """Verdicts, or those of an earlier run."""
         options = self.options
-        content = [FORMAT, opponent, turns, self.chunks.fingerprint, asdict(options.evaluator), options.seed]
-        content.append(self.reader_hash)
+        content = [FORMAT, what, self.chunks.fingerprint, asdict(options.evaluator), options.seed, self.reader_hash]
         name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         path = options.folder / "verdicts" / f"{name[:16]}.npz"
-        if path.is_file():
-            return read_verdicts(path)
+        if not path.is_file():
+            write_verdicts(path, make())
+        return read_verdicts(path)
+
+    def _judged(self, bout: Bout, vectors: Tensor, turns: int) -> Verdicts:
         label = f"evaluator, {turns} turns"
 
         def listen(report: Report) -> None:
             self.progress(label, int(1000 * report.share), 1000, f"loss {report.loss:.3f}")
 
         embedding = self.reader.networks()["forward"].embedding.weight.detach().float().cpu()
-        verdicts = judge(
+        options = self.options
+        return judge(
             bout, vectors, embedding, self.tokenizer.pad_id, options.evaluator, self.runtime, seed=options.seed,
             listen=listen,
         )  # fmt: skip
-        write_verdicts(path, verdicts)
-        return verdicts
+
+    def _judged_by_features(self, bout: Bout, vectors: Tensor) -> Verdicts:
+        shared = len(self.chunks.rows)
+        known = SentenceFeatures(bout.rows, self.tokenizer, vectors, shared)
+        return judge_by_features(bout, known, self.scores, shared, seed=self.options.seed)
 
     def _vectors(self, rows: IdRows) -> Tensor:
         """What the frozen reader makes of the sentences of a bout; those of people are read once for all opponents."""
@@ -175,8 +194,8 @@ class Arena:
 
 def _reader(folder: str) -> Any:
     reader = load_model(folder)
-    networks = getattr(reader, "networks", dict)()
-    if not {"forward", "backward"} <= set(networks):
+    networks: Mapping[str, Any] = getattr(reader, "networks", dict)()
+    if not {"forward", "backward", "prior"} <= set(networks):
         raise ConfigError(
             "the evaluator's reader has no encoders", seen=folder, allowed="a Seq2Seq, such as zoo/seq2seq",
             next_step="change evaluator.reader",
@@ -196,7 +215,9 @@ def frozen_vectors(reader: Any, rows: IdRows, pad: int, runtime: Runtime) -> Ten
     return torch.cat(parts)
 
 
-def measured(bout: Bout, verdicts: Verdicts, turns: int, pages: Sequence[str]) -> dict[str, Measure]:
+def measured(
+    bout: Bout, verdicts: Verdicts, turns: int, pages: Sequence[str], *, prefix: str = ""
+) -> dict[str, Measure]:
     """AdverSuc, accuracy on either side and over both, per page of the test part."""
     sides = zip((verdicts.human, verdicts.machine), bout.pages["test"], strict=True)
     human, machine = (_per_page(side["test"] > 0, names, pages) for side, names in sides)
@@ -204,10 +225,10 @@ def measured(bout: Bout, verdicts: Verdicts, turns: int, pages: Sequence[str]) -
     both = tuple(map(sum, zip(*right, strict=True)))
     all_chunks = tuple(map(sum, zip(human.denominators, machine.denominators, strict=True)))
     return {
-        f"adversuc_{turns}": machine,
-        f"human_accuracy_{turns}": human,
-        f"machine_accuracy_{turns}": Measure(right[1], machine.denominators),
-        f"accuracy_{turns}": Measure(both, all_chunks),
+        f"{prefix}adversuc_{turns}": machine,
+        f"{prefix}human_accuracy_{turns}": human,
+        f"{prefix}machine_accuracy_{turns}": Measure(right[1], machine.denominators),
+        f"{prefix}accuracy_{turns}": Measure(both, all_chunks),
     }
 
 
@@ -227,7 +248,7 @@ def write_verdicts(path: Path, verdicts: Verdicts) -> None:
         f"{side}_{part}": getattr(verdicts, side)[part] for side in ("human", "machine") for part in ("dev", "test")
     }
     note = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
-    np.savez_compressed(content, note=note, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(content, note=note, **arrays)
     with write_atomically(path) as handle:
         handle.write(content.getvalue())
 
