@@ -20,7 +20,7 @@ from weft.models.generative.bulk import bulk_writer  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.runtime import start_runtime  # noqa: E402
 from weft.tasks import EvaluateOptions, Subject, evaluate, is_standard  # noqa: E402
-from weft.tasks.adversarial import continuations  # noqa: E402
+from weft.tasks.adversarial import continuations, turns  # noqa: E402
 from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
 from weft.tasks.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
@@ -128,7 +128,7 @@ def test_human_and_machine_sentences_take_the_same_way(chunks: Chunks, tokenizer
     ]
     bout = written_bout(chunks, copied, tokenizer, 3, SMALL.longest)
     for part in PARTS:
-        for human, machine in zip(bout.human[part].ravel(), bout.machine[part].ravel(), strict=True):
+        for human, machine in zip(bout.human[part].ravel().tolist(), bout.machine[part].ravel().tolist(), strict=True):
             assert bout.rows.row(human) == bout.rows.row(machine)
 
 
@@ -162,7 +162,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(
     writer, order = bulk_writer(model, "tiny"), order_of(model, chunks)
     whole = write_all(writer, order, ["uni", "mmi"], tmp_path / "whole")
     calls = 0
-    real = continuations.continued
+    real = turns.continued
 
     def stops(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
@@ -248,7 +248,7 @@ def accuracy(bout: Bout, settings: EvaluatorSettings) -> float:
     torch.manual_seed(0)
     with start_runtime("cpu") as runtime:
         embedding = torch.randn(31, 8) * 8**-0.5
-        found = judge(bout, torch.zeros(len(bout.rows), 0), embedding, 0, settings, runtime, seed=1)
+        found = judge(bout, torch.zeros(len(bout.rows), 0), (), embedding, 0, settings, runtime, seed=1)
     return float(np.mean(np.concatenate([found.human["test"] > 0, found.machine["test"] <= 0])))
 
 
@@ -278,12 +278,12 @@ def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, d
     uni, mmi = evaluate_writers(subjects, chosen, adversarial, command="weft evaluate")
     again = Result.load(mmi.save(tmp_path / "results"))
     assert again.metrics == mmi.metrics and not is_standard(again) and uni.variant == "uni"
-    for turns in (1, 2, 3):
+    for n in (1, 2, 3):
         for prefix in ("", "second_"):
             metrics = mmi.metrics
-            fooled, caught = metrics[f"{prefix}adversuc_{turns}"], metrics[f"{prefix}machine_accuracy_{turns}"]
+            fooled, caught = metrics[f"{prefix}adversuc_{n}"], metrics[f"{prefix}machine_accuracy_{n}"]
             assert fooled is not None and caught is not None and fooled + caught == pytest.approx(1.0)
-            assert sum(mmi.per_document[f"{prefix}adversuc_{turns}"]["denominators"]) == 5
+            assert sum(mmi.per_document[f"{prefix}adversuc_{n}"]["denominators"]) == 5
     verdicts = sorted((tmp_path / "work" / "verdicts").iterdir())
     assert len(verdicts) == 12  # two ways, three numbers of turns, two evaluators
     stamps = [path.stat().st_mtime_ns for path in verdicts]

@@ -62,6 +62,7 @@ def topical() -> HmmLdaGm:
     made.fit([Document(str(n), tuple(TEXTS[(n + k) % 4] for k in range(4))) for n in range(12)])
     for part in ("forward", "backward"):
         network = made.chains[part].network
+        assert network.words.guides is not None
         torch.nn.init.normal_(network.words.guides.writing.weight)
         torch.nn.init.normal_(network.topics.weight)
     return made

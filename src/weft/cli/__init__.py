@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from weft.cli.building import config, curves, models, prepare, train
-from weft.cli.experiments import calibrate, corrupt, evaluate, table
+from weft.cli.experiments import calibrate, corrupt, evaluate, samples, table
 from weft.cli.texts import generate, order, picture, score
 from weft.errors import WeftError
 from weft.version import VERSION
@@ -29,7 +29,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    score, order, generate, picture, corrupt, evaluate, calibrate, table, models, config, prepare, train, curves,
+    score, order, generate, picture, corrupt, evaluate, samples, calibrate, table, models, config, prepare, train,
+    curves,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

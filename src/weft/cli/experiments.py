@@ -1,4 +1,4 @@
-"""Commands of experiments: corrupt, evaluate, calibrate, table."""
+"""Commands of experiments: corrupt, evaluate, samples, calibrate, table."""
 
 from __future__ import annotations
 
@@ -112,6 +112,36 @@ def evaluate(
     if others:
         subjects = subjects_of(model, settings, named, combine)
         write_results(others, subjects, chosen, out, command=command_line(), form=format.value)
+
+
+def samples(
+    work: Annotated[Path, typer.Option(help="Where an adversarial evaluation keeps what was written.")] = Path(
+        "adversarial"
+    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The Markdown file to write.")] = Path("docs/samples.md"),
+    tokenizer: Annotated[str, typer.Option(help="The tokenizer.json of the evaluator's reader.")] = (
+        "zoo/seq2seq/tokenizer.json"
+    ),
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Contexts to show.")] = 20,
+    data: Annotated[str | None, typer.Option(help="A file of documents instead of the task's standard data.")] = None,
+    data_root: DataRoot = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="As it was in the evaluation.")] = None,
+    seed: Seed = 1,
+) -> None:
+    """Write a page of continuations by every system beside the human ones, drawn by a seed and not picked.
+
+    Example: weft samples --work adversarial --out docs/samples.md
+    """
+    from weft.cli.output import message
+    from weft.corpora.tokenizers import load_tokenizer
+    from weft.tasks import EvaluateOptions, data_path, find_task
+    from weft.tasks.adversarial.chunks import Protocol, load_chunks
+    from weft.tasks.adversarial.samples import write_samples
+
+    reads = load_tokenizer(tokenizer)
+    path = data_path(find_task("adversarial"), EvaluateOptions(data=data, data_root=data_root))
+    chunks = load_chunks(path, reads, Protocol.limited(limit), folder=work)
+    message(f"wrote {out}: {write_samples(out, chunks, work, reads, count=count, seed=seed)} systems")
 
 
 def calibrate(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weft.tasks import miniatures_page
+from weft.tasks.adversarial.page import adversarial_section
 from weft.tasks.paper import TABLES
 from weft.tasks.result import Result
 from weft.tasks.tables import Key, build_table, render
@@ -33,7 +34,15 @@ NOTES: Mapping[int, str] = {
     "(Lapata 2003), with precedence and for models with memory to the right only. The paper searches for the highest "
     "sum of transitions, as our rows named `coherence` do; rows “and precedence”, and other rows of `seq2seq` and "
     "`weft-small`, also use what the model learned of which of two sentences comes first (docs/order.md).",
-    4: "Not measured yet.",
+    4: "AdverSuc-N: the share of a system's continuations of N sentences that an evaluator takes for human ones. The "
+    "evaluator is trained anew for every row and every N, on 64,000 contexts with a human and a machine continuation "
+    "each. “Right on human text” is its accuracy there, without which AdverSuc can be had for nothing; “second” is "
+    "AdverSuc against boosted trees over counts, overlaps and language-model scores. Rows named `control` are no "
+    "systems: "
+    "human text against other human text (chance is .5), sentences of other pages, the right sentences in a wrong "
+    "order "
+    "(for one sentence, the third instead of the next), the last sentence of the context again. The paper writes with "
+    "beams; how each system wrote here is in its result and in docs/adversarial.md.",
 }
 
 
@@ -43,8 +52,10 @@ def results_page(results: Mapping[Key, Result]) -> str:
     for table in TABLES:
         rendered = build_table(table, results)
         measured = any(cell.value is not None for _, cells in rendered.rows for cell in cells[1::2])
-        note = NOTES[table.number] if measured or table.number == 4 else ""
+        note = NOTES[table.number] if measured else "Not measured yet."
         parts.append(f"## Table {table.number}. {table.title}\n\n{render(rendered, 'markdown')}\n{note}\n")
+        if table.number == 4 and measured:
+            parts.append(adversarial_section(results))
     parts += [part for part in (miniatures_page.miniatures_section(results), _further_tasks(results)) if part]
     parts.append(_runs(results))
     return "\n".join(parts)

@@ -5,7 +5,7 @@ Reference: Li & Jurafsky 2017, section 4.3; Kannan & Vinyals 2017 (adversarial e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.rows import IdRows, Whole
 from weft.training import LossPart, Report, Trainer, TrainingSettings
 
+SHARPNESS = 3.0  # what cosines are multiplied with: they vary less than the other inputs
 READ_AT_ONCE = 1024  # chunks scored in one batch
 
 
@@ -87,17 +88,18 @@ class EvaluatorNetwork(nn.Module):
     Args:
         vocabulary: Number of token ids.
         dimensions: Size of word vectors.
-        frozen: Size of the frozen reader's vectors; 0 for none.
+        groups: Sizes of the kinds of frozen vectors that stand side by side; none where there is no reader.
         settings: The other sizes.
     """
 
-    def __init__(self, vocabulary: int, dimensions: int, frozen: int, settings: EvaluatorSettings) -> None:
+    def __init__(self, vocabulary: int, dimensions: int, groups: Sequence[int], settings: EvaluatorSettings) -> None:
         super().__init__()
+        self.groups, frozen = tuple(groups), sum(groups)
         self.embedding = Embedding(vocabulary, dimensions)
         self.words = make_lstm(dimensions, settings.hidden, 1, 0.0)
         self.normal = nn.LayerNorm(frozen) if frozen else None
         self.sentence = nn.Linear(settings.hidden + dimensions + frozen, settings.width)
-        self.text = make_lstm(5 * settings.width, settings.width, 1, 0.0)
+        self.text = make_lstm(5 * settings.width + 2 * len(self.groups), settings.width, 1, 0.0)
         self.verdict = nn.Linear(settings.width, 1)
         self.dropout = settings.dropout
 
@@ -122,17 +124,30 @@ class EvaluatorNetwork(nn.Module):
             [chunks].
         """
         vectors = self.sentences(read)[places]  # [chunks, sentences, width]
-        none = torch.zeros_like(vectors[:, :1])
-        before = torch.cat([none, vectors[:, :-1]], dim=1)
-        count = torch.arange(vectors.shape[1], device=vectors.device).clamp(min=1)[:, None]  # [sentences, 1]
-        all_before = before.cumsum(dim=1) / count
-        likeness = [part for other in (before, all_before) for part in (vectors * other, (vectors - other).abs())]
-        states, _ = self.text(self._dropped(torch.cat([vectors, *likeness], dim=-1)))
+        others = _those_before(vectors)
+        likeness = [part for other in others for part in (vectors * other, (vectors - other).abs())]
+        inputs = [self._dropped(torch.cat([vectors, *likeness], dim=-1)), *self._cosines(read.vectors[places])]
+        states, _ = self.text(torch.cat(inputs, dim=-1))  # [chunks, sentences, width]
         odds: Tensor = self.verdict(self._dropped(states[:, -1])).squeeze(1)
         return odds.float()
 
+    def _cosines(self, frozen: Tensor) -> list[Tensor]:
+        """How alike frozen vectors are to those before, of every kind: [chunks, sentences, 1] each."""
+        return [
+            SHARPNESS * functional.cosine_similarity(kind, other, dim=-1)[:, :, None]
+            for kind in (torch.split(frozen, list(self.groups), dim=-1) if self.groups else ())
+            for other in _those_before(kind)
+        ]
+
     def _dropped(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout, self.training)
+
+
+def _those_before(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """For every sentence of a chunk the one before it, and the mean of all before: [chunks, sentences, size] each."""
+    before = torch.cat([torch.zeros_like(vectors[:, :1]), vectors[:, :-1]], dim=1)
+    count = torch.arange(vectors.shape[1], device=vectors.device).clamp(min=1)[:, None]  # [sentences, 1]
+    return before, before.cumsum(dim=1) / count
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +207,7 @@ class Verdicts:
 def judge(
     bout: Bout,
     vectors: Tensor,
+    groups: Sequence[int],
     embedding: Tensor,
     pad: int,
     settings: EvaluatorSettings,
@@ -205,6 +221,7 @@ def judge(
     Args:
         bout: Human chunks and their opponents.
         vectors: [sentences, size] what a frozen reader made of the sentences of the bout; size 0 for none.
+        groups: Sizes of the kinds of vectors that stand side by side in them.
         embedding: [vocabulary, dimensions] word vectors to start from.
         pad: Id that fills rows up.
         settings: How.
@@ -213,7 +230,7 @@ def judge(
         listen: Told every report.
     """
     seed_step(seed, 0, 0)
-    network = EvaluatorNetwork(len(embedding), embedding.shape[1], vectors.shape[1], settings)
+    network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)
     network.embedding.weight.data.copy_(embedding)
     network.to(runtime.device)
     stream = ChunkStream(bout, "train", pairs=settings.pairs, pad=pad, seed=seed)

@@ -20,8 +20,6 @@ from weft.errors import ConfigError
 from weft.generation import Decoding
 from weft.models import load_model
 from weft.models.generative.bulk import bulk_writer
-from weft.models.generative.guided import encode_rows
-from weft.models.generative.network import Tokens
 from weft.progress import Progress, silent
 from weft.runtime import Runtime, start_runtime
 from weft.scoring import Combine
@@ -30,6 +28,7 @@ from weft.tasks.adversarial.chunks import TURNS, Chunks, Protocol, load_chunks
 from weft.tasks.adversarial.continuations import Order, Written, weights_hash, write_all
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, Verdicts, judge
 from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
+from weft.tasks.adversarial.frozen import FrozenReader
 from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout
 from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
@@ -37,7 +36,6 @@ from weft.tasks.result import Measure
 from weft.training import Report
 from weft.writing import write_atomically
 
-ENCODED_AT_ONCE = 16384  # sentences a frozen reader reads at a time
 SECOND = "second_"  # what the measures of the second evaluator begin with
 FORMAT = 1  # rises when evaluators are built or trained differently
 
@@ -100,6 +98,7 @@ class Arena:
         self.longest = protocol.longest  # of human and of machine sentences
         self.chunks: Chunks = load_chunks(data, self.tokenizer, protocol, folder=options.folder, progress=progress)
         self._human: Tensor | None = None
+        self.frozen = FrozenReader(self.reader, self.chunks.rows, self.tokenizer, runtime.device)
         self.scores = SentenceScores(self.reader, self.tokenizer.pad_id, runtime.device)
 
     def write(self, model: Any, name: str, ways: Sequence[Combine]) -> dict[Combine, Written]:
@@ -170,26 +169,32 @@ class Arena:
             self.progress(label, int(1000 * report.share), 1000, f"loss {report.loss:.3f}")
 
         embedding = self.reader.networks()["forward"].embedding.weight.detach().float().cpu()
-        options = self.options
         return judge(
-            bout, vectors, embedding, self.tokenizer.pad_id, options.evaluator, self.runtime, seed=options.seed,
+            bout,
+            vectors,
+            self.frozen.groups,
+            embedding,
+            self.tokenizer.pad_id,
+            self.options.evaluator,
+            self.runtime,
+            seed=self.options.seed,
             listen=listen,
-        )  # fmt: skip
+        )
 
     def _judged_by_features(self, bout: Bout, vectors: Tensor) -> Verdicts:
         shared = len(self.chunks.rows)
-        known = SentenceFeatures(bout.rows, self.tokenizer, vectors, shared)
+        known = SentenceFeatures(bout.rows, self.tokenizer, (vectors, self.frozen.groups), shared)
         return judge_by_features(bout, known, self.scores, shared, seed=self.options.seed)
 
     def _vectors(self, rows: IdRows) -> Tensor:
         """What the frozen reader makes of the sentences of a bout; those of people are read once for all opponents."""
         if self._human is None:
-            self._human = frozen_vectors(self.reader, self.chunks.rows, self.tokenizer.pad_id, self.runtime)
+            self._human = self.frozen(self.chunks.rows)
         known = len(self.chunks.rows)
         if len(rows) == known:
             return self._human
         own = IdRows(rows.flat[rows.offsets[known] :], rows.offsets[known:] - rows.offsets[known])
-        return torch.cat([self._human, frozen_vectors(self.reader, own, self.tokenizer.pad_id, self.runtime)])
+        return torch.cat([self._human, self.frozen(own)])
 
 
 def _reader(folder: str) -> Any:
@@ -201,18 +206,6 @@ def _reader(folder: str) -> Any:
             next_step="change evaluator.reader",
         )  # fmt: skip
     return reader
-
-
-@torch.inference_mode()
-def frozen_vectors(reader: Any, rows: IdRows, pad: int, runtime: Runtime) -> Tensor:
-    """What the encoders of both directions make of sentences: [sentences, size], in half precision."""
-    parts = []
-    networks = [reader.networks()[part] for part in ("forward", "backward")]
-    for start in range(0, len(rows), ENCODED_AT_ONCE):
-        ids, lengths = rows.padded(np.arange(start, min(start + ENCODED_AT_ONCE, len(rows))), pad)
-        tokens = Tokens(torch.from_numpy(ids).to(runtime.device), torch.from_numpy(lengths).to(runtime.device))
-        parts.append(torch.cat([encode_rows(network, tokens)[1] for network in networks], dim=1).half())
-    return torch.cat(parts)
 
 
 def measured(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -79,11 +80,11 @@ class SentenceFeatures:
     Args:
         rows: The sentences.
         tokenizer: What their ids mean.
-        vectors: [sentences, size] of the frozen reader, both directions side by side.
+        frozen: [sentences, size] of the frozen reader, kinds side by side, and the sizes of the kinds.
         shared: How many of the sentences, at the beginning, people wrote: token frequencies are counted there.
     """
 
-    def __init__(self, rows: IdRows, tokenizer: Tokenizer, vectors: Tensor, shared: int) -> None:
+    def __init__(self, rows: IdRows, tokenizer: Tokenizer, frozen: tuple[Tensor, Sequence[int]], shared: int) -> None:
         from scipy.sparse import csr_matrix
 
         size = tokenizer.vocabulary_size
@@ -101,7 +102,7 @@ class SentenceFeatures:
         ends = np.where(rows.lengths > 0, rows.flat[np.maximum(rows.offsets[1:] - 1, 0)], 0)
         stops = _kinds(tokenizer)[3][ends]  # whether the last token ends a sentence
         self.single: Reals = np.column_stack([self.lengths, self.distinct / self.lengths, shares, stops])
-        self.vectors = vectors
+        self.vectors, self.groups = frozen
 
     def overlap(self, one: Whole, other: Whole) -> Reals:
         """Shared tokens over all tokens (Jaccard), and over those of the first: [pairs, 2]."""
@@ -110,15 +111,15 @@ class SentenceFeatures:
         return np.column_stack([common / np.maximum(whole, 1), common / np.maximum(self.distinct[one], 1)])
 
     def likeness(self, one: Whole, other: Whole) -> Reals:
-        """Cosines of the reader's vectors, of each direction: [pairs, 2]."""
+        """Cosines of the reader's vectors, of each kind: [pairs, kinds]."""
         found = []
         for start in range(0, len(one), PAIRS_AT_ONCE):
             chosen = [
                 self.vectors[torch.from_numpy(part[start : start + PAIRS_AT_ONCE]).to(self.vectors.device)].float()
                 for part in (one, other)
             ]
-            halves = zip(*(part.chunk(2, dim=1) for part in chosen), strict=True)
-            cosines = [torch.nn.functional.cosine_similarity(a, b, dim=1) for a, b in halves]
+            kinds = zip(*(torch.split(part, list(self.groups), dim=1) for part in chosen), strict=True)
+            cosines = [torch.nn.functional.cosine_similarity(a, b, dim=1) for a, b in kinds]
             found.append(torch.stack(cosines, dim=1).cpu().numpy())
         return np.concatenate(found).astype(np.float32)
 
@@ -158,6 +159,6 @@ def chunk_features(chunks: Whole, known: SentenceFeatures, rows: IdRows, scores:
             (known.overlap(one, chunks[:, other]), known.likeness(one, chunks[:, other])) for other in range(place)
         ]
         nearest = np.concatenate(pairs[-1], axis=1)
-        every = np.stack([np.concatenate(pair, axis=1) for pair in pairs])  # [sentences before, chunks, 4]
+        every = np.stack([np.concatenate(pair, axis=1) for pair in pairs])  # [sentences before, chunks, kinds]
         columns += [nearest, every.max(axis=0), every.mean(axis=0)]
     return np.concatenate(columns, axis=1).astype(np.float32)

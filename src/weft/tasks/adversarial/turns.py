@@ -16,7 +16,7 @@ from weft.tasks.adversarial.chunks import TURNS
 from weft.tasks.adversarial.rows import canonical_rows, squashed
 
 Reals = npt.NDArray[np.float64]
-CONTEXTS_AT_ONCE = {"cuda": 2048, "cpu": 64}
+CONTEXTS_AT_ONCE = {"cuda": 1024, "cpu": 64}  # about 20 GiB with ten candidates each
 LATE = 1e6  # what a candidate loses that is taken only if there is no other
 ADVERSARIAL = Decoding(method="sample", beam=10, top_k=200, top_p=0.9, max_tokens=80, draws=10)
 
