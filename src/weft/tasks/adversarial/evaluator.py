@@ -20,7 +20,7 @@ from weft.models.layers import Embedding, make_lstm
 from weft.runtime import Runtime, seed_step
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.rows import IdRows, Whole
-from weft.training import LossPart, Report, Trainer, TrainingSettings
+from weft.training import LossPart, Report, Trainer, TrainingSettings, added_up
 
 SHARPNESS = 3.0  # what cosines are multiplied with: they vary less than the other inputs
 READ_AT_ONCE = 1024  # chunks scored in one batch
@@ -245,10 +245,7 @@ def judge(
         return LossPart(total, len(batch.labels), {"accuracy": right})
 
     def validate() -> LossPart:
-        losses = [loss(batch) for batch in dev_batches]
-        right = torch.stack([(one.parts or {})["accuracy"] for one in losses]).sum()
-        total = torch.stack([one.total for one in losses]).sum()
-        return LossPart(total, sum(one.count for one in losses), {"accuracy": right})
+        return added_up([loss(batch) for batch in dev_batches])
 
     trainer = Trainer(network, loss, stream, _training(settings, len(stream.human), seed), runtime, validate)
     reports = []

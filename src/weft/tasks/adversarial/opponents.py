@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.corpora.corruption import hash_key
 from weft.corpora.tokenizers import Tokenizer
+from weft.errors import CorpusError
 from weft.tasks.adversarial.chunks import CONTEXT, PARTS, TURNS, Chunks
 from weft.tasks.adversarial.rows import IdRows, Whole, canonical_rows
 
@@ -71,6 +72,11 @@ def _halves(chunks: Chunks, turns: int) -> Bout:
         sides = np.array([side[page] for page in names.tolist()])
         one, other = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
         size = min(len(one), len(other))
+        if not size:
+            raise CorpusError(
+                f"the {name} part has too few pages for two sides", seen=len(side), allowed="chunks of several pages",
+                next_step="use more text, or a larger --limit",
+            )  # fmt: skip
         human[name], machine[name] = part[one[:size]], part[other[:size]]
         pages[name] = names[one[:size]].tolist(), names[other[:size]].tolist()
     return Bout(chunks.rows, human, machine, pages)

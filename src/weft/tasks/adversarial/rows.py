@@ -73,10 +73,10 @@ class IdRows:
 
 
 def squashed(text: str) -> str:
-    r"""A text with single spaces, and no replacement characters: what both sides of the comparison look like.
+    """A text with single spaces: what both sides of the comparison look like.
 
     Example:
-        >>> squashed(" A  cat\\tsat.")
+        >>> squashed(" A  cat sat. ")
         'A cat sat.'
     """
     return " ".join(text.split())
@@ -91,8 +91,9 @@ def canonical_rows(texts: Iterable[str], tokenizer: Tokenizer, *, longest: int) 
     Example:
         >>> from weft.corpora.tokenizers import BpeTokenizer
         >>> tokenizer = BpeTokenizer.train(["a cat"], vocabulary_size=259)
-        >>> canonical_rows(["a  cat"], tokenizer, longest=3).lengths.tolist()
-        [3]
+        >>> rows = canonical_rows(["a  cat", "a cat, a dog"], tokenizer, longest=6)
+        >>> [tokenizer.decode(rows.row(number)) for number in range(2)]
+        ['a cat', 'a cat']
     """
     waiting = [squashed(text) for text in texts]
     parts = [IdRows.of([])]

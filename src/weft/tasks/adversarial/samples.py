@@ -18,8 +18,8 @@ HEAD = """\
 # Continuations, not picked
 
 {count} contexts of the test part of the adversarial evaluation ([adversarial.md](adversarial.md)), drawn by seed
-{seed}, what people wrote after them, and what each system wrote: three sentences, each with those before it as its context.
-This page is written by `weft samples`; Wikipedia text is under CC BY-SA 3.0.
+{seed}, what people wrote after them, and what each system wrote: three sentences, each with those before it as its
+context. This page is written by `weft samples`; Wikipedia text is under CC BY-SA 3.0.
 """
 
 
