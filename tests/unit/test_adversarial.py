@@ -18,7 +18,7 @@ from weft.errors import ConfigError, CorpusError  # noqa: E402
 from weft.generation import Decoding  # noqa: E402
 from weft.models.generative.bulk import bulk_writer  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
-from weft.runtime import start_runtime  # noqa: E402
+from weft.runtime import Runtime, start_runtime  # noqa: E402
 from weft.tasks import EvaluateOptions, Subject, evaluate, is_standard  # noqa: E402
 from weft.tasks.adversarial import continuations, turns  # noqa: E402
 from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
@@ -103,6 +103,13 @@ def test_the_selection_is_the_same_whatever_the_order_of_the_pages(chunks: Chunk
     again = select_chunks(pages()[::-1], tokenizer, SMALL, "print")
     for part in ("dev", "test"):
         assert again.pages[again.part(part)].tolist() == chunks.pages[chunks.part(part)].tolist()
+
+
+def test_a_small_copy_is_tuned_on_no_page_that_the_whole_is_measured_on(tokenizer: BpeTokenizer) -> None:
+    whole = select_chunks(pages(), tokenizer, SMALL)
+    small = select_chunks(pages(), tokenizer, replace(SMALL, train=10, dev=2, test=2))
+    for part in PARTS:
+        assert set(small.pages[small.part(part)].tolist()) <= set(whole.pages[whole.part(part)].tolist())
 
 
 def test_chunks_are_kept_and_too_few_are_told(data: Path, tokenizer: BpeTokenizer, tmp_path: Path) -> None:
@@ -256,6 +263,15 @@ def test_the_evaluator_learns_an_obvious_difference_and_cannot_tell_what_has_non
     settings = replace(TINY, hidden=16, width=16, epochs=12, learning_rate=5e-3, patience=12)
     assert accuracy(synthetic(1, told_by=30), settings) >= 0.95
     assert 0.35 <= accuracy(synthetic(1, told_by=None), settings) <= 0.65
+
+
+def test_evaluators_learn_in_reduced_precision_too() -> None:
+    """A GPU runs them so; the kinds of numbers must fit together."""
+    bout, settings = synthetic(1, told_by=30), replace(TINY, epochs=1)
+    runtime = Runtime(torch.device("cpu"), bf16=True)
+    vectors = torch.randn(len(bout.rows), 12).half()
+    found = judge(bout, vectors, (4, 4, 4), torch.randn(31, 8), 0, settings, runtime, seed=1)
+    assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 15
 
 
 def test_the_same_seed_gives_the_same_verdicts() -> None:

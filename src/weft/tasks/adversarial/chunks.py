@@ -29,7 +29,8 @@ from weft.writing import write_atomically
 CONTEXT, TURNS = 3, 3
 SIZE = CONTEXT + TURNS
 PARTS = ("train", "dev", "test")
-FORMAT = 1  # rises when the selection changes
+HELD_OUT = 0.17  # of the pages, for the test part and for the dev part each
+FORMAT = 2  # rises when the selection changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,8 @@ def select_chunks(
 ) -> Chunks:
     """Choose chunks of six sentences from paragraphs.
 
-    Pages are put in an order by a hash. The first fill the test part, the next the dev part, with chunks that do not
-    overlap; what is left is for training, where chunks may share sentences once those that do not are used up.
+    A hash gives every page its part and its place. Test and dev take chunks that do not overlap; in training chunks may
+    share sentences, once those that share few are used up.
 
     Raises:
         CorpusError: There are too few.
@@ -172,16 +173,14 @@ def _chosen(pages: Sequence[str], windows: Sequence[_Window], protocol: Protocol
     of_page: dict[int, list[_Window]] = {}
     for window in windows:
         of_page.setdefault(window.page, []).append(window)
-    waiting = sorted(of_page, key=lambda page: hash_key(protocol.seed, "page", pages[page]), reverse=True)
-    held: list[list[_Window]] = []
-    for wanted in (protocol.test, protocol.dev):
-        part: list[_Window] = []
-        while waiting and len(part) < wanted:
-            part += _apart(of_page[waiting.pop()])
-        held.append(part[:wanted])
-    left = [window for page in waiting for window in of_page[page]]
+    order = sorted(of_page, key=lambda page: hash_key(protocol.seed, "page", pages[page]))
+    sides: dict[str, list[int]] = {name: [] for name in PARTS}
+    for page in order:
+        sides[_side(protocol.seed, pages[page])].append(page)
+    held = {name: [one for page in sides[name] for one in _apart(of_page[page])] for name in ("dev", "test")}
+    left = [window for page in sides["train"] for window in of_page[page]]
     left.sort(key=lambda one: (one.start % SIZE > 0, one.start % CONTEXT > 0, hash_key(protocol.seed, one.first)))
-    parts = [left[: protocol.train], held[1], held[0]]
+    parts = [left[: protocol.train], held["dev"][: protocol.dev], held["test"][: protocol.test]]
     for name, part, wanted in zip(PARTS, parts, (protocol.train, protocol.dev, protocol.test), strict=True):
         if len(part) < wanted:
             raise CorpusError(
@@ -191,6 +190,12 @@ def _chosen(pages: Sequence[str], windows: Sequence[_Window], protocol: Protocol
                 next_step="give more text, or --limit with a smaller number of test contexts",
             )
     return parts
+
+
+def _side(seed: int, page: str) -> str:
+    """The part of a page, whatever the size of the experiment: what is dev in a small one is never test in another."""
+    place = int.from_bytes(hash_key(seed, "side", page)[:8], "big") / 2**64
+    return "test" if place < HELD_OUT else "dev" if place < 2 * HELD_OUT else "train"
 
 
 def _apart(windows: Sequence[_Window]) -> list[_Window]:

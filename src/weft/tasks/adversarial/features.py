@@ -51,9 +51,10 @@ class SentenceScores:
 
     def after(self, rows: IdRows, pairs: Whole) -> Reals:
         """Log p_F(second | first) per token: [pairs]; pairs [pairs, 2] are numbers of sentences."""
-        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
-        parts = [self._scored(self.forward, rows, part[:, 0], part[:, 1]) for part in _lots(distinct)]
-        return np.concatenate([np.zeros(0, dtype=np.float32), *parts])[which.reshape(-1)]
+        codes, which = np.unique(pairs[:, 0] * len(rows) + pairs[:, 1], return_inverse=True)
+        parts = [self._scored(self.forward, rows, part // len(rows), part % len(rows)) for part in _lots(codes)]
+        found: Reals = np.concatenate([np.zeros(0, dtype=np.float32), *parts])[which.reshape(-1)]
+        return found
 
     @torch.inference_mode()
     def _scored(self, decoder: GuidedDecoder, rows: IdRows, sources: Whole, targets: Whole) -> Reals:

@@ -68,7 +68,8 @@ def _halves(chunks: Chunks, turns: int) -> Bout:
     human, machine, pages = {}, {}, {}
     for name in PARTS:
         part, names = whole[chunks.part(name)], chunks.pages[chunks.part(name)]
-        side = {page: hash_key("side", page)[0] % 2 for page in set(names.tolist())}
+        shuffled = sorted(set(names.tolist()), key=lambda page: hash_key("half", page))
+        side = {page: place % 2 for place, page in enumerate(shuffled)}
         sides = np.array([side[page] for page in names.tolist()])
         one, other = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
         size = min(len(one), len(other))
