@@ -20,6 +20,7 @@ from weft.scoring import Combine, Scorer
 from weft.sequence_scoring import SequenceScorer
 
 METHODS = ("beam", "diverse", "sample")
+CHECK_EVERY, FEW_ROWS = 8, 512  # steps between looks at which rows have ended; rows that are not worth putting apart
 REMEMBERED = 11  # sentences before a candidate that a model with memory judges it by: it learned from windows of 12
 
 
@@ -96,7 +97,10 @@ class Steps(Protocol[State]):
         """Feed the last word of every row, [rows]; returns log-probabilities [rows, vocabulary] and the new state."""
 
     def select(self, state: State, rows: Tensor) -> State:
-        """The state of some rows, in any order."""
+        """The state of some rows, in any order; a row stays with its context."""
+
+    def keep(self, state: State, rows: Tensor) -> State:
+        """Some rows alone, with their contexts: the others have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +130,9 @@ class Hypotheses:
 @torch.inference_mode()
 def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
     """Write one sentence for every context, ``decoding.beam`` ways each, best first."""
+    if decoding.method == "sample":
+        return _sorted(_sampled(steps, contexts, decoding, device), decoding)
     beam = decoding.beam
-    generator = torch.Generator(device=device).manual_seed(decoding.seed)
     state = steps.begin(beam)
     words = torch.full((contexts * beam,), steps.bos, device=device)
     history = torch.empty((contexts * beam, 0), dtype=torch.long, device=device)
@@ -137,11 +142,7 @@ def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch
     for step in range(decoding.max_tokens):
         log_probs, state = steps.advance(state, words)  # [contexts · beam, vocabulary]
         allowed = _allowed(log_probs, history, steps, decoding, step)
-        if decoding.method == "sample":
-            parents, words = _draw(allowed, contexts, beam, decoding, generator)
-            possible = torch.ones_like(ended)
-        else:
-            parents, words, possible = _best(allowed, sums, lengths, ended, steps.eos, decoding, step)
+        parents, words, possible = _best(allowed, sums, lengths, ended, steps.eos, decoding, step)
         rows = (torch.arange(contexts, device=device)[:, None] * beam + parents).reshape(-1)  # [contexts · beam]
         was_ended = ended.gather(1, parents)
         gained = log_probs[rows, words.reshape(-1)].view(contexts, beam)
@@ -154,6 +155,35 @@ def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch
         if bool(ended.all()):
             break
     return _sorted(Hypotheses(history.view(contexts, beam, -1), sums, lengths), decoding)
+
+
+def _sampled(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
+    """Draw every word of every row; rows that have ended are put aside now and then, since most are short."""
+    rows, eos = contexts * decoding.beam, steps.eos
+    generator = torch.Generator(device=device).manual_seed(decoding.seed)
+    state = steps.begin(decoding.beam)
+    ids = torch.full((rows, decoding.max_tokens), eos, device=device)
+    sums, lengths = torch.zeros(rows, device=device), torch.zeros(rows, device=device)
+    alive, words = torch.arange(rows, device=device), torch.full((rows,), steps.bos, device=device)  # [alive] each
+    ended = torch.zeros(rows, dtype=torch.bool, device=device)  # [alive]
+    for step in range(decoding.max_tokens):
+        log_probs, state = steps.advance(state, words)  # [alive, vocabulary]
+        allowed = _allowed(log_probs, ids[alive, :step], steps, decoding, step)
+        words = _draw(allowed, decoding, generator).masked_fill(ended, eos)  # [alive]
+        gained = log_probs.gather(1, words[:, None]).squeeze(1)
+        sums[alive] += gained.masked_fill(ended, 0.0)
+        lengths[alive] += (~ended).float()
+        ids[alive, step] = words
+        ended = ended | (words == eos)
+        if step % CHECK_EVERY == CHECK_EVERY - 1 or len(alive) < FEW_ROWS:
+            going = (~ended).nonzero().squeeze(1)  # [still going]
+            if not len(going):
+                break
+            if FEW_ROWS <= len(going) < 0.8 * len(alive):
+                state, alive, words, ended = steps.keep(state, going), alive[going], words[going], ended[going]
+    width = int(lengths.max())
+    shape = contexts, decoding.beam
+    return Hypotheses(ids[:, :width].view(*shape, width), sums.view(shape), lengths.view(shape))
 
 
 def _allowed(log_probs: Tensor, history: Tensor, steps: Steps[State], decoding: Decoding, step: int) -> Tensor:
@@ -179,9 +209,10 @@ def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> T
     runs = history.unfold(1, size, 1)  # [rows, runs, size]
     same = (runs[:, :, :before] == ends[:, None, :]).all(dim=2)  # [rows, runs]
     following = runs[:, :, -1].masked_fill(~same, eos)
-    banned = torch.zeros_like(allowed, dtype=torch.bool).scatter_(1, following, True)
-    banned[:, eos] = False
-    return allowed.masked_fill(banned, -torch.inf)
+    ends = allowed[:, eos].clone()  # an end stands for "nothing to forbid" above
+    allowed.scatter_(1, following, -torch.inf)
+    allowed[:, eos] = ends
+    return allowed
 
 
 def _best(
@@ -217,19 +248,20 @@ def _best(
     return torch.cat(parents, dim=1), torch.cat(words, dim=1), torch.cat(possible, dim=1)
 
 
-def _draw(
-    allowed: Tensor, contexts: int, beam: int, decoding: Decoding, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """One word a row, drawn among the likeliest."""
+def _draw(allowed: Tensor, decoding: Decoding, generator: torch.Generator) -> Tensor:
+    """One word a row, drawn among the likeliest: [rows]."""
     scores = allowed / decoding.temperature
-    if decoding.top_k:
-        least = scores.topk(min(decoding.top_k, scores.shape[1]), dim=1).values[:, -1:]
-        scores = scores.masked_fill(scores < least, -torch.inf)
-    ordered, places = scores.softmax(dim=1).sort(dim=1, descending=True)
+    if decoding.top_k:  # only these are looked at: sorting all words takes longer than the network
+        scores, places = scores.topk(min(decoding.top_k, scores.shape[1]), dim=1)  # best first
+        ordered = scores.softmax(dim=1)
+    else:
+        ordered, places = scores.softmax(dim=1).sort(dim=1, descending=True)
     beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the likeliest word is never beyond
-    kept = torch.zeros_like(ordered).scatter_(1, places, ordered.masked_fill(beyond, 0.0))
-    words = torch.multinomial(kept, 1, generator=generator).view(contexts, beam)
-    return torch.arange(beam, device=allowed.device).expand(contexts, beam), words
+    kept = ordered.masked_fill(beyond, 0.0)
+    if decoding.top_k:
+        return places.gather(1, torch.multinomial(kept, 1, generator=generator)).squeeze(1)
+    in_place = torch.zeros_like(ordered).scatter_(1, places, kept)
+    return torch.multinomial(in_place, 1, generator=generator).squeeze(1)
 
 
 def _sorted(found: Hypotheses, decoding: Decoding) -> Hypotheses:

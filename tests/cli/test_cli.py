@@ -22,7 +22,7 @@ ESSAY = ROOT / "examples" / "essay.txt"
 SHUFFLED = ROOT / "examples" / "shuffled.txt"
 COMMANDS = (
     "prepare", "train", "score", "order", "generate", "picture", "compare", "corrupt", "evaluate", "calibrate", "table",
-    "plots", "models", "config", "curves",
+    "plots", "samples", "models", "config", "curves",
 )  # fmt: skip
 
 

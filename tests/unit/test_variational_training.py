@@ -239,24 +239,3 @@ def test_importance_sampling_over_a_chain_rises_to_the_integral(tokenizer: BpeTo
     assert bound < few < some < whole + 0.02
     assert whole - bound > 0.1, "a bound that is tight would hide what samples do"
     assert list(many) == pytest.approx(exact, abs=0.02)
-
-
-@pytest.mark.parametrize("contrasted", [False, True])
-def test_choosing_the_next_sentence_is_added_to_the_bound(contrasted: bool) -> None:
-    plain, choosing = network(Cures(contrast=1.0)), network(Cures(contrast=1.0, choice=2.5, choice_nats=0.5))
-    for net in (plain, choosing):
-        net.eval()  # without noise: the two are the same but for the choice
-    without, found = plain.bound(texts(contrasted=contrasted)), choosing.bound(texts(contrasted=contrasted))
-    assert without.choice is None
-    assert found.choice is not None
-    gained = choosing.weigh(found) - plain.weigh(without)
-    assert gained.item() == pytest.approx(2.5 * found.choice.item(), rel=1e-4)
-    assert found.choice.item() > 0.1
-    torch.autograd.backward(found.choice)
-    moved = {name.split(".")[1] for name, one in choosing.named_parameters() if one.grad is not None}
-    assert moved == {"reading", "memory", "prior", "posterior"} | _encoder_parts(choosing), "words are not asked"
-
-
-def _encoder_parts(net: VariationalNetwork) -> set[str]:
-    """What sentences are read with; the decoder has no part in the choice."""
-    return {name.split(".")[1] for name, _ in net.named_parameters() if name.startswith(("words.encoder", "words.emb"))}

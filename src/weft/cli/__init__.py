@@ -15,7 +15,7 @@ import typer
 
 from weft.cli.building import config, curves, models, prepare, train
 from weft.cli.comparing import compare
-from weft.cli.experiments import calibrate, corrupt, evaluate, plots, table
+from weft.cli.experiments import calibrate, corrupt, evaluate, plots, samples, table
 from weft.cli.texts import generate, order, picture, score
 from weft.errors import WeftError
 from weft.version import VERSION
@@ -30,8 +30,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    score, order, generate, picture, compare, corrupt, evaluate, calibrate, table, plots, models, config, prepare,
-    train, curves,
+    score, order, generate, picture, compare, corrupt, evaluate, samples, calibrate, table, plots, models, config,
+    prepare, train, curves,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

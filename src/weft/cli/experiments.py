@@ -1,4 +1,4 @@
-"""Commands of experiments: corrupt, evaluate, calibrate, table, plots."""
+"""Commands of experiments: corrupt, evaluate, samples, calibrate, table, plots."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def evaluate(
             "--task",
             "-t",
             help="accidents, earthquakes, wikipedia-pairs, wikipedia-pairs-inner, wikipedia-swaps, wikipedia-order, "
-            "wikipedia-insertion, miniatures, probes; repeat for more.",
+            "wikipedia-insertion, adversarial, miniatures, probes; repeat for more.",
         ),
     ],
     model: Model = DEFAULT_MODEL,
@@ -83,6 +83,9 @@ def evaluate(
         int | None, typer.Option(min=1, help="Only the first so many documents, for a quick look.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The results folder.")] = Path("results"),
+    work: Annotated[
+        Path, typer.Option(help="Where adversarial keeps what was written and judged; a run goes on from there.")
+    ] = Path("adversarial"),
     format: Format = OutputFormat.table,
     input: Input = "auto",
     encoding: Encoding = "utf-8",
@@ -93,7 +96,7 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli.output import joined, read_options, subjects_of, write_results
+    from weft.cli.output import joined, read_options, subjects_of, write_adversarial, write_results
     from weft.config import parse_settings
     from weft.ordering import check_objective
     from weft.tasks import EvaluateOptions
@@ -103,8 +106,42 @@ def evaluate(
     check_objective(objective)
     # Another objective is another experiment: its result must not take the place of the default one's.
     named = joined(objective.replace("auto", ""), variant)
-    subjects = subjects_of(model, parse_settings(setting), named, combine)
-    write_results(task, subjects, chosen, out, command=command_line(), form=format.value)
+    settings, others = parse_settings(setting), [name for name in task if name != "adversarial"]
+    if others != task:
+        write_adversarial(model, settings, (variant, combine), chosen, (out, work), command_line(), form=format.value)
+    if others:
+        subjects = subjects_of(model, settings, named, combine)
+        write_results(others, subjects, chosen, out, command=command_line(), form=format.value)
+
+
+def samples(
+    work: Annotated[Path, typer.Option(help="Where an adversarial evaluation keeps what was written.")] = Path(
+        "adversarial"
+    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The Markdown file to write.")] = Path("docs/samples.md"),
+    tokenizer: Annotated[str, typer.Option(help="The tokenizer.json of the evaluator's reader.")] = (
+        "zoo/seq2seq/tokenizer.json"
+    ),
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Contexts to show.")] = 20,
+    data: Annotated[str | None, typer.Option(help="A file of documents instead of the task's standard data.")] = None,
+    data_root: DataRoot = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="As it was in the evaluation.")] = None,
+    seed: Seed = 1,
+) -> None:
+    """Write a page of continuations by every system beside the human ones, drawn by a seed and not picked.
+
+    Example: weft samples --work adversarial --out docs/samples.md
+    """
+    from weft.cli.output import message
+    from weft.corpora.tokenizers import load_tokenizer
+    from weft.tasks import EvaluateOptions, data_path, find_task
+    from weft.tasks.adversarial.chunks import Protocol, load_chunks
+    from weft.tasks.adversarial.samples import write_samples
+
+    reads = load_tokenizer(tokenizer)
+    path = data_path(find_task("adversarial"), EvaluateOptions(data=data, data_root=data_root))
+    chunks = load_chunks(path, reads, Protocol.limited(limit), folder=work)
+    message(f"wrote {out}: {write_samples(out, chunks, work, reads, count=count, seed=seed)} systems")
 
 
 def calibrate(

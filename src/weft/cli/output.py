@@ -338,6 +338,44 @@ def write_results(
             write_result(result, form=form)
 
 
+def write_adversarial(
+    name: str,
+    settings: Mapping[str, Any],
+    named: tuple[str, Sequence[str]],
+    options: EvaluateOptions,
+    places: tuple[Path, Path],
+    command: str,
+    *,
+    form: str,
+) -> None:
+    """Run an adversarial evaluation of a model in some ways of reranking, or of a control.
+
+    Args:
+        name: The model, or ``control-…``.
+        settings: Of the model, and with ``decoding.`` and ``evaluator.`` of the task.
+        named: A name for the settings, and the ways of reranking.
+        options: Of the evaluation.
+        places: The results folder, and where what was written and judged is kept.
+        command: For the record.
+        form: Of the output.
+    """
+    from weft.tasks.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
+
+    variant, combine = named
+    chosen, own = adversarial_options(options, settings, places[1])
+    label = variant or _variant_of(settings)
+    with progress_bar() as progress:
+        if name.startswith(CONTROL):
+            found = iter([evaluate_control(name, label, options, chosen, command=command, progress=progress)])
+        else:
+            subjects = subjects_of(name, own, label, combine or ["mmi"])
+            found = evaluate_writers(subjects, options, chosen, command=command, progress=progress)
+        results = list(found)
+    for result in results:
+        message(f"wrote {result.save(places[0])}")
+        write_result(result, form=form)
+
+
 def write_result(result: Result, *, form: str) -> None:
     """A result's metrics with their intervals."""
     if form == "json":

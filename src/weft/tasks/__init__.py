@@ -48,7 +48,7 @@ class Task:
             last kept where they are; or a few sentences exchanged, which then has a measure for each number of swaps.
     """
 
-    kind: Literal["discrimination", "reconstruction", "insertion", "minimal-pairs"]
+    kind: Literal["discrimination", "reconstruction", "insertion", "minimal-pairs", "adversarial"]
     data: str
     about: str
     sha256: str
@@ -105,6 +105,12 @@ TASKS: Mapping[str, Task] = {
         "wikipedia/test.paragraphs.jsonl",
         "putting each sentence of 984 Wikipedia paragraphs back in its place",
         WIKIPEDIA_SHA256,
+    ),
+    "adversarial": Task(
+        "adversarial",
+        "wikipedia/adversary.jsonl.xz",
+        "continuations of 76,800 Wikipedia contexts against those of people (Table 4)",
+        "e8a6e312e1d99891edf7f1372e30b542f9dd7d4fe16af84d20ada7dc406d7aeb",
     ),
     "miniatures": Task(
         "minimal-pairs",
@@ -208,6 +214,13 @@ def evaluate(
         1.0
     """
     task = find_task(task_name)
+    if task.kind == "adversarial":
+        raise ConfigError(
+            "an adversarial evaluation trains evaluators, and keeps what it makes in a folder",
+            seen="weft.tasks.evaluate",
+            allowed="weft.tasks.adversarial.results.evaluate_writers, or the command line",
+            next_step="weft evaluate --task adversarial",
+        )
     path = data_path(task, options)
     data_sha256 = sha256_of_data(path)
     documents, outcome = _measure(task, subject.model, path, options, progress)

@@ -125,5 +125,10 @@ TABLES: tuple[PaperTable, ...] = (
             PaperRow("Seq2Seq (bi)", (0.108, 0.078, 0.030), "seq2seq", "bi"),
             PaperRow("Seq2Seq (uni)", (0.101, 0.068, 0.024), "seq2seq", "uni"),
         ),
+        tuple(
+            (f"{what} {turns}", "adversarial", f"{metric}_{turns}")
+            for what, metric in (("evaluator right on human text,", "human_accuracy"), ("second", "second_adversuc"))
+            for turns in (1, 2, 3)
+        ),
     ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.tasks import gentle_page, miniatures_page
+from weft.tasks.adversarial.page import adversarial_section
 from weft.tasks.model_facts import ModelFacts
 from weft.tasks.paper import TABLES, PaperTable
 from weft.tasks.plot_data import make_plots
@@ -36,7 +37,15 @@ NOTES: Mapping[int, str] = {
     "(Lapata 2003), with precedence and for models with memory to the right only. The paper searches for the highest "
     "sum of transitions, as our rows named `coherence` do; rows “and precedence”, and other rows of `seq2seq` and "
     "`weft-small`, also use what the model learned of which of two sentences comes first (docs/order.md).",
-    4: "Not measured yet.",
+    4: "AdverSuc-N: the share of a system's continuations of N sentences that an evaluator takes for human ones. The "
+    "evaluator is trained anew for every row and every N, on 64,000 contexts with a human and a machine continuation "
+    "each. “Right on human text” is its accuracy there, without which AdverSuc can be had for nothing; “second” is "
+    "AdverSuc against boosted trees over counts, overlaps and language-model scores. Rows named `control` are no "
+    "systems: "
+    "human text against other human text (chance is .5), sentences of other pages, the right sentences in a wrong "
+    "order "
+    "(for one sentence, the third instead of the next), the last sentence of the context again. The paper writes with "
+    "beams; how each system wrote here is in its result and in docs/adversarial.md.",
 }
 
 
@@ -119,8 +128,10 @@ def _table_part(table: PaperTable, results: Mapping[Key, Result], facts: Sequenc
     """A table, its note, what stands behind the rows, and which of them can be told apart."""
     rendered = build_table(table, results)
     measured = any(cell.value is not None for _, cells in rendered.rows for cell in cells[1::2])
-    note = NOTES[table.number] if measured or table.number == 4 else ""
+    note = NOTES[table.number] if measured else "Not measured yet."
     text = f"## Table {table.number}. {table.title}\n\n{render(rendered, 'markdown')}\n{note}\n"
+    if table.number == 4 and measured:
+        text += f"\n{adversarial_section(results)}"
     behind, beside = details(table, results, facts), neighbours(table, results)
     text += f"\n{BEHIND}\n\n{behind}" if behind else ""
     return text + (f"\n{BESIDE}\n\n{beside}" if beside else "")

@@ -59,26 +59,24 @@ class GuidedDecoder:
     def read(self, sentences: Sequence[str]) -> ReadText:
         """Encode the sentences of a text, those of like length together."""
         encoded = self.ids.to_read(sentences)
-        groups = list(by_length(lengths_of(encoded), self.device))
-        memories = [
-            self.network.encode(padded([encoded[n] for n in chosen.tolist()], self.network.pad, self.device))
-            for chosen in groups
-        ]
-        order = torch.cat(groups).to(self.device)
-        starts = [torch.cat([part[0] for part in memory.start], dim=-1) for memory in memories if memory.start]
-        vectors = torch.cat(starts)[order.argsort()]  # [sentences, 2 · hidden]
+        sources, vectors = encode_rows(self.network, padded(encoded, self.network.pad, self.device))
         ids = self.ids(sentences)
         tokens = padded(ids, self.network.pad, self.device)
-        return ReadText(ids, tokens, lengths_of(ids), Sources.of(memories, order), vectors)
+        return ReadText(ids, tokens, lengths_of(ids), sources, vectors)
 
-    def log_probs(self, read: ReadText, sources: Tensor, targets: Tensor, guide: Tensor) -> Tensor:
+    def read_tokens(self, tokens: Tokens) -> ReadText:
+        """The same for sentences that are on the device already, none of them empty; their ids are not listed."""
+        sources, vectors = encode_rows(self.network, tokens)
+        return ReadText([], tokens, tokens.lengths.cpu().numpy(), sources, vectors)
+
+    def log_probs(self, read: ReadText, sources: Tensor, targets: Tensor, guide: Tensor | None = None) -> Tensor:
         """Log p(target | guide, source), decoded in groups of like length.
 
         Args:
             read: The text.
             sources: [rows] numbers of sentences.
             targets: [rows].
-            guide: [rows, guide].
+            guide: [rows, guide], where the network has a guide.
 
         Returns:
             [rows], summed over tokens, ``</s>`` included.
@@ -90,7 +88,7 @@ class GuidedDecoder:
             wanted = targets[rows]
             part = Tokens(read.tokens.ids[wanted, :longest], read.tokens.lengths[wanted])
             memory = read.sources.select(sources[rows])
-            values[rows] = self.network.log_prob(memory, part, guide[rows]).float()
+            values[rows] = self.network.log_prob(memory, part, None if guide is None else guide[rows]).float()
         return values
 
     def write(self, read: ReadText, sources: Tensor, guide: Tensor, decoding: Decoding) -> list[list[Candidate]]:
@@ -108,3 +106,21 @@ class GuidedDecoder:
         tokenizer = self.ids.tokenizer
         steps = PredictorSteps(self.network, read.sources, len(sources), tokenizer, owners=sources, guide=guide)
         return candidates_of(search(steps, len(sources), decoding, self.device), tokenizer)
+
+
+def encode_rows(network: Seq2SeqNetwork, tokens: Tokens) -> tuple[Sources, Tensor]:
+    """What decoders remember of sentences, and the sentences' vectors [sentences, 2 · hidden]; like lengths together.
+
+    A network without an encoder remembers nothing, and has no vectors.
+    """
+    lengths = tokens.lengths.cpu().numpy()  # [sentences]
+    if network.encoder is None or not len(lengths):
+        return Sources(), tokens.ids.new_zeros((len(lengths), 0), dtype=torch.float32)
+    groups = list(by_length(lengths, tokens.ids.device))
+    memories = []
+    for chosen in groups:
+        rows, longest = chosen.to(tokens.ids.device), int(lengths[chosen].max())
+        memories.append(network.encode(Tokens(tokens.ids[rows, :longest], tokens.lengths[rows])))
+    order = torch.cat(groups).to(tokens.ids.device)
+    starts = [torch.cat([part[0] for part in memory.start], dim=-1) for memory in memories if memory.start]
+    return Sources.of(memories, order), torch.cat(starts)[order.argsort()]

@@ -151,6 +151,12 @@ class PredictorSteps:
         h, c = state.state
         return _StepState(state.memory, state.guide, (h[:, rows].contiguous(), c[:, rows].contiguous()))
 
+    def keep(self, state: _StepState, rows: Tensor) -> _StepState:
+        """Some rows with their sources and guides."""
+        guide = None if state.guide is None else state.guide[rows]
+        moved = self.select(state, rows)
+        return _StepState(state.memory.select(rows), guide, moved.state)
+
 
 def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidate]]:
     """What a search found as sentences, best first; hypotheses that never had a way on are left out.

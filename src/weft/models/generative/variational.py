@@ -29,8 +29,8 @@ from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "feed", "lexical", "dropout", "word_dropout", "latent", "width",
-    "annealing", "free_nats", "bag_weight", "contrast", "choice", "choice_nats", "frozen",
-    "precedence", "precedence_weight", "estimator", "samples", "search_samples", "noise_seed", "precision",
+    "annealing", "free_nats", "bag_weight", "contrast", "frozen", "precedence", "precedence_weight",
+    "estimator", "samples", "search_samples", "noise_seed", "precision",
 )  # fmt: skip
 SHORTEST, WINDOW = 2, 12  # sentences of the texts it learns from; longer ones are cut into windows
 
@@ -54,9 +54,6 @@ class VlvGm(GuidedModel):
         bag_weight: What predicting the words from z alone counts.
         contrast: What it counts in training that a sentence is likelier in its text than in a shuffled one; 0 learns
             from the bound alone, as the paper does.
-        choice: What it counts in training that the next sentence is chosen among all that are left, by how little each
-            would surprise the chain; 0 leaves it away, as the paper does.
-        choice_nats: Divergence that makes a sentence e times less likely to be chosen.
         frozen: What stays as a run starts with it: nothing, ``encoder`` or ``words`` (encoder and decoder).
         precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
         precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
@@ -99,8 +96,6 @@ class VlvGm(GuidedModel):
         free_nats: float = 3.0,
         bag_weight: float = 0.1,
         contrast: float = 0.0,
-        choice: float = 0.0,
-        choice_nats: float = 8.0,
         frozen: str = "",
         precedence: bool = False,
         precedence_weight: float = 1.0,
@@ -116,14 +111,12 @@ class VlvGm(GuidedModel):
             at_least(self.name, name, size, 1)
         at_least(self.name, "noise_seed", noise_seed, 0)
         _check_range("annealing", annealing, 1.0)
-        for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight), ("choice", choice)):
+        for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
             _check_range(name, value, 1e6)
-        _check_range("choice_nats", choice_nats, 1e6, lowest=1e-3)
         check_choice(self.name, "estimator", estimator, ESTIMATORS)
         self.dimensions, self.hidden, self.layers, self.latent, self.width = sizes.values()
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
         self.annealing, self.free_nats, self.bag_weight, self.contrast = annealing, free_nats, bag_weight, contrast
-        self.choice, self.choice_nats = choice, choice_nats
         self.estimator, self.samples, self.precision = estimator, samples, precision
         self.search_samples, self.noise_seed = search_samples, noise_seed
         self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
@@ -150,7 +143,7 @@ class VlvGm(GuidedModel):
 
     def guided_network(self, sizes: Architecture, special: Mapping[str, int]) -> torch.nn.Module:
         """A chain with its encoder and decoder."""
-        cures = Cures(self.annealing, self.free_nats, self.bag_weight, self.contrast, self.choice, self.choice_nats)
+        cures = Cures(self.annealing, self.free_nats, self.bag_weight, self.contrast)
         return VariationalNetwork(sizes, self.width, cures=cures, **special)
 
     def guided_batches(
@@ -174,8 +167,6 @@ class VlvGm(GuidedModel):
         parts = {"words": bound.words.detach(), "divergence": bound.divergence.detach() * per_sentence}
         if bound.contrast is not None:
             parts["contrast"] = bound.contrast.detach() * per_sentence
-        if bound.choice is not None:
-            parts["choice"] = bound.choice.detach() * per_sentence
         return LossPart(network.weigh(bound), tokens, parts)
 
     def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
@@ -207,11 +198,8 @@ class VlvGm(GuidedModel):
         return SequenceSteps(self.scorer, paths, document.sentences)
 
 
-def _check_range(name: str, value: float, highest: float, *, lowest: float = 0.0) -> None:
-    if not lowest <= value <= highest:
+def _check_range(name: str, value: float, highest: float) -> None:
+    if not 0 <= value <= highest:
         raise ConfigError(
-            f"vlv-gm's `{name}` is out of range",
-            seen=value,
-            allowed=f"from {lowest:g} to {highest:g}",
-            next_step="change it",
+            f"vlv-gm's `{name}` is out of range", seen=value, allowed=f"from 0 to {highest:g}", next_step="change it"
         )

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.generative.choice import choice_loss
 from weft.models.generative.contrast import doubts, row_log_probs, shared_loss, valued
-from weft.models.generative.latent_chain import ChainState, ChainStep, LatentChain, divergence
+from weft.models.generative.latent_chain import ChainStep, LatentChain, divergence
 from weft.models.generative.memory import Memory
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.layers import chunked_cross_entropy
@@ -25,16 +24,12 @@ class Cures:
         free_nats: Divergence a sentence that costs nothing (Kingma et al. 2016).
         bag_weight: What predicting the words of a sentence from z alone, in any order, counts (Zhao et al. 2017).
         contrast: What telling texts from shuffled ones counts: priors must then know something of what comes.
-        choice: What choosing the next sentence among all that are left counts, by the divergences alone.
-        choice_nats: Divergence that makes a sentence e times less likely to be chosen.
     """
 
     annealing: float = 0.3
     free_nats: float = 3.0
     bag_weight: float = 0.1
     contrast: float = 0.0
-    choice: float = 0.0
-    choice_nats: float = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +63,6 @@ class Bound:
         bag: −log p of the words from z alone.
         sentences: How many were predicted.
         contrast: How hard it is to tell the bound of a sentence in its text from that in a shuffled one.
-        choice: How hard it is to choose the next sentence among all that are left.
     """
 
     words: Tensor
@@ -77,7 +71,6 @@ class Bound:
     bag: Tensor
     sentences: int
     contrast: Tensor | None = None
-    choice: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +82,12 @@ class _Sampled:
         targets: [predicted] their own numbers.
         latent: [predicted, latent].
         nats: [predicted] KL of posterior and prior.
-        states: Of the chain, before every place but the first.
     """
 
     sources: Tensor
     targets: Tensor
     latent: Tensor
     nats: Tensor
-    states: list[ChainState]
 
     def row_of(self, sentences: Tensor, count: int) -> Tensor:
         """Where each of these sentences, of ``count`` in all, stands among the targets; −1 where it is none."""
@@ -165,28 +156,22 @@ class VariationalNetwork(nn.Module):
         free = self.cures.free_nats if self.training else 0.0
         charged = plain.nats.clamp(min=free).sum()
         bag = self._bag(plain.latent, texts.sentences, plain.targets)
-        choice = None
-        if self.cures.choice:
-            nats = self.cures.choice_nats
-            choice = choice_loss(self.chain, vectors, texts.places, plain.states, nats=nats)
         if texts.shuffled is None or not self.cures.contrast:
             words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
-            return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), choice=choice)
+            return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets))
         shuffled = self._sampled(vectors, texts.shuffled, noise)  # chance must not tell the two apart
         words, contrast = self._contrasted(memory, texts.sentences, plain, shuffled)
-        return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), contrast, choice)
+        return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), contrast)
 
     def _sampled(self, vectors: Tensor, places: Tensor, noise: Tensor) -> _Sampled:
         """Run the chain over texts and lay out all sentences but the first of each; noise: [sentences, latent]."""
         steps = self.walk(vectors, places, noise[places.clamp(min=0).T])
-        first = self.chain.begin(vectors[places[:, 0]])
         real = (places[:, 1:] >= 0).T  # [longest − 1, texts]
         return _Sampled(
             sources=places[:, :-1].T[real],
             targets=places[:, 1:].T[real],
             latent=torch.stack([step.latent for step in steps])[real],
             nats=torch.stack([divergence(step.posterior, step.prior) for step in steps])[real],
-            states=[first, *(step.state for step in steps[:-1])],
         )
 
     def _contrasted(
@@ -216,13 +201,12 @@ class VariationalNetwork(nn.Module):
         return valued(words, -known[:size].sum()), valued(nats, contrast)
 
     def weigh(self, bound: Bound) -> Tensor:
-        """What is minimised: words and divergence in evaluation, with the cures in training; tasks of order in both."""
-        ordering = 0.0 if bound.contrast is None else self.cures.contrast * bound.contrast
-        ordering = ordering if bound.choice is None else ordering + self.cures.choice * bound.choice
+        """What is minimised: words and divergence in evaluation, with the cures in training; the contrast in both."""
+        contrast = 0.0 if bound.contrast is None else self.cures.contrast * bound.contrast
         if not self.training:
-            return bound.words + bound.divergence + ordering
+            return bound.words + bound.divergence + contrast
         weight = min(1.0, self.share / self.cures.annealing) if self.cures.annealing else 1.0
-        return bound.words + weight * bound.charged + self.cures.bag_weight * bound.bag + ordering
+        return bound.words + weight * bound.charged + self.cures.bag_weight * bound.bag + contrast
 
     def word_loss(self, memory: Memory, sentences: Tokens, sources: Tensor, targets: Tensor, latent: Tensor) -> Tensor:
         """−log p(targets | z, sources), summed; numbers of sentences and latent variables, a row each."""

@@ -128,7 +128,7 @@ class VariationalPredictor:
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
         """The z of every sentence, [steps, rows, latent], and log p(z_n | …) − log q(z_n | …), [steps, rows]."""
-        return torch.stack([step.latent for step in steps]), torch.stack([_density_ratio(step) for step in steps])
+        return torch.stack([step.latent for step in steps]), torch.stack([density_ratio(step) for step in steps])
 
     def noise(self, read: ReadText) -> Tensor:
         """Standard normal, for every sentence the same in any text and at any place: [sentences, samples, latent]."""
@@ -235,7 +235,7 @@ class PrefixChains:
         noise = self.noise[candidates, owners % predictor.estimate.samples]  # [rows · left, latent]
         self.step = predictor.network.chain.step(self.state.select(owners), self.vectors[candidates], noise)
         words = predictor.decoder.log_probs(self.read, self.last[owners], candidates, self.step.latent)
-        grown = (words + _density_ratio(self.step)).double().view(len(self.weights), -1, left)
+        grown = (words + density_ratio(self.step)).double().view(len(self.weights), -1, left)
         self.grown = self.weights[:, :, None] + grown  # [paths, samples, left]
         if predictor.estimate.kind == "elbo":
             values = grown.mean(dim=1)
@@ -256,6 +256,6 @@ class PrefixChains:
         self.open = chosen[~taken].reshape(len(chosen), left - 1)
 
 
-def _density_ratio(step: ChainStep) -> Tensor:
+def density_ratio(step: ChainStep) -> Tensor:
     """Log p(z_n | …) − log q(z_n | …): [rows]."""
     return step.prior.log_prob(step.latent) - step.posterior.log_prob(step.latent)

@@ -1,0 +1,61 @@
+"""The second evaluator: boosted trees over features of a chunk; a different kind of reader, to check the ranking by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weft.tasks.adversarial.evaluator import Verdicts
+from weft.tasks.adversarial.features import Reals, SentenceFeatures, SentenceScores, chunk_features
+from weft.tasks.adversarial.opponents import Bout
+
+ROUNDS, RATE, LEAVES = 300, 0.1, 31
+
+
+def judge_by_features(
+    bout: Bout, known: SentenceFeatures, scores: SentenceScores, shared: int, *, seed: int
+) -> Verdicts:
+    """Train boosted trees, take as many as serve the dev part best, and ask them about dev and test.
+
+    Args:
+        bout: Human chunks and their opponents.
+        known: Features of its sentences.
+        scores: Language-model scores.
+        shared: How many of the sentences, at the beginning, people wrote.
+        seed: Of the trees.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    alone = scores.alone(bout.rows, shared)
+    tables = {
+        (side, part): chunk_features(chunks[part], known, bout.rows, scores, alone)
+        for side, chunks in (("human", bout.human), ("machine", bout.machine))
+        for part in ("train", "dev", "test")
+    }
+    trees = HistGradientBoostingClassifier(
+        max_iter=ROUNDS, learning_rate=RATE, max_leaf_nodes=LEAVES, early_stopping=False, random_state=seed
+    )
+    trees.fit(*_both(tables, "train"))
+    features, labels = _both(tables, "dev")
+    losses = [float(np.logaddexp(0, np.where(labels, -odds, odds)).mean()) for odds in _staged(trees, features)]
+    best = int(np.argmin(losses))
+    found = [{part: _at(trees, tables[side, part], best) for part in ("dev", "test")} for side in ("human", "machine")]
+    right = float(np.mean(np.concatenate([found[0]["dev"] > 0, found[1]["dev"] <= 0])))
+    return Verdicts(found[0], found[1], {"trees": best + 1, "dev": {"loss": losses[best], "accuracy": right}})
+
+
+def _both(tables: dict[tuple[str, str], Reals], part: str) -> tuple[Reals, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    human, machine = tables["human", part], tables["machine", part]
+    labels = np.concatenate([np.ones(len(human), dtype=np.int64), np.zeros(len(machine), dtype=np.int64)])
+    return np.concatenate([human, machine]), labels
+
+
+def _staged(trees: object, features: Reals) -> list[Reals]:
+    return [odds.ravel() for odds in trees.staged_decision_function(features)]  # type: ignore[attr-defined]
+
+
+def _at(trees: object, features: Reals, best: int) -> Reals:
+    """Log-odds of being human after the best number of trees: [chunks]."""
+    for number, odds in enumerate(trees.staged_decision_function(features)):  # type: ignore[attr-defined]
+        if number == best:
+            return odds.ravel().astype(np.float32)  # type: ignore[no-any-return]
+    raise AssertionError("there are as many stages as trees")

@@ -1,0 +1,278 @@
+"""The whole of an adversarial evaluation: chunks, continuations, evaluators, and one result with AdverSuc-1, -2, -3."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from weft.corpora.tokenizers import Tokenizer
+from weft.errors import ConfigError
+from weft.generation import Decoding
+from weft.models import load_model
+from weft.models.generative.bulk import bulk_writer
+from weft.progress import Progress, silent
+from weft.runtime import Runtime, start_runtime
+from weft.scoring import Combine
+from weft.tasks.adversarial.boosting import judge_by_features
+from weft.tasks.adversarial.chunks import TURNS, Chunks, Protocol, load_chunks
+from weft.tasks.adversarial.continuations import Order, Written, weights_hash, write_all
+from weft.tasks.adversarial.evaluator import EvaluatorSettings, Verdicts, judge
+from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
+from weft.tasks.adversarial.frozen import FrozenReader
+from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout
+from weft.tasks.adversarial.rows import IdRows
+from weft.tasks.adversarial.turns import ADVERSARIAL
+from weft.tasks.result import Measure
+from weft.training import Report
+from weft.writing import write_atomically
+
+SECOND = "second_"  # what the measures of the second evaluator begin with
+FORMAT = 1  # rises when evaluators are built or trained differently
+
+
+@dataclass(frozen=True, slots=True)
+class AdversarialOptions:
+    """How an adversarial evaluation is run.
+
+    Attributes:
+        folder: Where chunks, continuations and verdicts are kept between runs.
+        limit: Test contexts of a small copy of the experiment; None for the whole.
+        decoding: How systems write.
+        evaluator: How evaluators are built and trained.
+        seed: Of evaluators and controls.
+        device: ``auto``, ``cpu`` or ``cuda``.
+    """
+
+    folder: Path = Path("adversarial")
+    limit: int | None = None
+    decoding: Decoding = ADVERSARIAL
+    evaluator: EvaluatorSettings = field(default_factory=EvaluatorSettings)
+    seed: int = 1
+    device: str = "auto"
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One opponent against human text.
+
+    Attributes:
+        measures: AdverSuc and accuracies by number of turns, per page.
+        pages: The pages of the test part, in the order of the measures.
+        contexts: Test contexts.
+        settings: What decided the numbers.
+    """
+
+    measures: Mapping[str, Measure]
+    pages: Sequence[str]
+    contexts: int
+    settings: Mapping[str, Any]
+
+
+class Arena:
+    """The chunks and the reader that all opponents meet with.
+
+    Args:
+        data: The corpus of the evaluation.
+        options: How.
+        runtime: Where.
+        progress: Told what goes on.
+    """
+
+    def __init__(self, data: Path, options: AdversarialOptions, runtime: Runtime, progress: Progress = silent) -> None:
+        self.options, self.runtime, self.progress = options, runtime, progress
+        self.reader = _reader(options.evaluator.reader)
+        self.reader_hash = weights_hash(self.reader)
+        self.reader.to(runtime.device)
+        self.tokenizer: Tokenizer = self.reader.tokenizer
+        protocol = Protocol.limited(options.limit)
+        self.longest = protocol.longest  # of human and of machine sentences
+        self.chunks: Chunks = load_chunks(data, self.tokenizer, protocol, folder=options.folder, progress=progress)
+        self._human: Tensor | None = None
+        self.frozen = FrozenReader(self.reader, self.chunks.rows, self.tokenizer, runtime.device)
+        self.scores = SentenceScores(self.reader, self.tokenizer.pad_id, runtime.device)
+
+    def write(self, model: Any, name: str, ways: Sequence[Combine]) -> dict[Combine, Written]:
+        """What a model writes after all contexts, or wrote in an earlier run."""
+        if model.tokenizer.fingerprint != self.tokenizer.fingerprint:
+            raise ConfigError(
+                "the model that writes has another tokenizer than the evaluator's reader",
+                seen=model.tokenizer.fingerprint[:12], allowed=self.tokenizer.fingerprint[:12],
+                next_step="set evaluator.reader to a Seq2Seq with the model's tokenizer",
+            )  # fmt: skip
+        further = {"samples": model.search_estimate.samples} if hasattr(model, "search_estimate") else {}
+        order = Order(name, weights_hash(model), self.chunks, self.options.decoding, further)
+        return write_all(bulk_writer(model, name), order, ways, self.options.folder, progress=self.progress)
+
+    def meet_writer(self, written: Written) -> Contest:
+        """Evaluators of every number of turns against a system."""
+        turns = range(1, TURNS + 1)
+        bouts = [written_bout(self.chunks, written.texts, self.tokenizer, n, self.longest) for n in turns]
+        made = {"continuations": written.fingerprint, "sentences_per_second": round(written.speed, 1)}
+        return self._contest(bouts, written.fingerprint, {**made, "decoding": asdict(self.options.decoding)})
+
+    def meet_control(self, name: str) -> Contest:
+        """Evaluators of every number of turns against a control."""
+        bouts = [control_bout(self.chunks, name, turns, self.options.seed) for turns in range(1, TURNS + 1)]
+        return self._contest(bouts, f"control {name}", {})
+
+    def _contest(self, bouts: Sequence[Bout], opponent: str, settings: Mapping[str, Any]) -> Contest:
+        vectors = self._vectors(bouts[0].rows)
+        measures: dict[str, Measure] = {}
+        pages = sorted({page for side in bouts[0].pages["test"] for page in side})
+        trained: dict[str, Any] = {}
+        for turns, bout in enumerate(bouts, 1):
+            for prefix, verdicts in self._all_verdicts(bout, vectors, opponent, turns).items():
+                measures |= measured(bout, verdicts, turns, pages, prefix=prefix)
+                fooled = float(np.mean(verdicts.machine["dev"] > 0))  # what decoding is chosen by
+                trained[f"{prefix}{turns}"] = {**verdicts.training, "dev_adversuc": fooled}
+        recorded = {
+            **settings, "evaluator": asdict(self.options.evaluator), "evaluators": trained,
+            "chunks": self.chunks.fingerprint, "contexts": list(self.chunks.sizes),
+        }  # fmt: skip
+        if self.options.limit is not None:
+            recorded["limit"] = self.options.limit
+        return Contest(measures, pages, len(bouts[0].human["test"]), recorded)
+
+    def _all_verdicts(self, bout: Bout, vectors: Tensor, opponent: str, turns: int) -> dict[str, Verdicts]:
+        """What the evaluators say, by the prefix of their measures: none for the first, ``second_`` for the other."""
+        found = {"": self._kept(f"{opponent} {turns}", lambda: self._judged(bout, vectors, turns))}
+        if self.options.evaluator.second:
+            self.progress(f"second evaluator, {turns} turns", 0)
+            name = f"second {opponent} {turns}"
+            found[SECOND] = self._kept(name, lambda: self._judged_by_features(bout, vectors))
+        return found
+
+    def _kept(self, what: str, make: Callable[[], Verdicts]) -> Verdicts:
+        """Verdicts, or those of an earlier run."""
+        options = self.options
+        content = [FORMAT, what, self.chunks.fingerprint, asdict(options.evaluator), options.seed, self.reader_hash]
+        name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        path = options.folder / "verdicts" / f"{name[:16]}.npz"
+        if not path.is_file():
+            write_verdicts(path, make())
+        return read_verdicts(path)
+
+    def _judged(self, bout: Bout, vectors: Tensor, turns: int) -> Verdicts:
+        label = f"evaluator, {turns} turns"
+
+        def listen(report: Report) -> None:
+            self.progress(label, int(1000 * report.share), 1000, f"loss {report.loss:.3f}")
+
+        embedding = self.reader.networks()["forward"].embedding.weight.detach().float().cpu()
+        return judge(
+            bout,
+            vectors,
+            self.frozen.groups,
+            embedding,
+            self.tokenizer.pad_id,
+            self.options.evaluator,
+            self.runtime,
+            seed=self.options.seed,
+            listen=listen,
+        )
+
+    def _judged_by_features(self, bout: Bout, vectors: Tensor) -> Verdicts:
+        shared = len(self.chunks.rows)
+        known = SentenceFeatures(bout.rows, self.tokenizer, (vectors, self.frozen.groups), shared)
+        return judge_by_features(bout, known, self.scores, shared, seed=self.options.seed)
+
+    def _vectors(self, rows: IdRows) -> Tensor:
+        """What the frozen reader makes of the sentences of a bout; those of people are read once for all opponents."""
+        if self._human is None:
+            self._human = self.frozen(self.chunks.rows)
+        known = len(self.chunks.rows)
+        if len(rows) == known:
+            return self._human
+        own = IdRows(rows.flat[rows.offsets[known] :], rows.offsets[known:] - rows.offsets[known])
+        return torch.cat([self._human, self.frozen(own)])
+
+
+def _reader(folder: str) -> Any:
+    reader = load_model(folder)
+    networks: Mapping[str, Any] = getattr(reader, "networks", dict)()
+    if not {"forward", "backward", "prior"} <= set(networks):
+        raise ConfigError(
+            "the evaluator's reader has no encoders", seen=folder, allowed="a Seq2Seq, such as zoo/seq2seq",
+            next_step="change evaluator.reader",
+        )  # fmt: skip
+    return reader
+
+
+def measured(
+    bout: Bout, verdicts: Verdicts, turns: int, pages: Sequence[str], *, prefix: str = ""
+) -> dict[str, Measure]:
+    """AdverSuc, accuracy on either side and over both, per page of the test part."""
+    sides = zip((verdicts.human, verdicts.machine), bout.pages["test"], strict=True)
+    human, machine = (_per_page(side["test"] > 0, names, pages) for side, names in sides)
+    right = human.numerators, tuple(d - n for n, d in zip(machine.numerators, machine.denominators, strict=True))
+    both = tuple(map(sum, zip(*right, strict=True)))
+    all_chunks = tuple(map(sum, zip(human.denominators, machine.denominators, strict=True)))
+    return {
+        f"{prefix}adversuc_{turns}": machine,
+        f"{prefix}human_accuracy_{turns}": human,
+        f"{prefix}machine_accuracy_{turns}": Measure(right[1], machine.denominators),
+        f"{prefix}accuracy_{turns}": Measure(both, all_chunks),
+    }
+
+
+def _per_page(taken_for_human: npt.NDArray[np.bool_], names: Sequence[str], pages: Sequence[str]) -> Measure:
+    """Chunks of each page that were taken for human, of how many."""
+    number = {page: place for place, page in enumerate(pages)}
+    places = np.array([number[name] for name in names])
+    hits = np.bincount(places, weights=taken_for_human.astype(np.float64), minlength=len(pages))
+    counts = np.bincount(places, minlength=len(pages)).astype(np.float64)
+    return Measure(tuple(hits.tolist()), tuple(counts.tolist()))
+
+
+def write_verdicts(path: Path, verdicts: Verdicts) -> None:
+    """Keep what an evaluator said, so that a run that goes on need not train it again."""
+    content = io.BytesIO()
+    arrays = {
+        f"{side}_{part}": getattr(verdicts, side)[part] for side in ("human", "machine") for part in ("dev", "test")
+    }
+    note = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
+    np.savez_compressed(content, note=note, **arrays)
+    with write_atomically(path) as handle:
+        handle.write(content.getvalue())
+
+
+def read_verdicts(path: Path) -> Verdicts:
+    """Read what `write_verdicts` wrote."""
+    with np.load(path, allow_pickle=False) as found:
+        sides = [{part: found[f"{side}_{part}"] for part in ("dev", "test")} for side in ("human", "machine")]
+        return Verdicts(sides[0], sides[1], json.loads(found["note"].tobytes().decode()))
+
+
+def contests(
+    data: Path,
+    model: Any | None,
+    name: str,
+    ways: Sequence[Combine],
+    options: AdversarialOptions = AdversarialOptions(),  # noqa: B008  frozen
+    *,
+    progress: Progress = silent,
+) -> dict[str, Contest]:
+    """Run an opponent against human text: a model in some ways of reranking, or one of `CONTROLS`.
+
+    Returns:
+        Contests by way; by the empty name for a control.
+    """
+    with start_runtime(options.device) as runtime:
+        arena = Arena(data, options, runtime, progress)
+        if model is None:
+            if name not in CONTROLS:
+                raise ConfigError("unknown control", seen=name, allowed=", ".join(CONTROLS), next_step="choose one")
+            return {"": arena.meet_control(name)}
+        model.to(runtime.device)
+        written = arena.write(model, name, ways)
+        return {way: arena.meet_writer(written[way]) for way in ways}

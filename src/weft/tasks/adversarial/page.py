@@ -1,0 +1,80 @@
+"""The part of docs/results.md below Table 4: whether the evaluator is strong, and whether a second one agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weft.tasks.metrics import kendall_tau
+from weft.tasks.result import Result
+from weft.tasks.tables import Key, pipe
+
+STRONG = 0.85  # accuracy against sentences of other pages, below which AdverSuc says little
+TURNS = (1, 2, 3)
+
+
+def adversarial_section(results: Mapping[Key, Result]) -> str:
+    """Accuracies of the evaluator over both sides, the agreement of the two rankings, and the speed of writing."""
+    found = {
+        f"{model} ({variant})" if variant else model: result
+        for (task, model, variant), result in sorted(results.items())
+        if task == "adversarial"
+    }
+    header = [
+        "opponent",
+        *(f"accuracy, {turns}" for turns in TURNS),
+        *(f"second, {turns}" for turns in TURNS),
+        "sentences/s",
+    ]
+    lines = [pipe(header), pipe(["---"] * len(header))]
+    lines += [pipe([name, *_accuracies(result), _speed(result)]) for name, result in found.items()]
+    return "\n".join([*lines, "", _strength(results), _agreement(found), ""])
+
+
+def _accuracies(result: Result) -> list[str]:
+    names = [f"{prefix}accuracy_{turns}" for prefix in ("", "second_") for turns in TURNS]
+    return [_shown(result.metrics.get(name)) for name in names]
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _speed(result: Result) -> str:
+    speed = result.settings.get("sentences_per_second")
+    return f"{speed:,.0f}" if isinstance(speed, int | float) else "–"
+
+
+def _strength(results: Mapping[Key, Result]) -> str:
+    control = results.get(("adversarial", "control-random-sentence", ""))
+    if control is None:
+        return "The control with sentences of other pages was not measured: how strong the evaluator is, is not known."
+    values = [control.metrics.get(f"accuracy_{turns}") for turns in TURNS]
+    strong = all(value is not None and value >= STRONG for value in values)
+    told = " / ".join(map(_shown, values))
+    return (
+        f"The evaluator tells sentences of other pages from those that follow with an accuracy of {told}, "
+        f"{'at or above' if strong else 'below'} the {_shown(STRONG)} that was asked of it."
+    )
+
+
+def _agreement(found: Mapping[str, Result]) -> str:
+    """Kendall's τ between the rankings of the systems by the two evaluators; controls are no systems."""
+    writers = [result for name, result in found.items() if not name.startswith("control-")]
+    told = []
+    for turns in TURNS:
+        pairs = [(one.metrics.get(f"adversuc_{turns}"), one.metrics.get(f"second_adversuc_{turns}")) for one in writers]
+        known = [(first, second) for first, second in pairs if first is not None and second is not None]
+        told.append(_shown(_rank_agreement(known)))
+    return f"Agreement of the two rankings of {len(writers)} systems, Kendall's τ: {' / '.join(told)}."
+
+
+def _rank_agreement(values: list[tuple[float, float]]) -> float | None:
+    """τ of the second ranking along the first.
+
+    Example:
+        >>> _rank_agreement([(0.1, 0.2), (0.2, 0.3), (0.3, 0.1)])
+        -0.33333333333333326
+    """
+    by_second = sorted(range(len(values)), key=lambda number: values[number][1])
+    rank = {number: place for place, number in enumerate(by_second)}
+    return kendall_tau([rank[number] for number in sorted(rank, key=lambda number: values[number][0])])

@@ -1,0 +1,91 @@
+"""A page of continuations side by side, drawn by a seed and not picked."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from weft.corpora.tokenizers import Tokenizer
+from weft.errors import CorpusError
+from weft.tasks.adversarial.chunks import Chunks
+from weft.writing import write_atomically
+
+HEAD = """\
+# Continuations, not picked
+
+{count} contexts of the test part of the adversarial evaluation ([adversarial.md](adversarial.md)), drawn by seed
+{seed}, what people wrote after them, and what each system wrote: three sentences, each with those before it as its
+context. This page is written by `weft samples`; Wikipedia text is under CC BY-SA 3.0.
+"""
+
+
+def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]]]:
+    """All finished continuations of these chunks in a folder, by model and way of reranking.
+
+    Raises:
+        CorpusError: There are none.
+    """
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for path in sorted(folder.glob("*.jsonl.xz")):
+        try:
+            with lzma.open(path, "rt", encoding="utf-8") as handle:
+                head = json.loads(next(handle))
+                if head["chunks"] == chunks.fingerprint:
+                    found[f"{head['model']} ({head['combine']})"] = [tuple(json.loads(x)["sentences"]) for x in handle]
+        except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, StopIteration) as error:
+            raise CorpusError(
+                f"cannot read {path}: {error}",
+                allowed="continuations that an adversarial evaluation wrote",
+                next_step="delete it, and write it again",
+            ) from error
+    if not found:
+        raise CorpusError(
+            "there are no continuations of these contexts",
+            seen=str(folder),
+            allowed="a folder that `weft evaluate --task adversarial` has written to",
+            next_step="run it first, or name the folder with --work",
+        )
+    return found
+
+
+def samples_page(
+    chunks: Chunks, systems: Mapping[str, Sequence[Sequence[str]]], tokenizer: Tokenizer, *, count: int, seed: int
+) -> str:
+    """The page as Markdown."""
+    test = chunks.part("test")
+    numbers = np.random.default_rng(seed).permutation(np.arange(test.start, test.stop))[:count].tolist()
+    parts = [HEAD.format(count=len(numbers), seed=seed)]
+    for place, number in enumerate(numbers, 1):
+        context, human = (
+            " ".join(tokenizer.decode(chunks.rows.row(sentence)) for sentence in row[number].tolist())
+            for row in (chunks.context, chunks.human)
+        )
+        lines = [
+            f"## {place}. Page {chunks.pages[number]}",
+            "",
+            f"> {_plain(context)}",
+            "",
+            f"- **people**: {_plain(human)}",
+        ]
+        lines += [f"- **{name}**: {_plain(' '.join(texts[number]))}" for name, texts in systems.items()]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is taken for markup."""
+    return "".join(f"\\{character}" if character in "\\`*_<>[]|#" else character for character in text)
+
+
+def write_samples(
+    path: Path, chunks: Chunks, folder: Path, tokenizer: Tokenizer, *, count: int = 20, seed: int = 1
+) -> int:
+    """Write the page, atomically; returns how many systems are on it."""
+    systems = read_systems(folder, chunks)
+    with write_atomically(path) as handle:
+        handle.write(samples_page(chunks, systems, tokenizer, count=count, seed=seed).encode("utf-8"))
+    return len(systems)

@@ -1,0 +1,323 @@
+"""Adversarial evaluation: the cut by page, the same treatment on both sides, controls, evaluators, resuming."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from weft.corpora.tokenizers import BpeTokenizer  # noqa: E402
+from weft.document import Document  # noqa: E402
+from weft.errors import ConfigError, CorpusError  # noqa: E402
+from weft.generation import Decoding  # noqa: E402
+from weft.models.generative.bulk import bulk_writer  # noqa: E402
+from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
+from weft.runtime import Runtime, start_runtime  # noqa: E402
+from weft.tasks import EvaluateOptions, Subject, evaluate, is_standard  # noqa: E402
+from weft.tasks.adversarial import continuations, turns  # noqa: E402
+from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
+from weft.tasks.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
+from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
+from weft.tasks.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
+from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout  # noqa: E402
+from weft.tasks.adversarial.results import adversarial_options, evaluate_control, evaluate_writers  # noqa: E402
+from weft.tasks.adversarial.rows import IdRows, canonical_rows  # noqa: E402
+from weft.tasks.result import Result  # noqa: E402
+
+WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
+SMALL = Protocol(train=40, dev=8, test=8, shortest=2, longest=12)
+FEW = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
+TINY = EvaluatorSettings(reader="", hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False)
+
+
+def pages(count: int = 40, paragraphs: int = 2, length: int = 9) -> list[Document]:
+    generator = np.random.default_rng(5)
+    made = []
+    for page in range(count):
+        sizes = generator.integers(3, 7, paragraphs * length)
+        sentences = tuple(f"{' '.join(generator.choice(WORDS, size))} p{page}." for size in sizes)
+        made.append(Document(f"page-{page}", sentences, paragraph_starts=tuple(range(0, paragraphs * length, length))))
+    return made
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> BpeTokenizer:
+    return BpeTokenizer.train([text for page in pages() for text in page.sentences], vocabulary_size=340)
+
+
+@pytest.fixture(scope="module")
+def chunks(tokenizer: BpeTokenizer) -> Chunks:
+    return select_chunks(pages(), tokenizer, SMALL, "print")
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer: BpeTokenizer) -> Seq2Seq:
+    made = Seq2Seq(dimensions=12, hidden=12, layers=1)
+    torch.manual_seed(4)
+    return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
+
+
+@pytest.fixture(scope="module")
+def folder(model: Seq2Seq, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("model")
+    model.save(place / "tiny")
+    return place / "tiny"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "pages.jsonl"
+    records = [{"id": p.id, "paragraphs": [one.sentences for one in p.paragraphs()]} for p in pages(60, 3)]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+# Chunks ---------------------------------------------------------------------------------------------------------------
+
+
+def test_no_page_is_in_two_parts_and_held_out_chunks_share_no_sentence(chunks: Chunks) -> None:
+    assert chunks.sizes == (40, 8, 8)
+    names = [set(chunks.pages[chunks.part(part)].tolist()) for part in PARTS]
+    assert not (names[0] & names[1] or names[0] & names[2] or names[1] & names[2])
+    for part in ("dev", "test"):
+        whole = np.concatenate([chunks.context, chunks.human], axis=1)[chunks.part(part)]
+        assert len(np.unique(whole)) == whole.size
+
+
+def test_a_chunk_is_six_sentences_in_a_row_of_one_paragraph(chunks: Chunks, tokenizer: BpeTokenizer) -> None:
+    paragraphs = {page.id: [one.sentences for one in page.paragraphs()] for page in pages()}
+    for number in range(len(chunks)):
+        places = [*chunks.context[number], *chunks.human[number]]
+        texts = tuple(tokenizer.decode(chunks.rows.row(place)) for place in places)
+        found = paragraphs[str(chunks.pages[number])]
+        assert any(texts == one[start : start + 6] for one in found for start in range(len(one) - 5))
+
+
+def test_the_selection_is_the_same_whatever_the_order_of_the_pages(chunks: Chunks, tokenizer: BpeTokenizer) -> None:
+    again = select_chunks(pages()[::-1], tokenizer, SMALL, "print")
+    for part in ("dev", "test"):
+        assert again.pages[again.part(part)].tolist() == chunks.pages[chunks.part(part)].tolist()
+
+
+def test_a_small_copy_is_tuned_on_no_page_that_the_whole_is_measured_on(tokenizer: BpeTokenizer) -> None:
+    whole = select_chunks(pages(), tokenizer, SMALL)
+    small = select_chunks(pages(), tokenizer, replace(SMALL, train=10, dev=2, test=2))
+    for part in PARTS:
+        assert set(small.pages[small.part(part)].tolist()) <= set(whole.pages[whole.part(part)].tolist())
+
+
+def test_chunks_are_kept_and_too_few_are_told(data: Path, tokenizer: BpeTokenizer, tmp_path: Path) -> None:
+    first = load_chunks(data, tokenizer, SMALL, folder=tmp_path)
+    (kept,) = tmp_path.glob("chunks-*.npz")
+    second = load_chunks(data, tokenizer, SMALL, folder=tmp_path)
+    assert np.array_equal(first.context, second.context) and first.rows.flat.tolist() == second.rows.flat.tolist()
+    kept.write_bytes(b"damaged")
+    with pytest.raises(CorpusError, match="cannot read"):
+        load_chunks(data, tokenizer, SMALL, folder=tmp_path)
+    with pytest.raises(CorpusError, match="too few chunks"):
+        load_chunks(data, tokenizer, replace(SMALL, train=10_000))
+
+
+# The same on both sides -----------------------------------------------------------------------------------------------
+
+
+def test_human_and_machine_sentences_take_the_same_way(chunks: Chunks, tokenizer: BpeTokenizer) -> None:
+    """A system that copies the human sentences, oddly spaced, is read as the human sentences are."""
+    copied = [
+        tuple("  " + tokenizer.decode(chunks.rows.row(place)).replace(" ", "\u00a0 ") + "\n" for place in row)
+        for row in chunks.human.tolist()
+    ]
+    bout = written_bout(chunks, copied, tokenizer, 3, SMALL.longest)
+    for part in PARTS:
+        for human, machine in zip(bout.human[part].ravel().tolist(), bout.machine[part].ravel().tolist(), strict=True):
+            assert bout.rows.row(human) == bout.rows.row(machine)
+
+
+def test_canonical_rows_are_those_of_the_text_they_stand_for(tokenizer: BpeTokenizer) -> None:
+    texts = ["a cat sat", "café \u2014 naïve 東京 " * 4, "", "x" * 90]
+    rows = canonical_rows(texts, tokenizer, longest=10)
+    assert rows.lengths.max() <= 10
+    again = canonical_rows([tokenizer.decode(rows.row(n)) for n in range(len(rows))], tokenizer, longest=10)
+    assert [again.row(n) for n in range(4)] == [rows.row(n) for n in range(4)]
+    assert not any("\ufffd" in tokenizer.decode(rows.row(n)) for n in range(4))
+
+
+def test_no_human_sentence_is_longer_or_shorter_than_a_machine_may_write(chunks: Chunks) -> None:
+    lengths = chunks.rows.lengths
+    assert lengths.min() >= SMALL.shortest and lengths.max() <= SMALL.longest
+    assert Protocol().shortest == AdversarialOptions().decoding.min_tokens
+    assert Protocol().longest == AdversarialOptions().decoding.max_tokens
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def order_of(model: Seq2Seq, chunks: Chunks, decoding: Decoding = FEW) -> Order:
+    return Order("tiny", weights_hash(model), chunks, decoding, {})
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_end(
+    model: Seq2Seq, chunks: Chunks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(continuations, "SHARD", 20)
+    writer, order = bulk_writer(model, "tiny"), order_of(model, chunks)
+    whole = write_all(writer, order, ["uni", "mmi"], tmp_path / "whole")
+    calls = 0
+    real = turns.continued
+
+    def stops(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(continuations, "continued", stops)
+    with pytest.raises(KeyboardInterrupt):
+        write_all(writer, order, ["uni", "mmi"], tmp_path / "parts")
+    again = write_all(writer, order, ["uni", "mmi"], tmp_path / "parts")
+    assert calls == 4  # one shard, one that was stopped, and the two that were left
+    assert [again[way].texts for way in again] == [whole[way].texts for way in whole]
+    assert len(list((tmp_path / "parts").iterdir())) == 2  # the shards are gone
+    write_all(writer, order, ["mmi"], tmp_path / "parts")
+    assert calls == 4  # what is there is used
+
+
+def test_other_weights_or_settings_are_written_anew(model: Seq2Seq, chunks: Chunks) -> None:
+    order = order_of(model, chunks)
+    others = [
+        order_of(model, chunks, replace(FEW, seed=2)),
+        replace(order, weights="0"),
+        replace(order, chunks=replace(chunks, fingerprint="x")),
+    ]
+    prints = {order.fingerprint("mmi"), order.fingerprint("bi"), *(other.fingerprint("mmi") for other in others)}
+    assert len(prints) == 5
+
+
+def test_a_damaged_file_of_continuations_is_told(model: Seq2Seq, chunks: Chunks, tmp_path: Path) -> None:
+    order = order_of(model, chunks)
+    order.path(tmp_path, "mmi").write_bytes(b"nothing of the kind")
+    with pytest.raises(CorpusError, match="cannot use"):
+        write_all(bulk_writer(model, "tiny"), order, ["mmi"], tmp_path)
+
+
+# Opponents ------------------------------------------------------------------------------------------------------------
+
+
+def test_controls_are_what_they_say(chunks: Chunks) -> None:
+    bouts = {name: control_bout(chunks, name, 3, 1) for name in CONTROLS}
+    test = chunks.part("test")
+    assert (bouts["repeat-last"].machine["test"][:, 3:] == chunks.context[test, 2:]).all()
+    mixed = bouts["wrong-order"].machine["test"][:, 3:]
+    assert (np.sort(mixed, axis=1) == np.sort(chunks.human[test], axis=1)).all()
+    assert (mixed != chunks.human[test]).any(axis=1).all()
+    assert (control_bout(chunks, "wrong-order", 1, 1).machine["test"][:, 3] == chunks.human[test, 2]).all()
+    page_of = {n: page for row, page in zip(chunks.human.tolist(), chunks.pages.tolist(), strict=True) for n in row}
+    for part in PARTS:
+        random = bouts["random-sentence"].machine[part]
+        for row, page in zip(random.tolist(), chunks.pages[chunks.part(part)].tolist(), strict=True):
+            assert all(page_of[number] != page for number in row[3:])
+        human = bouts["human"]
+        assert not set(human.pages[part][0]) & set(human.pages[part][1])
+        assert len(human.human[part]) == len(human.machine[part]) > 0
+
+
+# Evaluators -----------------------------------------------------------------------------------------------------------
+
+
+def synthetic(seed: int, *, told_by: int | None) -> Bout:
+    """Chunks of random tokens; with ``told_by``, the last sentence of every machine chunk holds that token."""
+    generator = np.random.default_rng(seed)
+    size, vocabulary = 360, 30
+    sentences = [generator.integers(3, vocabulary, 5).tolist() for _ in range(8 * size)]
+    human = np.arange(4 * size).reshape(size, 4)
+    machine = 4 * size + human
+    if told_by is not None:
+        for number in machine[:, -1].tolist():
+            sentences[number][2] = told_by
+    cuts = {"train": slice(0, 240), "dev": slice(240, 300), "test": slice(300, 360)}
+    names = {part: [str(n) for n in range(size)][cut] for part, cut in cuts.items()}
+    return Bout(
+        IdRows.of(sentences),
+        {part: human[cut] for part, cut in cuts.items()},
+        {part: machine[cut] for part, cut in cuts.items()},
+        {part: (names[part], names[part]) for part in cuts},
+    )
+
+
+def accuracy(bout: Bout, settings: EvaluatorSettings) -> float:
+    torch.manual_seed(0)
+    with start_runtime("cpu") as runtime:
+        embedding = torch.randn(31, 8) * 8**-0.5
+        found = judge(bout, torch.zeros(len(bout.rows), 0), (), embedding, 0, settings, runtime, seed=1)
+    return float(np.mean(np.concatenate([found.human["test"] > 0, found.machine["test"] <= 0])))
+
+
+def test_the_evaluator_learns_an_obvious_difference_and_cannot_tell_what_has_none() -> None:
+    settings = replace(TINY, hidden=16, width=16, epochs=12, learning_rate=5e-3, patience=12)
+    assert accuracy(synthetic(1, told_by=30), settings) >= 0.95
+    assert 0.35 <= accuracy(synthetic(1, told_by=None), settings) <= 0.65
+
+
+def test_evaluators_learn_in_reduced_precision_too() -> None:
+    """A GPU runs them so; the kinds of numbers must fit together."""
+    bout, settings = synthetic(1, told_by=30), replace(TINY, epochs=1)
+    runtime = Runtime(torch.device("cpu"), bf16=True)
+    vectors = torch.randn(len(bout.rows), 12).half()
+    found = judge(bout, vectors, (4, 4, 4), torch.randn(31, 8), 0, settings, runtime, seed=1)
+    assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 15
+
+
+def test_the_same_seed_gives_the_same_verdicts() -> None:
+    bout = synthetic(2, told_by=30)
+    assert accuracy(bout, TINY) == accuracy(bout, TINY)
+
+
+# All of it ------------------------------------------------------------------------------------------------------------
+
+
+def options_of(data: Path, folder: Path, work: Path, *, second: bool) -> tuple[EvaluateOptions, AdversarialOptions]:
+    evaluator = replace(TINY, reader=str(folder), second=second)
+    chosen = EvaluateOptions(data=str(data), limit=5)
+    return chosen, AdversarialOptions(work, 5, FEW, evaluator)
+
+
+def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, data: Path, tmp_path: Path) -> None:
+    chosen, adversarial = options_of(data, folder, tmp_path / "work", second=True)
+    subjects = [Subject(model.combined(way), "seq2seq", way) for way in ("uni", "mmi")]
+    uni, mmi = evaluate_writers(subjects, chosen, adversarial, command="weft evaluate")
+    again = Result.load(mmi.save(tmp_path / "results"))
+    assert again.metrics == mmi.metrics and not is_standard(again) and uni.variant == "uni"
+    for n in (1, 2, 3):
+        for prefix in ("", "second_"):
+            metrics = mmi.metrics
+            fooled, caught = metrics[f"{prefix}adversuc_{n}"], metrics[f"{prefix}machine_accuracy_{n}"]
+            assert fooled is not None and caught is not None and fooled + caught == pytest.approx(1.0)
+            assert sum(mmi.per_document[f"{prefix}adversuc_{n}"]["denominators"]) == 5
+    verdicts = sorted((tmp_path / "work" / "verdicts").iterdir())
+    assert len(verdicts) == 12  # two ways, three numbers of turns, two evaluators
+    stamps = [path.stat().st_mtime_ns for path in verdicts]
+    (once_more,) = evaluate_writers(subjects[1:], chosen, adversarial, command="weft evaluate")
+    assert once_more.metrics == mmi.metrics and [path.stat().st_mtime_ns for path in verdicts] == stamps
+    control = evaluate_control("control-repeat-last", "", chosen, adversarial)
+    assert control.model == "control-repeat-last" and control.n_pairs == 5
+
+
+def test_what_cannot_be_done_is_told(model: Seq2Seq, folder: Path, data: Path, tmp_path: Path) -> None:
+    chosen, adversarial = options_of(data, folder, tmp_path, second=False)
+    with pytest.raises(ConfigError, match="unknown control"):
+        evaluate_control("control-nothing", "", chosen, adversarial)
+    with pytest.raises(ConfigError, match="unknown setting"):
+        adversarial_options(chosen, {"decoding.bean": 3}, tmp_path)
+    with pytest.raises(ConfigError, match="wrong kind"):
+        adversarial_options(chosen, {"evaluator.hidden": "many"}, tmp_path)
+    with pytest.raises(ConfigError, match="no encoders"):
+        contests(data, None, "human", (), replace(adversarial, evaluator=replace(TINY, reader="foltz-glove")))
+    with pytest.raises(ConfigError, match="trains evaluators"):
+        evaluate("adversarial", Subject(model, "seq2seq"), chosen)
