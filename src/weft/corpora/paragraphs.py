@@ -75,6 +75,7 @@ class ParagraphStream:
         backwards: Whether paragraphs are read from their end.
         dated: Whether years are looked up.
         contrast: Whether every paragraph also comes in a random order.
+        kept_ends: The share of those that keep their first and last sentence: of others, ends alone tell too much.
     """
 
     def __init__(
@@ -91,8 +92,10 @@ class ParagraphStream:
         backwards: bool = False,
         dated: bool = True,
         contrast: bool = False,
+        kept_ends: float = 0.0,
     ) -> None:
         self.store, self.pad, self.seed, self.backwards, self.contrast = store, pad, seed, backwards, contrast
+        self.kept_ends = kept_ends
         self.batch_tokens, self.max_tokens = batch_tokens, max_tokens
         self.starts, self.sizes = _windows(np.asarray(store.paragraph_offsets), fewest, most, window)
         if not len(self.starts):
@@ -146,7 +149,11 @@ class ParagraphStream:
 
     def _shuffled(self, places: Whole, pairs: Whole) -> Whole:
         """The sentences of every paragraph in a random order, the same whenever this batch comes again."""
-        noise = np.random.default_rng([self.seed, int(pairs[0]), len(pairs)]).random(places.shape)
+        generator = np.random.default_rng([self.seed, int(pairs[0]), len(pairs)])
+        noise, sizes = generator.random(places.shape), (places >= 0).sum(axis=1)
+        chosen = generator.random(len(places)) < self.kept_ends
+        kept = np.flatnonzero(chosen & (sizes > 3))  # of three, nothing would be left to shuffle
+        noise[kept, 0], noise[kept, sizes[kept] - 1] = -1.0, 1.5
         order = np.argsort(np.where(places >= 0, noise, 2.0), axis=1)  # what stands after the end stays there
         return np.take_along_axis(places, order, axis=1)
 

@@ -29,8 +29,8 @@ from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "feed", "lexical", "dropout", "word_dropout", "latent", "width",
-    "annealing", "free_nats", "bag_weight", "contrast", "frozen", "precedence", "precedence_weight",
-    "estimator", "samples", "search_samples", "noise_seed", "precision",
+    "annealing", "free_nats", "bag_weight", "contrast", "kept_ends", "frozen",
+    "precedence", "precedence_weight", "estimator", "samples", "search_samples", "noise_seed", "precision",
 )  # fmt: skip
 SHORTEST, WINDOW = 2, 12  # sentences of the texts it learns from; longer ones are cut into windows
 
@@ -54,6 +54,7 @@ class VlvGm(GuidedModel):
         bag_weight: What predicting the words from z alone counts.
         contrast: What it counts in training that a sentence is likelier in its text than in a shuffled one; 0 learns
             from the bound alone, as the paper does.
+        kept_ends: Share of the shuffled ones that keep their first and last sentence, so that these do not tell.
         frozen: What stays as a run starts with it: nothing, ``encoder`` or ``words`` (encoder and decoder).
         precedence: Whether a fourth part learns, on the encoders' frozen vectors, which of two sentences comes first.
         precedence_weight: What the log-odds of a pair count beside the coherence of a transition, in ordering.
@@ -96,6 +97,7 @@ class VlvGm(GuidedModel):
         free_nats: float = 3.0,
         bag_weight: float = 0.1,
         contrast: float = 0.0,
+        kept_ends: float = 0.0,
         frozen: str = "",
         precedence: bool = False,
         precedence_weight: float = 1.0,
@@ -110,13 +112,15 @@ class VlvGm(GuidedModel):
         for name, size in {**sizes, "samples": samples, "search_samples": search_samples}.items():
             at_least(self.name, name, size, 1)
         at_least(self.name, "noise_seed", noise_seed, 0)
-        _check_range("annealing", annealing, 1.0)
+        for name, share in (("annealing", annealing), ("kept_ends", kept_ends)):
+            _check_range(name, share, 1.0)
         for name, value in (("free_nats", free_nats), ("bag_weight", bag_weight)):
             _check_range(name, value, 1e6)
         check_choice(self.name, "estimator", estimator, ESTIMATORS)
         self.dimensions, self.hidden, self.layers, self.latent, self.width = sizes.values()
         self.feed, self.lexical, self.dropout, self.word_dropout = feed, lexical, dropout, word_dropout
         self.annealing, self.free_nats, self.bag_weight, self.contrast = annealing, free_nats, bag_weight, contrast
+        self.kept_ends = kept_ends
         self.estimator, self.samples, self.precision = estimator, samples, precision
         self.search_samples, self.noise_seed = search_samples, noise_seed
         self.frozen, self.precedence, self.precedence_weight = frozen, precedence, precedence_weight
@@ -153,6 +157,7 @@ class VlvGm(GuidedModel):
         return ParagraphStream(
             store, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed, pad=pad,
             fewest=SHORTEST, window=WINDOW, backwards=direction == "backward", dated=False, contrast=self.contrast > 0,
+            kept_ends=self.kept_ends,
         )  # fmt: skip
 
     def guided_loss(self, network: torch.nn.Module, batch: ParagraphBatch, device: torch.device) -> LossPart:
