@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 WORDS = (
@@ -35,3 +36,42 @@ def tiny_lm(folder: Path, *, positions: int = POSITIONS) -> Path:
         LlamaForCausalLM(config).save_pretrained(folder)
     whole.save_pretrained(folder)
     return folder
+
+
+def tiny_gguf(folder: Path, file: Path) -> Path:
+    """The same model as one GGUF file, not quantised."""
+    import gguf
+    import numpy as np
+    from safetensors.numpy import load_file
+
+    config = json.loads((folder / "config.json").read_text())
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]
+    heads, shared = config["num_attention_heads"], config["num_key_value_heads"]
+    writer = gguf.GGUFWriter(file, "llama")
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(shared)
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    writer.add_rope_freq_base(10000.0)
+    writer.add_rope_dimension_count(config["hidden_size"] // heads)
+    writer.add_vocab_size(config["vocab_size"])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(sorted(vocabulary["vocab"], key=vocabulary["vocab"].get))
+    writer.add_token_types([3] + [1] * (config["vocab_size"] - 1))  # the first is special
+    writer.add_token_merges([" ".join(merge) for merge in vocabulary["merges"]])
+    writer.add_eos_token_id(0)
+    writer.add_bos_token_id(0)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config["num_hidden_layers"])
+    for name, value in load_file(folder / "model.safetensors").items():
+        for part, count in (("q_proj", heads), ("k_proj", shared)):  # the format keeps halves of rotations together
+            if part in name:
+                value = value.reshape(count, 2, -1, value.shape[1]).swapaxes(1, 2).reshape(value.shape)
+        writer.add_tensor(names.get_name(name, (".weight",)), np.ascontiguousarray(value, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return file

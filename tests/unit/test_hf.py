@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("transformers", reason="the extra `hf` is not installed")
 
 import torch
-from tests.tiny_lm import tiny_lm
+from tests.tiny_lm import tiny_gguf, tiny_lm
 from typer.testing import CliRunner
 
 from weft.cli import app
@@ -288,6 +288,18 @@ def test_pickled_weights_are_refused(folder: Path, tmp_path: Path, suffix: str) 
         Hf(model=str(tmp_path)).score([TEXT])
 
 
+def test_missing_weights_are_refused_and_not_made_up(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match=r"no weights for model\.layers\.1\.mlp\.up_proj\.weight"):
+        Hf(model=str(tmp_path)).score([TEXT])
+
+
 def test_code_in_a_model_folder_never_runs(folder: Path, tmp_path: Path) -> None:
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -309,6 +321,16 @@ def test_an_adapter_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "someone/else"}))
     with pytest.raises(ModelError, match="an adapter, which names another model"):
         Hf(model=str(tmp_path)).score([TEXT])
+
+
+def test_a_gguf_file_gives_what_the_folder_gives(folder: Path, model: Hf, tmp_path: Path) -> None:
+    pytest.importorskip("gguf", reason="the extra `hf` is not installed")
+    pytest.importorskip("accelerate", reason="the extra `hf` is not installed")
+    file = tiny_gguf(folder, tmp_path / "tiny.gguf")
+    assert find_causal(str(file)).local
+    for way in ("uni", "mmi"):
+        one, other = (each.combined(way).score([TEXT])[0] for each in (Hf(model=str(file)), model))
+        assert one.transitions == pytest.approx(other.transitions, abs=1e-3)
 
 
 @pytest.mark.parametrize("content", [b"", b"GGUF", b"GGUF" + b"\xff" * 100])

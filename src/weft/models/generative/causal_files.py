@@ -79,9 +79,13 @@ def read_causal(place: Place, dtype: str) -> tuple[Any, Any]:
         with redirect_stderr(StringIO()):  # one bar of theirs cannot be switched off
             tokenizer = AutoTokenizer.from_pretrained(place.name, **options)
             options |= {} if place.gguf_file else {"use_safetensors": True}
-            network = AutoModelForCausalLM.from_pretrained(place.name, dtype=getattr(torch, dtype), **options)
+            network, report = AutoModelForCausalLM.from_pretrained(
+                place.name, dtype=getattr(torch, dtype), output_loading_info=True, **options
+            )
     except Exception as error:  # a damaged folder fails in every way three libraries know
         raise _unreadable(_named(place), f" ({type(error).__name__}: {_short(str(error))})") from error
+    if report["missing_keys"] or report["mismatched_keys"]:  # which transformers fills with random numbers, and goes on
+        raise _unreadable(_named(place), f" (no weights for {sorted(report['missing_keys'] or ['some parts'])[0]})")
     return network.eval().requires_grad_(False), tokenizer
 
 

@@ -22,7 +22,7 @@ Reals = npt.NDArray[np.float64]
 Ids = list[int]
 ANCHOR = "a"  # what a sentence is tokenised after, so that its first word is one that a space stands before
 SEPARATOR = "<|endoftext|>"  # stands between the texts that many models learned from, where bos is a mark of chats
-LOGITS = {"cpu": 2**26, "cuda": 2**30}  # tokens times vocabulary at once: 256 MiB and 4 GiB
+LOGITS = {"cpu": 2**26, "cuda": 2**28}  # tokens times vocabulary at once: 256 MiB and 1 GiB
 
 
 class SentenceIds:
