@@ -99,6 +99,16 @@ class PairLogProbs:
         return gain_left + (self.forward - self.prior_right) / self.count_right
 
 
+def inverted(forward: Table, prior_left: Table, prior_right: Table) -> Table:
+    """Log p_B(left | right) by Bayes' rule: what a forward model and its own language model imply of the other way.
+
+    Example:
+        >>> inverted(np.log([0.5]), np.log([0.1]), np.log([0.25])).round(6).tolist() == np.log([0.2]).round(6).tolist()
+        True
+    """
+    return forward - prior_right + prior_left
+
+
 class Memory(Generic[Key, Value]):
     """What was last found of some texts; the oldest is forgotten first."""
 

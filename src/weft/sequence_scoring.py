@@ -11,11 +11,21 @@ import numpy as np
 
 from weft.document import Document, Score
 from weft.models import SentenceModel, SequenceModel
-from weft.scoring import Combine, Memory, PairLogProbs, Table, alone, check_numbers, check_parts, estimator_of
+from weft.scoring import Combine, Memory, PairLogProbs, Table, alone, check_numbers, check_parts, estimator_of, inverted
 
 GROUP_SENTENCES = 256  # of several texts that models with memory read at once
 # Of models that remember what came before: uni, bi and MMI of the same orders of a text.
 OrderMemory = Memory[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
+
+
+@dataclass(frozen=True)
+class Inverted:
+    """The backward model of a model that only reads forwards: Bayes' rule over the model itself.
+
+    log p_B(s_{n−1} | s_n) = log p_F(s_n | s_1 … s_{n−1}) − log p_L(s_n) + log p_L(s_{n−1}). It is exact for the second
+    sentence of a text; later on, all that the sentences before tell of s_n is counted towards the nearest. In MMI both
+    directions then hold the same information, over the length of the one sentence and of the other.
+    """
 
 
 @dataclass(frozen=True)
@@ -24,20 +34,21 @@ class SequenceScorer:
 
     Attributes:
         forward: p_F, the next sentence given all before it.
-        backward: p_B, the same of texts read from their end; not needed for ``uni``.
-        prior: p_L, a sentence alone; needed for ``mmi``.
+        backward: p_B, the same of texts read from their end, or `Inverted`; not needed for ``uni``.
+        prior: p_L, a sentence alone; needed for ``mmi``, and where ``backward`` is `Inverted`.
         combine: Which of the three.
         memory: Where log-probabilities are kept, shared between combinations of the same models.
     """
 
     forward: SequenceModel
-    backward: SequenceModel | None = None
+    backward: SequenceModel | Inverted | None = None
     prior: SentenceModel | None = None
     combine: Combine = "mmi"
     memory: OrderMemory = field(default_factory=OrderMemory)
 
     def __post_init__(self) -> None:
-        check_parts(self, self.combine)
+        inverts = self.combine == "bi" and isinstance(self.backward, Inverted)
+        check_parts(self, "mmi" if inverts else self.combine)
 
     @property
     def estimator(self) -> str:
@@ -60,10 +71,13 @@ class SequenceScorer:
         return [score.value for score in self._scores(document.sentences, orders)]
 
     def backward_table(self, sentences: Sequence[str]) -> Table:
-        """Log p_B(left | right) of every pair, nothing known of what follows: [sentences, sentences], row: left."""
+        """Log p_B(left | right) of every pair, nothing known of what follows: [sentences, sentences], row: left.
+
+        Zeros where there is no backward model to ask.
+        """
         size = len(sentences)
         table = np.zeros((size, size))
-        if self.backward is not None:
+        if self.backward is not None and not isinstance(self.backward, Inverted):
             pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
             for (i, j), values in zip(
                 pairs, self.backward.log_probs(sentences, [(j, i) for i, j in pairs]), strict=True
@@ -87,13 +101,15 @@ class SequenceScorer:
         prior = alone(self.prior, sentences)
         forward = self.forward.log_probs(sentences, orders)
         backward = [np.zeros_like(values) for values in forward]
-        if self.backward is not None:
+        if self.backward is not None and not isinstance(self.backward, Inverted):
             backwards = self.backward.log_probs(sentences, [list(order)[::-1] for order in orders])
             backward = [values[::-1] for values in backwards]  # what stands first was predicted last
         found = []
         for order, one, other in zip(orders, forward, backward, strict=True):
             places = np.asarray(order, dtype=np.int64)
             left, right = places[:-1], places[1:]
+            if isinstance(self.backward, Inverted):
+                other = inverted(one, prior[left], prior[right])
             found.append(PairLogProbs(one, other, prior[left], prior[right], counts[left], counts[right]))
         return found
 
@@ -138,7 +154,7 @@ class SequenceSteps:
     """
 
     def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:
-        self.combine, self.paths = scorer.combine, paths
+        self.combine, self.paths, self.inverts = scorer.combine, paths, isinstance(scorer.backward, Inverted)
         self.backward = scorer.backward_table(sentences)  # [sentences, sentences]
         self.prior = alone(scorer.prior, sentences)  # [sentences]
         self.counts = np.array(scorer.forward.token_counts(sentences), dtype=np.float64)
@@ -154,6 +170,8 @@ class SequenceSteps:
         last = self.last[:, None]
         forward, backward = self.paths.log_probs(), self.backward[self.last]
         prior, counts = self.prior, self.counts
+        if self.inverts:
+            backward = inverted(forward, prior[last], prior[None])
         pairs = PairLogProbs(forward, backward, prior[last], prior[None], counts[last], counts[None])
         return pairs.combined(self.combine)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.tiny_lm import tiny_lm
 
 from weft.artifacts import load_artifact, save_artifact
 from weft.document import Document
@@ -60,7 +61,10 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module", params=list(MODELS))
-def model(request: pytest.FixtureRequest) -> CoherenceModel:
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CoherenceModel:
+    if request.param == "hf":
+        pytest.importorskip("transformers", reason="the extra `hf` is not installed")
+        SMALL["hf"] = {"model": str(tiny_lm(tmp_path_factory.mktemp("hf") / "tiny"))}
     if request.param == "foltz-embedding":
         pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
     if request.param == "seq2seq":
@@ -216,6 +220,8 @@ OUT_OF_RANGE = [
     ("discriminative", "each", (0, 1001)),
     ("discriminative-pair", "width", (0, -1)),
     ("recursive", "hidden", (0, -1)),
+    ("hf", "longest", (15, 0, -1)),
+    ("hf", "batch_tokens", (-1,)),
 ]
 
 
@@ -277,6 +283,8 @@ def test_saved_settings_are_checked_like_given_ones(name: str, setting: str, tmp
         ("foltz-sif", "weighting", "tfidf"),
         ("foltz-embedding", "encoder", 3),
         ("foltz-embedding", "encoder", None),
+        ("hf", "model", 3),
+        ("hf", "dtype", None),
         ("entity-graph", "projection", "p_x"),
         ("entity-graph", "distance", "yes"),
         ("entity-graph", "parser", None),

@@ -42,6 +42,7 @@ MODELS: Mapping[str, str] = {
     "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
     "vlv-gm": "weft.models.generative.variational:VlvGm",
     "weft-small": "weft.models.generative.weft_small:WeftSmall",
+    "hf": "weft.models.generative.hf:Hf",
     "discriminative": "weft.models.discriminative.clique:Discriminative",
     "discriminative-pair": "weft.models.discriminative.pairs:DiscriminativePair",
     "recursive": "weft.models.discriminative.recursive:Recursive",
