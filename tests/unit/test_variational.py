@@ -395,6 +395,24 @@ def test_a_chain_starts_from_the_networks_of_a_seq2seq(tmp_path: Path) -> None:
     assert any(entry["kind"] == "validation" for entry in log)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_shuffled_texts_keep_their_ends_as_often_as_asked(tmp_path: Path, share: float) -> None:
+    lines = [{"sentences": [f"sentence {n} of {size}" for n in range(size)]} for size in [3] + 80 * [8]]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    store = prepare([tmp_path / "t.jsonl"], tmp_path / "store", tokenizer_kind="words", vocabulary_size=60, workers=1)
+    model = VlvGm(contrast=1.0, kept_ends=share)
+    stream = model.training_batches("backward", store, 0, TrainingSettings(steps=1, batch_tokens=10**6))
+    batch = stream.batch(stream.epoch(0)[0])
+    sizes = (batch.places >= 0).sum(axis=1)
+    rows = [(plain[:n], other[:n]) for plain, other, n in zip(batch.places, batch.shuffled, sizes, strict=True)]
+    assert all(sorted(plain) == sorted(other) for plain, other in rows)
+    kept = [plain[0] == other[0] and plain[-1] == other[-1] for plain, other in rows if len(plain) > 3]
+    assert len(kept) == 80
+    assert sum(kept) / 80 == pytest.approx(share + (1 - share) / 56, abs=0.12), "by chance 1 in 56 keep them"
+    assert sum((plain != other).any() for plain, other in rows) > 76, "what is between them is shuffled"
+    assert (batch.shuffled == stream.batch(stream.epoch(0)[0]).shuffled).all(), "the same when the batch comes again"
+
+
 def test_windows_hold_every_sentence_once_as_a_target(tmp_path: Path) -> None:
     sizes = (1, 2, 3, 13, 30)
     lines = [{"sentences": [f"sentence {n} of {size}" for n in range(size)]} for size in sizes]
