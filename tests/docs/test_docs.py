@@ -123,6 +123,12 @@ def test_what_the_findings_page_says_in_words_holds() -> None:
         base = results["wikipedia-pairs", "seq2seq", way]
         assert compare_results(results["wikipedia-pairs", "hmm-lda-gm", way], base, "accuracy").interval[0] <= 0
         assert compare_results(results["wikipedia-pairs", "vlv-gm", way], base, "accuracy").interval[0] > 0
+        inner_base = results[INNER, "seq2seq", way]  # … at the ends
+        assert compare_results(results[INNER, "vlv-gm", way], inner_base, "accuracy").interval[1] < 0
+        latent = json.loads((ROOT / "results" / "benchmarks" / "latent.json").read_text())["pairs"][way]
+        assert latent["exchanged"]["fall"]["interval"][0] > 0, "z matters"
+        low, high = latent["decoded_with_others"]["fall"]["interval"]
+        assert low < 0 < high, "but not to the decoder"
 
 
 WAYS = ("uni", "bi", "mmi")
