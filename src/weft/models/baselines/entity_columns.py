@@ -45,13 +45,13 @@ class Columns:
 
         Example:
             >>> columns_of([{"dog": 3, "cat": 2}, {}, {"dog": 1}]).shared()
-            [{0: 3, 2: 1}]
+            [[(0, 3), (2, 1)]]
         """
         kept = self.frequency[self.entity] > 1
         found: dict[int, Roles] = {}
         cells = (self.entity[kept].tolist(), self.sentence[kept].tolist(), self.role[kept].tolist())
         for entity, sentence, role in zip(*cells, strict=True):
-            found.setdefault(entity, {})[sentence] = role
+            found.setdefault(entity, []).append((sentence, role))
         return list(found.values())
 
     def restricted(self, sentences: Sequence[int]) -> Columns:

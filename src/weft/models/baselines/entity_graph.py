@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from operator import truediv
 from pathlib import Path
 from typing import Any, Self
@@ -100,15 +101,11 @@ def _walk(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], lis
     """
     linked, entities, products = [0] * size, [0] * size, [0] * size
     for roles in shared:
-        earlier: list[tuple[int, int]] = []
-        for mention in roles.items():
-            sentence, role = mention
-            for other, its_role in earlier:
-                apart = sentence - other
-                linked[apart] |= 1 << other
-                entities[apart] += 1
-                products[apart] += role * its_role
-            earlier.append(mention)
+        for (other, its_role), (sentence, role) in combinations(roles, 2):
+            apart = sentence - other
+            linked[apart] |= 1 << other
+            entities[apart] += 1
+            products[apart] += role * its_role
     return [bits.bit_count() for bits in linked], entities, products
 
 
@@ -116,7 +113,7 @@ def _walk_in_order(shared: Sequence[Roles], size: int) -> tuple[list[int], list[
     """The same, sentence by sentence: memory grows with the mentions, not with the pairs of sentences."""
     rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]  # the entities of each sentence and their roles
     for number, roles in enumerate(shared):
-        for sentence, role in roles.items():
+        for sentence, role in roles:
             rows[sentence].append((number, role))
     linked, entities, products = [0] * size, [0] * size, [0] * size
     earlier: list[list[tuple[int, int]]] = [[] for _ in shared]  # the sentences so far, and the role in each

@@ -21,7 +21,7 @@ ROLE_NAMES = "-XOS"
 NOUNS = ("all", "heads")
 
 Mentions = dict[str, int]  # the entities of a sentence and their roles
-Roles = dict[int, int]  # the sentences that mention an entity, in order, and its role in each
+Roles = list[tuple[int, int]]  # the sentences that mention an entity, in order, and its role in each
 
 _NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS"))
 _TAGS = _NOUN_TAGS | {"PRP"}  # Barzilay and Lapata's grids have rows for IT and HE
@@ -87,25 +87,29 @@ def find_shared(
 ) -> list[Roles]:
     """The role in every sentence of each entity that two sentences or more of a text mention.
 
-    It is what `find_mentions` finds, less what one sentence alone mentions: three entities in four, whose roles need
-    not be looked up.
+    It is what `find_mentions` finds, less what one sentence alone mentions: most entities, whose roles need not be
+    looked up.
 
     Example:
         >>> one = ParsedSentence(("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
         >>> other = ParsedSentence(("Cats", "hide"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))
         >>> find_shared([one, other])
-        [{0: 2, 1: 3}]
+        [[(0, 2), (1, 3)]]
     """
     found = []
     for entity, places in _recurring(parses, nouns == "heads", plurals).items():
         if places[0][0] == places[-1][0] or not (entity.isalpha() or _has_letters(entity)):
             continue
-        roles: Roles = {}
+        roles: Roles = []
+        last = -1
         for number, place in places:
             parse = parses[number]
             role = (_ROLES.get(parse.labels[place], OTHER) or _role(parse, parse.heads[place])) if syntax else OTHER
-            if number not in roles or role > roles[number]:
-                roles[number] = role
+            if number != last:
+                roles.append((number, role))
+                last = number
+            elif role > roles[-1][1]:
+                roles[-1] = (number, role)
         found.append(roles)
     return found
 
@@ -115,9 +119,8 @@ def _recurring(parses: Sequence[ParsedSentence], heads_only: bool, plurals: bool
     first: dict[str, tuple[int, int]] = {}
     found: dict[str, list[tuple[int, int]]] = {}
     for number, parse in enumerate(parses):
-        words, place = parse.words, -1
-        for tag in parse.tags:
-            place += 1  # less work than pairs of place and tag, and most words are no nouns
+        words = parse.words
+        for place, tag in enumerate(parse.tags):
             if tag not in _TAGS or (heads_only and parse.labels[place] in _INSIDE):
                 continue
             entity = words[place].lower()
