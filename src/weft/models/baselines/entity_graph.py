@@ -230,6 +230,10 @@ class EntityGraph:
         """All six scores of a text, whatever `projection` and `distance` are."""
         return graph_scores(self.finder.find_shared(document.sentences), len(document))
 
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """What keeps a text's entities from being found."""
+        return self.finder.remarks(document)
+
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document; ``None`` for fewer than two sentences or none with a noun."""
         return [

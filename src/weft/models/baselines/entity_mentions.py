@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from weft.corpora.english import looks_english
 from weft.corpora.parsed import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError
@@ -193,6 +194,16 @@ class MentionSettings:
         check_switch(model, "plurals", self.plurals)
 
 
+NO_ENTITY = "no noun in it, so that there is no entity to follow"
+NO_ROLE = "no subject and no object in it, so that all entities count alike; is there a verb?"
+NOT_ENGLISH = "hardly a common English word in it, and the parser knows English only"
+
+
+def parser_remarks(document: Document) -> tuple[str, ...]:
+    """What the parser cannot do justice to."""
+    return () if looks_english(document.sentences) else (NOT_ENGLISH,)
+
+
 class MentionFinder:
     """Parses sentences and finds their mentions.
 
@@ -220,6 +231,13 @@ class MentionFinder:
         how = self.settings
         parses = list(self._parses(sentences, progress))
         return find_shared(parses, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """What keeps entities or their roles from being found in a text."""
+        roles = {role for mentions in self.find(document.sentences) for role in mentions.values()}
+        if not roles:
+            return (NO_ENTITY, *parser_remarks(document))
+        return (*([NO_ROLE] if self.settings.syntax and roles == {OTHER} else []), *parser_remarks(document))
 
     def _parses(self, sentences: Sequence[str], progress: Progress) -> Iterable[ParsedSentence]:
         if self.loaded is None:

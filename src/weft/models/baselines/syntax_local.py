@@ -137,6 +137,10 @@ class SyntaxLocal:
             raise untrained(self.name)
         return self.known.bags([self.finder.find(sentences)]).counts
 
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """Whether it may be beyond the parser."""
+        return self.finder.remarks(document)
+
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean gain of its transitions."""
         return [self._score(self._bag(document.sentences)) for document in documents]

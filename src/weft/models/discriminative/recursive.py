@@ -18,8 +18,10 @@ from weft.corpora.batches import Whole
 from weft.corpora.paragraphs import ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
+from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard
+from weft.models.baselines.entity_mentions import parser_remarks
 from weft.models.baselines.settings import check_choice, check_text
 from weft.models.discriminative.clique import PART, Discriminative
 from weft.models.discriminative.forest import COMPOSITIONS, TREE_POOLINGS, KnownTree, TreeReader, known_tree, plant
@@ -156,6 +158,10 @@ class Recursive(Discriminative):
         words = list(dict.fromkeys(word for tree in trees for word in tree.words))
         ids = dict(zip(words, tokenizer.encode_batch(words), strict=True))
         return [known_tree(tree, [ids[word] for word in tree.words]) for tree in trees]
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """Whether a text may be beyond the parser."""
+        return () if self.trees else parser_remarks(document)
 
     @torch.inference_mode()
     def sentence_vectors(self, part: str, sentences: Sequence[str]) -> Tensor:
