@@ -42,7 +42,7 @@ def test_a_text_that_the_entity_graph_cannot_judge_is_told_why(tmp_path: Path) -
     texts = {
         "nouns": "Run! Stop now. Quickly go away.",
         "verbs": "A dog. The cat of the dog.",
-        "foreign": "猫叫。狗叫。",
+        "foreign": "猫看到了狗。狗在叫。",
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
