@@ -68,7 +68,11 @@ class CliqueSteps:
     @torch.inference_mode()
     def _odds(self, cliques: Tensor) -> Tensor:
         flat = cliques.flatten(0, 1)  # [paths · sentences, places]
-        parts = [self.head(self.rows, some.to(self.rows.moved.device)).double().cpu() for some in flat.split(AT_ONCE)]
+        device = self.rows.moved.device
+        parts = [
+            self.head(self.rows, flat[start : start + AT_ONCE].to(device)).double().cpu()
+            for start in range(0, len(flat), AT_ONCE)
+        ]
         return torch.cat(parts).view(cliques.shape[:2])
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
