@@ -191,6 +191,7 @@ class EntityGraph:
         [0.6666666666666666, 0.5]
     """
 
+    adjustable = SETTINGS  # nothing is learned
     card = ModelCard(
         summary="how many entities each sentence shares with later ones, near ones above all; needs no training",
         reference="Guinaudeau & Strube 2013",
@@ -294,6 +295,10 @@ class EntityGraph:
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
         """Nothing to learn."""
         return self
+
+    def adjusted(self, settings: Mapping[str, Any]) -> Self:
+        """The same with other settings."""
+        return type(self)(**{name: getattr(self, name) for name in SETTINGS} | dict(settings))
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the settings; there is nothing else."""

@@ -96,6 +96,11 @@ class SyntaxHmm(HmmModel):
         """How it was made, and the pipeline whose parses it learned from."""
         return self.finder.made(training)
 
+    @property
+    def parser(self) -> str:
+        """The spaCy pipeline by name."""
+        return self.finder.parser
+
     def adjusted(self, settings: Mapping[str, Any]) -> Self:
         """The same model with another parser."""
         changed = type(self)(**{**self.settings, **settings})

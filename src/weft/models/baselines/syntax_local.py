@@ -96,6 +96,11 @@ class SyntaxLocal:
         self.finder.loaded = parser
         return self
 
+    @property
+    def parser(self) -> str:
+        """The spaCy pipeline by name."""
+        return self.finder.parser
+
     def adjusted(self, settings: Mapping[str, Any]) -> Self:
         """The same model with another parser."""
         changed = type(self)(**{**self.settings, **settings})
