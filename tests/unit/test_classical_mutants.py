@@ -32,8 +32,9 @@ from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.baselines.ranking import learn_ranking
 from weft.models.baselines.syntax_local import SyntaxLocal
 from weft.models.discriminative.clique import Discriminative
-from weft.models.discriminative.cliques import damaged_windows
-from weft.models.discriminative.network import CliqueHead
+from weft.models.discriminative.cliques import EDGES, damaged_windows
+from weft.models.discriminative.likeness import content_size, cosines
+from weft.models.discriminative.network import CliqueHead, PairNetwork, Reading, SentenceLstm
 
 GRID = columns_of([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])
 
@@ -180,3 +181,44 @@ def test_both_kinds_of_cliques_weigh_the_same(each: int, monkeypatch: pytest.Mon
     loss = model.clique_loss(head, torch.zeros(5, 4), np.array([[0, 1, 2, 3, 4]]), torch.nn.Linear(1, 1))
     assert loss.count == 5
     assert float(loss.total) == pytest.approx(5 * math.log(2))
+
+
+# Reading ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pooling", ["last", "max", "mean"])
+def test_a_sentence_is_read_from_its_end_as_if_it_were_alone(pooling: str) -> None:
+    torch.manual_seed(1)
+    reader = SentenceLstm(Reading(vocabulary=9, dimensions=3, hidden=4, pooling=pooling))
+    embedded, lengths = torch.randn(3, 5, 3), torch.tensor([5, 1, 3])
+    found = reader(embedded, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        states = reader.lstm(embedded[row : row + 1, :length].flip(1))[0][0]  # [length, hidden]
+        pooled = {"last": states[-1], "max": states.amax(dim=0), "mean": states.mean(dim=0)}[pooling]
+        assert torch.allclose(found[row], pooled, atol=1e-6)
+
+
+def test_a_pair_is_judged_by_both_sentences_their_difference_and_their_product() -> None:
+    torch.manual_seed(1)
+    network = PairNetwork(Reading(vocabulary=9, dimensions=3, hidden=4, likeness=True), width=5).eval()
+    left, right = torch.randn(2, 4 + content_size(3, 9)), torch.randn(2, 4 + content_size(3, 9))
+    u, v, alike = left[:, :4], right[:, :4], cosines(left[:, 4:], right[:, 4:], 3)
+    assert network.alike is not None
+    layers = (
+        network.left(u),
+        network.right(v),
+        network.joint(torch.cat([(u - v).abs(), u * v], 1)),
+        network.alike(alike),
+    )
+    expected = network.verdict(torch.relu(sum(layers)))[:, 0]
+    assert torch.allclose(network(left, right), expected, atol=1e-6)
+    assert not torch.allclose(network(left, right), network(right, left))
+
+
+def test_an_edge_is_like_nothing() -> None:
+    head = CliqueHead(4, 1, 5, 0.0, 3)
+    rows = head.rows(torch.randn(3, 4 + content_size(3, 9)))
+    assert rows.alike is not None
+    for table in rows.alike:
+        assert not table[:EDGES].any() and not table[:, :EDGES].any()
+        assert table[EDGES:, EDGES:].any()
