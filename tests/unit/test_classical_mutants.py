@@ -14,6 +14,7 @@ from tests.parsers import MarkedParser
 
 from weft.corpora.trees import TreeBank, read_tree
 from weft.document import Document
+from weft.fitting import fit_documents
 from weft.models import load_model
 from weft.models.baselines.cluster_hmm import (
     BACKGROUND,
@@ -31,10 +32,13 @@ from weft.models.baselines.entity_transitions import BASE, WindowOptions, transi
 from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.baselines.ranking import learn_ranking
 from weft.models.baselines.syntax_local import SyntaxLocal
+from weft.models.discriminative import pairs
 from weft.models.discriminative.clique import Discriminative
 from weft.models.discriminative.cliques import EDGES, damaged_windows
 from weft.models.discriminative.likeness import content_size, cosines
 from weft.models.discriminative.network import CliqueHead, PairNetwork, Reading, SentenceLstm
+from weft.models.discriminative.pairs import DiscriminativePair
+from weft.training import TrainingSettings
 
 GRID = columns_of([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])
 
@@ -222,3 +226,53 @@ def test_an_edge_is_like_nothing() -> None:
     for table in rows.alike:
         assert not table[:EDGES].any() and not table[:, :EDGES].any()
         assert table[EDGES:, EDGES:].any()
+
+
+@pytest.mark.parametrize(("words", "encoder"), [(False, False), (True, False), (False, True)])
+def test_what_is_fixed_is_not_learned(words: bool, encoder: bool) -> None:
+    network = PairNetwork(Reading(vocabulary=9, dimensions=3, hidden=4, fixed_words=words, fixed_encoder=encoder), 5)
+    assert network.embedding.weight.requires_grad is not (words or encoder)
+    assert {parameter.requires_grad for parameter in network.encoder.parameters()} == {not encoder}
+    assert network.verdict.weight.requires_grad
+
+
+# Pairs ------------------------------------------------------------------------------------------------------------
+
+
+class Batch:
+    """One text of four sentences."""
+
+    places = np.array([[0, 1, 2, 3]])
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(("direction", "kept"), [("forward", "left"), ("backward", "right")])
+def test_each_direction_replaces_its_side_of_a_pair(direction: str, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the side that stays is looked at, both pairs look alike, and each is a whole margin short."""
+    model = DiscriminativePair(margin=2.0, each=3, dimensions=3, hidden=4, width=5)
+    network = model.build(direction, Reading(vocabulary=9, dimensions=3, hidden=4))
+    monkeypatch.setattr(pairs, "moved_sentences", lambda batch, device: None)
+    monkeypatch.setattr(network, "read", lambda sentences: torch.randn(4, network.size))
+    for side in ("left", "right"):
+        look = (lambda left, right: left.sum(-1)) if side == "left" else (lambda left, right: right.sum(-1))
+        monkeypatch.setattr(network, "forward", look)
+        loss = model.batch_loss(network, Batch(), torch.device("cpu"))  # type: ignore[arg-type]
+        assert loss.count == 3
+        assert (loss.total.item() == pytest.approx(3 * 2.0, abs=1e-4)) is (side == kept)
+
+
+def test_a_pair_scores_the_mean_of_both_directions() -> None:
+    texts = [Document(str(n), ("a dog", "the dog ran", "it ran home", "a cat")) for n in range(4)]
+    settings = TrainingSettings(steps=2, warmup=0, validate_every=0, batch_tokens=100)
+    model = fit_documents(DiscriminativePair(dimensions=4, hidden=4, width=4), texts, settings=settings, vocabulary=300)
+    with torch.inference_mode():
+        both = [
+            model.judge(part)(vectors[:1], vectors[1:2])
+            for part in ("forward", "backward")
+            for vectors in [model._vectors(part, texts[0])]
+        ]
+    assert float(both[0]) != pytest.approx(float(both[1]))
+    expected = (float(both[0]) + float(both[1])) / 2
+    assert model.score([texts[0]])[0].transitions[0] == pytest.approx(expected, abs=1e-6)
