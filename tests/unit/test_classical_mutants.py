@@ -35,7 +35,7 @@ from weft.models.baselines.syntax_local import SyntaxLocal
 from weft.models.discriminative import pairs
 from weft.models.discriminative.clique import Discriminative
 from weft.models.discriminative.cliques import EDGES, damaged_windows
-from weft.models.discriminative.likeness import content_size, cosines
+from weft.models.discriminative.likeness import BAG, Contents, content_size, cosines
 from weft.models.discriminative.network import CliqueHead, PairNetwork, Reading, SentenceLstm
 from weft.models.discriminative.pairs import DiscriminativePair
 from weft.training import TrainingSettings
@@ -182,7 +182,7 @@ def test_both_kinds_of_cliques_weigh_the_same(each: int, monkeypatch: pytest.Mon
     model = Discriminative(each=each, dimensions=4, hidden=4, width=4, likeness=False)
     monkeypatch.setattr(CliqueHead, "forward", lambda self, rows, cliques: torch.zeros(len(cliques)))
     head = CliqueHead(4, 1, 4, 0.0, 0)
-    loss = model.clique_loss(head, torch.zeros(5, 4), np.array([[0, 1, 2, 3, 4]]), torch.nn.Linear(1, 1))
+    loss = model.clique_loss(head, torch.zeros(5, 4), np.array([[0, 1, 2, 3, 4]]), torch.nn.Linear(1, 1).eval())
     assert loss.count == 5
     assert float(loss.total) == pytest.approx(5 * math.log(2))
 
@@ -226,6 +226,19 @@ def test_an_edge_is_like_nothing() -> None:
     for table in rows.alike:
         assert not table[:EDGES].any() and not table[:, :EDGES].any()
         assert table[EDGES:, EDGES:].any()
+
+
+def test_padding_says_nothing_of_a_sentence_and_folded_words_cancel_out() -> None:
+    contents, vectors = Contents(9), torch.randn(9, 3)
+    tokens, owners = torch.tensor([1, 2, 0, 4, 5, 6]), torch.tensor([0, 0, 0, 1, 1, 1])
+    counted = torch.tensor([True, True, False, True, False, False])
+    padded = contents(tokens, owners, counted, 2, vectors)
+    alone = contents(tokens[counted], owners[counted], None, 2, vectors)
+    assert torch.allclose(padded, alone)
+    assert not torch.allclose(padded, contents(tokens, owners, None, 2, vectors))
+    many = torch.arange(1, 3 * BAG)
+    bag = Contents(3 * BAG)(many, torch.zeros_like(many), None, 1, torch.randn(3 * BAG, 2))[0, 2:]
+    assert (bag < 0).any() and (bag > 0).any()
 
 
 @pytest.mark.parametrize(("words", "encoder"), [(False, False), (True, False), (False, True)])
