@@ -35,6 +35,7 @@ from weft.models.baselines.syntax_local import SyntaxLocal
 from weft.models.discriminative import pairs
 from weft.models.discriminative.clique import Discriminative
 from weft.models.discriminative.cliques import EDGES, damaged_windows
+from weft.models.discriminative.forest import TreeReader
 from weft.models.discriminative.likeness import BAG, Contents, content_size, cosines
 from weft.models.discriminative.network import CliqueHead, PairNetwork, Reading, SentenceLstm
 from weft.models.discriminative.pairs import DiscriminativePair
@@ -289,3 +290,23 @@ def test_a_pair_scores_the_mean_of_both_directions() -> None:
     assert float(both[0]) != pytest.approx(float(both[1]))
     expected = (float(both[0]) + float(both[1])) / 2
     assert model.score([texts[0]])[0].transitions[0] == pytest.approx(expected, abs=1e-6)
+
+
+# Trees ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("composition", ["tanh", "lstm"])
+def test_a_node_is_made_of_its_left_and_its_right_child(composition: str) -> None:
+    torch.manual_seed(1)
+    reader = TreeReader(9, 3, 4, composition, "root", 0.0, fixed_words=False, likeness=False)
+    below = torch.randn(1, 2, 4 if composition == "tanh" else 8)
+    left, right = below[0, 0], below[0, 1]
+    mixed = reader.compose.weight @ torch.cat([left[:4], right[:4]]) + reader.compose.bias
+    found = reader._composed(below)[0]
+    if composition == "tanh":
+        assert torch.allclose(found, torch.tanh(mixed), atol=1e-6)
+        return
+    enter, keep_left, keep_right, output, new = mixed.chunk(5)
+    cell = torch.sigmoid(enter) * torch.tanh(new)
+    cell = cell + torch.sigmoid(keep_left + 1) * left[4:] + torch.sigmoid(keep_right + 1) * right[4:]
+    assert torch.allclose(found, torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell]), atol=1e-6)
