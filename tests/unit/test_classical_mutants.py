@@ -35,10 +35,11 @@ from weft.models.baselines.syntax_local import SyntaxLocal
 from weft.models.discriminative import pairs
 from weft.models.discriminative.clique import Discriminative
 from weft.models.discriminative.cliques import EDGES, damaged_windows
-from weft.models.discriminative.forest import TreeReader
+from weft.models.discriminative.forest import KnownTree, TreeReader
 from weft.models.discriminative.likeness import BAG, Contents, content_size, cosines
 from weft.models.discriminative.network import CliqueHead, PairNetwork, Reading, SentenceLstm
 from weft.models.discriminative.pairs import DiscriminativePair
+from weft.models.discriminative.recursive import TreeBatch
 from weft.training import TrainingSettings
 
 GRID = columns_of([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])
@@ -310,3 +311,14 @@ def test_a_node_is_made_of_its_left_and_its_right_child(composition: str) -> Non
     cell = torch.sigmoid(enter) * torch.tanh(new)
     cell = cell + torch.sigmoid(keep_left + 1) * left[4:] + torch.sigmoid(keep_right + 1) * right[4:]
     assert torch.allclose(found, torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell]), atol=1e-6)
+
+
+def test_a_process_gets_its_texts_and_their_trees() -> None:
+    trees = [KnownTree((number,), (1,), (), ()) for number in range(6)]
+    batch = TreeBatch(np.array([[0, 1, -1], [2, 3, 4], [5, -1, -1]]), trees)
+    for start in range(2):
+        share = batch.rows(start, 2)
+        assert len(share) == (2, 1)[start]
+        for row, places in zip(batch.places[start::2], share.places, strict=True):
+            assert [share.trees[place].tokens[0] for place in places[places >= 0]] == row[row >= 0].tolist()
+        assert len(share.trees) == (share.places >= 0).sum()
