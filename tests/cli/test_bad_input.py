@@ -38,6 +38,26 @@ def test_empty_stdin(tmp_path: Path) -> None:
     assert "no text" in refused("score", "-", cwd=tmp_path, stdin=b" \n\n")
 
 
+def test_a_text_that_the_entity_graph_cannot_judge_is_told_why(tmp_path: Path) -> None:
+    texts = {
+        "nouns": "Run! Stop now. Quickly go away.",
+        "verbs": "A dog. The cat of the dog.",
+        "foreign": "猫看到了狗。狗在叫。",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    files = [f"{name}.txt" for name in texts]
+    result = weft(
+        "score", *files, "-m", "entity-graph", "--set", "parser=weft-parser", "--format", "json", cwd=tmp_path
+    )
+    assert result.returncode == 0
+    values = {record["id"]: record["value"] for record in map(json.loads, result.stdout.splitlines())}
+    assert values["nouns"] is None and values["verbs"] > 0
+    assert "nouns: no score: no noun" in result.stderr
+    assert "verbs: no subject" in result.stderr
+    assert "foreign: hardly a common English word" in result.stderr
+
+
 def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("Only one sentence here.")
     result = weft("score", "one.txt", "--format", "json", cwd=tmp_path)

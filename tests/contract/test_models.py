@@ -122,6 +122,20 @@ def test_scoring_twice_gives_the_same(model: CoherenceModel) -> None:
     assert model.score(TEXTS) == model.score(TEXTS)
 
 
+def test_settings_that_can_change_after_training_are_there_and_change(
+    model: CoherenceModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.save(tmp_path / "m")
+    monkeypatch.chdir(tmp_path)
+    settings = {name: getattr(model, name) for name in getattr(model, "adjustable", ())}
+    if settings:
+        assert load_model(tmp_path / "m", settings).score(TEXTS[:1]) == load_model(tmp_path / "m").score(TEXTS[:1])
+    if "parser" in settings:
+        other = load_model(tmp_path / "m", {"parser": "no-such-pipeline"})
+        with pytest.raises(ConfigError, match="no such spaCy pipeline"):
+            other.score(TEXTS[:1])
+
+
 def test_the_table_agrees_with_the_score(model: CoherenceModel) -> None:
     if not isinstance(model, PairwiseModel):
         pytest.skip("no table")

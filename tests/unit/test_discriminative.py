@@ -17,6 +17,7 @@ from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.fitting import fit_documents
 from weft.models import PrefixModel, create_model, load_model
+from weft.models.discriminative import prefixes
 from weft.models.discriminative.clique import Discriminative, transition_shares
 from weft.models.discriminative.cliques import EDGES, clique_windows, damaged_windows, shuffled
 from weft.models.discriminative.likeness import Contents, all_cosines, cosines
@@ -162,8 +163,9 @@ def test_orders_and_documents_are_scored_alike(judge: Discriminative) -> None:
     assert values[2] is None
 
 
-@pytest.mark.parametrize("window", [1, 2, 3])
-def test_growing_an_order_adds_up_to_its_cliques(window: int) -> None:
+@pytest.mark.parametrize(("window", "at_once"), [(1, 2**14), (2, 2), (3, 2**14)])
+def test_growing_an_order_adds_up_to_its_cliques(window: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefixes, "AT_ONCE", at_once)
     model = create_model("discriminative", {**SMALL, "window": window}).fit(STORIES[:4])
     assert isinstance(model, PrefixModel)
     assert isinstance(model, Discriminative)

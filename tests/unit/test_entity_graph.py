@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.parsers import MarkedParser
 
+from weft.corpora.parsed import ParsedSentence
 from weft.document import Document
 from weft.models import load_model
 from weft.models.baselines import entity_graph
 from weft.models.baselines.entity_columns import columns_of
 from weft.models.baselines.entity_graph import PROJECTIONS, EntityGraph, GraphSteps, graph_scores
+from weft.models.baselines.entity_mentions import find_mentions, find_shared
 from weft.ordering import order_document
 
 CHAIN = Document("d", ("dog/nsubj", "dog/nsubj cat/dobj", "cat/nsubj bird/pobj", "bird/nsubj"))
@@ -41,19 +44,49 @@ def random_mentions(seed: int) -> list[dict[str, int]]:
     return [{"a": 1}, *found]
 
 
-@pytest.mark.parametrize("cells", [4, 2**20])
+@pytest.mark.parametrize(("cells", "walked"), [(4, 1), (2**20, 1000)])
 @pytest.mark.parametrize("seed", range(20))
-def test_all_projections_agree_with_slow_code(seed: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_projections_agree_with_slow_code(
+    seed: int, cells: int, walked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(entity_graph, "CELLS_AT_ONCE", cells)  # few: sparse, and a sentence at a time
+    monkeypatch.setattr(entity_graph, "WALKED", walked)
     mentions = random_mentions(seed)
     grid = columns_of(mentions)
-    six = graph_scores(grid)
+    six = graph_scores(grid.shared(), grid.size)
     for projection in PROJECTIONS:
         for distance in (False, True):
             score = EntityGraph(projection=projection, distance=distance).score_grid(grid)
             assert score.value == pytest.approx(slow_score(mentions, projection, distance))
             assert score.value == pytest.approx(np.mean(score.transitions))
             assert six[projection + "_dist" * distance] == pytest.approx(score.value)
+
+
+@pytest.mark.parametrize("options", [{}, {"syntax": False}, {"nouns": "heads"}, {"plurals": True}])
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_shared_is_what_the_grid_has_more_than_once(seed: int, options: dict[str, Any]) -> None:
+    chance = random.Random(seed)
+    words = ("dog", "Dog", "dogs", "cat", "--", "3rd", "ran/ROOT/VBD", "he/nsubj/PRP")
+    labels = ("nsubj", "dobj", "pobj", "compound", "conj")
+    parses = []
+    for _ in range(chance.randint(1, 6)):
+        chosen = [chance.choice(words) for _ in range(chance.randint(0, 6))]
+        marked = [word if "/" in word else f"{word}/{chance.choice(labels)}/NNS" for word in chosen]
+        [parse] = MarkedParser().parse([" ".join(marked)])
+        heads = tuple(chance.randrange(len(parse)) for _ in parse.heads)
+        parses.append(ParsedSentence(parse.words, parse.tags, heads, parse.labels))
+    grid = columns_of([find_mentions(parse, **options) for parse in parses])
+    assert sorted(find_shared(parses, **options)) == sorted(grid.shared())
+
+
+def test_six_scores_of_a_text() -> None:
+    model = EntityGraph(nouns="heads").with_parser(MarkedParser())
+    six = model.six_scores(CHAIN)
+    for projection in PROJECTIONS:
+        for distance in (False, True):
+            one = EntityGraph(nouns="heads", projection=projection, distance=distance).with_parser(MarkedParser())
+            assert six[projection + "_dist" * distance] == pytest.approx(one.score([CHAIN])[0].value)
+    assert set(model.six_scores(Document("d", ())).values()) == {0.0}
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
@@ -109,10 +142,13 @@ def test_memory_stays_far_below_a_table_of_all_pairs() -> None:
     """10,000 sentences: a table of all pairs would take 800 MB."""
     mentions = [{f"rare{n}": 1, f"often{n % 400}": 3} for n in range(10_000)]
     tracemalloc.start()
-    score = EntityGraph().score_grid(columns_of(mentions))
+    grid = columns_of(mentions)
+    score = EntityGraph().score_grid(grid)
+    six = graph_scores(grid.shared(), grid.size)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert score.value is not None and score.value > 0
+    assert six["p_w_dist"] == pytest.approx(score.value)
     assert peak < 100 * 2**20
 
 

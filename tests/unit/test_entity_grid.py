@@ -59,6 +59,30 @@ def test_passive_subjects_are_subjects_and_predicates_objects() -> None:
     assert find_mentions(parse) == {"information": 2, "he": 1}
 
 
+@pytest.mark.parametrize(
+    ("role", "labels"),
+    [
+        (3, ("nsubj", "nsubjpass", "csubj")),
+        (2, ("dobj", "iobj", "dative", "attr")),
+        (1, ("pobj", "appos", "npadvmod", "poss", "ROOT", "dep", "unheard-of")),
+    ],
+)
+def test_every_label_has_its_role(role: int, labels: tuple[str, ...]) -> None:
+    for label in labels:
+        assert find_mentions(marked(f"dog/{label}")) == {"dog": role}
+        for inside in ("compound", "nn", "nmod", "conj"):
+            parse = ParsedSentence(("big", "dog"), ("NN", "NN"), (1, 1), (inside, label))
+            assert find_mentions(parse) == {"big": role, "dog": role}
+            heads = {"big": role, "dog": role} if inside == "conj" else {"dog": role}
+            assert find_mentions(parse, nouns="heads") == heads
+
+
+def test_nouns_and_personal_pronouns_are_entities_and_nothing_else() -> None:
+    tags = ("NN", "NNS", "NNP", "NNPS", "PRP", "PRP$", "VB", "JJ", "DT", "CD", "WP")
+    parse = ParsedSentence(tags, tags, (0,) * len(tags), ("dobj",) * len(tags))
+    assert list(find_mentions(parse)) == ["nn", "nns", "nnp", "nnps", "prp"]
+
+
 def test_marks_are_no_entities_and_plurals_join_where_asked() -> None:
     parse = marked("--/dobj quakes/dobj/NNS quake/nsubj")
     assert find_mentions(parse) == {"quakes": 2, "quake": 3}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.console import Console
 from rich.text import Text
 
+from weft.cli.remarks import Remarks
 from weft.corpora.readers import ReadOptions, read_documents
 from weft.document import Document, Score
 from weft.errors import ConfigError
@@ -109,6 +110,7 @@ def write_scores(
     reference: Reference | None = getattr(model, "reference", None)
     names = ["id", "left", "right", "value"] if explain else ["id", "sentences", "value", *PERCENTILES]
     table = _csv_table(form, names)
+    remarks = Remarks(model, message)
     for batch in _batches(_documents(files, reading)):
         for document, score in zip(batch, model.score(batch), strict=True):
             place = None
@@ -122,6 +124,8 @@ def write_scores(
                 meaning = "" if reference is None or place is None else percentile_text(reference, place)
                 lines = explain_lines if explain else score_lines
                 write_lines(lines(document, score, meaning))
+            remarks.on(document, score.value)
+    remarks.close()
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -174,6 +178,7 @@ def write_orders(
 ) -> None:
     """Order every document and write its sentences."""
     table = _csv_table(form, ["id", "place", "was", "sentence"])
+    remarks = Remarks(model, message)
     for document in _documents(files, reading):
         ordering = order_document(
             model,
@@ -185,6 +190,8 @@ def write_orders(
             seed=options.seed,
         )
         _write_order(document, ordering, form, table)
+        remarks.on(document, ordering.value)
+    remarks.close()
 
 
 def _write_order(document: Document, ordering: Ordering, form: str, table: Any) -> None:

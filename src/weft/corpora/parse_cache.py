@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,7 @@ def _parse_of(fields: Mapping[str, Any]) -> ParsedSentence | None:
         return None
     if not all(type(head) is int and 0 <= head < size for head in heads):
         return None
+    words, tags, labels = (tuple(map(sys.intern, column)) for column in (words, tags, labels))
     return ParsedSentence(words, tags, heads, labels)
 
 

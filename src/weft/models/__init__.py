@@ -98,6 +98,14 @@ class CoherenceModel(DocumentScorer, Protocol):
 
 
 @runtime_checkable
+class RemarkingModel(Protocol):
+    """A model that can say why a text is not one to judge, or how far its score can be trusted."""
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """What a person should know of the text; nothing of most."""
+
+
+@runtime_checkable
 class PairwiseModel(Protocol):
     """A first-order model: a document's score is the mean over adjacent pairs of one table.
 

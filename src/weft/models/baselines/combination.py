@@ -16,7 +16,7 @@ from weft.corpora.parsed import ParsedSentence
 from weft.corpora.parsing import find_parser
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models import ModelCard, PrefixModel, PrefixSteps, create_model, load_model
+from weft.models import ModelCard, PrefixModel, PrefixSteps, RemarkingModel, create_model, load_model
 from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.ranking import learn_ranking
@@ -170,6 +170,11 @@ class Combination:
             return Score(value)
         parts = np.sum([weight * np.array(score.transitions) for weight, score in judged], axis=0)
         return Score(value, tuple(parts.tolist()))
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """What its parts have to say of a text."""
+        parts = [part for part in self._trained().values() if isinstance(part, RemarkingModel)]
+        return tuple(dict.fromkeys(remark for part in parts for remark in part.remarks(document)))
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """The scores of several orders of a document's sentences."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from weft.models.baselines.entity_mentions import ROLE_NAMES, Mentions
+from weft.models.baselines.entity_mentions import ROLE_NAMES, Mentions, Roles
 
 Numbers = npt.NDArray[np.int64]
 
@@ -39,6 +39,20 @@ class Columns:
     def frequency(self) -> Numbers:
         """In how many sentences each entity is mentioned: [entities]."""
         return np.bincount(self.entity, minlength=len(self.names)).astype(np.int64)
+
+    def shared(self) -> list[Roles]:
+        """The roles of each entity that two sentences or more mention.
+
+        Example:
+            >>> columns_of([{"dog": 3, "cat": 2}, {}, {"dog": 1}]).shared()
+            [[(0, 3), (2, 1)]]
+        """
+        kept = self.frequency[self.entity] > 1
+        found: dict[int, Roles] = {}
+        cells = (self.entity[kept].tolist(), self.sentence[kept].tolist(), self.role[kept].tolist())
+        for entity, sentence, role in zip(*cells, strict=True):
+            found.setdefault(entity, []).append((sentence, role))
+        return list(found.values())
 
     def restricted(self, sentences: Sequence[int]) -> Columns:
         """The grid of some of the sentences alone, in their order; entities of others are gone."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from operator import truediv
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +21,13 @@ from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.document import Document, Score
 from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns, Numbers, columns_of
-from weft.models.baselines.entity_mentions import MentionFinder, MentionSettings, SentenceParser, check_switch
+from weft.models.baselines.entity_mentions import (
+    MentionFinder,
+    MentionSettings,
+    Roles,
+    SentenceParser,
+    check_switch,
+)
 from weft.models.baselines.entity_model import in_batches
 from weft.models.baselines.entity_transitions import Reals, places
 from weft.models.baselines.entity_weights import judged
@@ -27,8 +35,8 @@ from weft.models.baselines.settings import check_choice, rebuild
 from weft.progress import Progress, silent
 
 PROJECTIONS = ("p_u", "p_w", "p_acc")
-SIX = tuple(name + end for name in PROJECTIONS for end in ("", "_dist"))
 SETTINGS = ("parser", "syntax", "nouns", "plurals", "projection", "distance")
+WALKED = 1000  # sentences; a bit for every pair of them is little
 CELLS_AT_ONCE = 2**20  # of the table of all pairs of sentences, which is never there as a whole
 
 
@@ -70,34 +78,71 @@ def project(columns: Columns, projection: str) -> Iterator[Edges]:
         yield Edges(left + start, right, np.ones_like(weight) if projection == "p_u" else weight)
 
 
-def graph_scores(columns: Columns) -> dict[str, float]:
+def graph_scores(shared: Sequence[Roles], size: int) -> dict[str, float]:
     """All six scores of Guinaudeau and Strube at once: three projections, each without and with distance.
 
+    Args:
+        shared: The entities that two sentences or more mention, as `Columns.shared` or `find_shared` give them.
+        size: How many sentences the text has.
+
     Example:
-        >>> graph_scores(columns_of([{"dog": 3, "cat": 2}, {"dog": 2}, {"cat": 3}]))
+        >>> graph_scores(columns_of([{"dog": 3, "cat": 2}, {"dog": 2}, {"cat": 3}]).shared(), 3)
         {'p_u': 0.6666666666666666, 'p_u_dist': 0.5, 'p_w': 0.6666666666666666, 'p_w_dist': 0.5,
          'p_acc': 4.0, 'p_acc_dist': 3.0}
     """
-    size = max(columns.size, 1)
-    sums = np.zeros((3, size))  # of the edges of each length, by projection
-    for start, shared, products in _blocks(columns):
-        left, right = np.nonzero(np.triu(shared, k=start + 1))
-        lengths = right - left - start
-        sums[0] += np.bincount(lengths, minlength=size)
-        sums[1] += np.bincount(lengths, weights=shared[left, right], minlength=size)
-        sums[2] += np.bincount(lengths, weights=products[left, right], minlength=size)
-    discounts = 1.0 / np.maximum(np.arange(size), 1)
-    values = np.stack([sums.sum(axis=1), (sums * discounts).sum(axis=1)], axis=1) / size  # [projections, 2]
-    return dict(zip(SIX, values.ravel().tolist(), strict=True))
+    return _six_scores(*(_walk if size <= WALKED else _walk_in_order)(shared, size))
 
 
-def _blocks(columns: Columns) -> Iterator[tuple[int, Reals, Reals]]:
-    """Of some sentences at a time, what they share with all: the number of entities, the products of roles."""
-    roles = _matrix(columns, columns.role.astype(np.float64))
-    present = (roles > 0).astype(np.float64)
-    step = max(1, CELLS_AT_ONCE // max(columns.size, 1))
-    for start in range(0, columns.size, step):
-        yield start, _product(present, start, step), _product(roles, start, step)
+def _walk(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
+    """Sums over the edges of each length, by projection, entity by entity.
+
+    Plain numbers: a text shares some tens of entities between its sentences, and arrays cost more than they save. A bit
+    for every pair of sentences keeps those apart that are linked already.
+    """
+    linked, entities, products = [0] * size, [0] * size, [0] * size
+    for roles in shared:
+        for (other, its_role), (sentence, role) in combinations(roles, 2):
+            apart = sentence - other
+            linked[apart] |= 1 << other
+            entities[apart] += 1
+            products[apart] += role * its_role
+    return [bits.bit_count() for bits in linked], entities, products
+
+
+def _walk_in_order(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
+    """The same, sentence by sentence: memory grows with the mentions, not with the pairs of sentences."""
+    rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]  # the entities of each sentence and their roles
+    for number, roles in enumerate(shared):
+        for sentence, role in roles:
+            rows[sentence].append((number, role))
+    linked, entities, products = [0] * size, [0] * size, [0] * size
+    earlier: list[list[tuple[int, int]]] = [[] for _ in shared]  # the sentences so far, and the role in each
+    for sentence, row in enumerate(rows):
+        lengths = set()
+        for number, role in row:
+            for other, its_role in earlier[number]:
+                apart = sentence - other
+                lengths.add(apart)
+                entities[apart] += 1
+                products[apart] += role * its_role
+            earlier[number].append((sentence, role))
+        for apart in lengths:
+            linked[apart] += 1
+    return linked, entities, products
+
+
+def _six_scores(linked: Sequence[int], entities: Sequence[int], products: Sequence[int]) -> dict[str, float]:
+    """Mean out-degrees without and with distance, from the sums over the edges of each length; none has length 0."""
+    size = max(len(linked), 1)
+    lengths = range(1, size)
+    return {
+        "p_u": sum(linked) / size,
+        "p_u_dist": sum(map(truediv, linked[1:], lengths)) / size,
+        "p_w": sum(entities) / size,
+        "p_w_dist": sum(map(truediv, entities[1:], lengths)) / size,
+        "p_acc": sum(products) / size,
+        "p_acc_dist": sum(map(truediv, products[1:], lengths)) / size,
+    }
 
 
 def _product(matrix: Any, start: int, step: int) -> Reals:
@@ -146,6 +191,7 @@ class EntityGraph:
         [0.6666666666666666, 0.5]
     """
 
+    adjustable = SETTINGS  # nothing is learned
     card = ModelCard(
         summary="how many entities each sentence shares with later ones, near ones above all; needs no training",
         reference="Guinaudeau & Strube 2013",
@@ -180,6 +226,14 @@ class EntityGraph:
     def grid(self, document: Document) -> Columns:
         """The entity grid of a text."""
         return columns_of(self.finder.find(document.sentences))
+
+    def six_scores(self, document: Document) -> dict[str, float]:
+        """All six scores of a text, whatever `projection` and `distance` are."""
+        return graph_scores(self.finder.find_shared(document.sentences), len(document))
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """What keeps a text's entities from being found."""
+        return self.finder.remarks(document)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document; ``None`` for fewer than two sentences or none with a noun."""
@@ -241,6 +295,10 @@ class EntityGraph:
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
         """Nothing to learn."""
         return self
+
+    def adjusted(self, settings: Mapping[str, Any]) -> Self:
+        """The same with other settings."""
+        return type(self)(**{name: getattr(self, name) for name in SETTINGS} | dict(settings))
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the settings; there is nothing else."""

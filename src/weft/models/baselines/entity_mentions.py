@@ -6,10 +6,11 @@ Reference: R. Barzilay and M. Lapata, "Modeling local coherence: an entity-based
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from weft.corpora.english import looks_english
 from weft.corpora.parsed import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError
@@ -20,7 +21,8 @@ ABSENT, OTHER, OBJECT, SUBJECT = 0, 1, 2, 3  # a higher role wins where a senten
 ROLE_NAMES = "-XOS"
 NOUNS = ("all", "heads")
 
-Mentions = dict[str, int]
+Mentions = dict[str, int]  # the entities of a sentence and their roles
+Roles = list[tuple[int, int]]  # the sentences that mention an entity, in order, and its role in each
 
 _NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS"))
 _TAGS = _NOUN_TAGS | {"PRP"}  # Barzilay and Lapata's grids have rows for IT and HE
@@ -65,19 +67,72 @@ def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "a
         {'dogs': 3, 'cats': 2}
     """
     found: Mentions = {}
-    place = -1
-    for word, tag, label in zip(parse.words, parse.tags, parse.labels, strict=True):
-        place += 1
-        if tag not in _TAGS or (nouns == "heads" and label in _INSIDE):
+    words, labels = parse.words, parse.labels
+    heads_only = nouns == "heads"
+    for place, tag in enumerate(parse.tags):
+        if tag not in _TAGS or (heads_only and labels[place] in _INSIDE):
             continue
-        entity = word.lower()
-        if not (entity.isalpha() or any(map(str.isalnum, entity))):
-            continue
+        entity = words[place].lower()
         if plurals and tag in _PLURAL_TAGS:
             entity = singular(entity)
-        role = (_ROLES.get(label, OTHER) or _role(parse, place)) if syntax else OTHER
-        if role > found.get(entity, ABSENT):
+        role = (_ROLES.get(labels[place], OTHER) or _role(parse, parse.heads[place])) if syntax else OTHER
+        if entity in found:
+            found[entity] = max(role, found[entity])
+        elif entity.isalpha() or _has_letters(entity):
             found[entity] = role
+    return found
+
+
+def find_shared(
+    parses: Sequence[ParsedSentence], *, syntax: bool = True, nouns: str = "all", plurals: bool = False
+) -> list[Roles]:
+    """The role in every sentence of each entity that two sentences or more of a text mention.
+
+    It is what `find_mentions` finds, less what one sentence alone mentions: most entities, whose roles need not be
+    looked up.
+
+    Example:
+        >>> one = ParsedSentence(("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
+        >>> other = ParsedSentence(("Cats", "hide"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))
+        >>> find_shared([one, other])
+        [[(0, 2), (1, 3)]]
+    """
+    found = []
+    for entity, places in _recurring(parses, nouns == "heads", plurals).items():
+        if places[0][0] == places[-1][0] or not (entity.isalpha() or _has_letters(entity)):
+            continue
+        roles: Roles = []
+        last = -1
+        for number, place in places:
+            parse = parses[number]
+            role = (_ROLES.get(parse.labels[place], OTHER) or _role(parse, parse.heads[place])) if syntax else OTHER
+            if number != last:
+                roles.append((number, role))
+                last = number
+            elif role > roles[-1][1]:
+                roles[-1] = (number, role)
+        found.append(roles)
+    return found
+
+
+def _recurring(parses: Sequence[ParsedSentence], heads_only: bool, plurals: bool) -> dict[str, list[tuple[int, int]]]:
+    """Sentence and place of each mention of the entities that are mentioned more than once."""
+    first: dict[str, tuple[int, int]] = {}
+    found: dict[str, list[tuple[int, int]]] = {}
+    for number, parse in enumerate(parses):
+        words = parse.words
+        for place, tag in enumerate(parse.tags):
+            if tag not in _TAGS or (heads_only and parse.labels[place] in _INSIDE):
+                continue
+            entity = words[place].lower()
+            if plurals and tag in _PLURAL_TAGS:
+                entity = singular(entity)
+            if entity not in first:
+                first[entity] = (number, place)
+            elif entity in found:
+                found[entity].append((number, place))
+            else:
+                found[entity] = [first[entity], (number, place)]
     return found
 
 
@@ -95,13 +150,20 @@ def singular(plural: str) -> str:
     return plural[:-1] if plural.endswith("s") and len(plural) > 3 and not plural.endswith("ss") else plural
 
 
+def _has_letters(entity: str) -> bool:
+    """Whether there is a letter or a figure in it: a tagger may take a dash for a noun."""
+    return any(map(str.isalnum, entity))
+
+
 def _role(parse: ParsedSentence, place: int) -> int:
-    """The role of the noun phrase that a word belongs to."""
-    for _ in parse.heads:  # no more steps than words: a damaged parse may have a circle
-        if parse.labels[place] not in _SHARED:
-            break
-        place = parse.heads[place]
-    return _ROLES.get(parse.labels[place], OTHER) or OTHER
+    """The role of the noun phrase around a place: that of the first word on the way up whose label tells one."""
+    labels, heads = parse.labels, parse.heads
+    for _ in heads:  # no more steps than words: a damaged parse may have a circle
+        role = _ROLES.get(labels[place], OTHER)
+        if role != ABSENT:
+            return role
+        place = heads[place]
+    return OTHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +194,16 @@ class MentionSettings:
         check_switch(model, "plurals", self.plurals)
 
 
+NO_ENTITY = "no noun in it, so that there is no entity to follow"
+NO_ROLE = "no subject and no object in it, so that all entities count alike; is there a verb?"
+NOT_ENGLISH = "hardly a common English word in it, and the parser knows English only"
+
+
+def parser_remarks(document: Document) -> tuple[str, ...]:
+    """What the parser cannot do justice to."""
+    return () if looks_english(document.sentences) else (NOT_ENGLISH,)
+
+
 class MentionFinder:
     """Parses sentences and finds their mentions.
 
@@ -148,15 +220,31 @@ class MentionFinder:
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Mentions]:
         """The mentions of each sentence; each distinct one is parsed once."""
+        how = self.settings
+        return [
+            find_mentions(parse, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
+            for parse in self._parses(sentences, progress)
+        ]
+
+    def find_shared(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Roles]:
+        """The entities that more than one of the sentences mention."""
+        how = self.settings
+        parses = list(self._parses(sentences, progress))
+        return find_shared(parses, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """What keeps entities or their roles from being found in a text."""
+        roles = {role for mentions in self.find(document.sentences) for role in mentions.values()}
+        if not roles:
+            return (NO_ENTITY, *parser_remarks(document))
+        return (*([NO_ROLE] if self.settings.syntax and roles == {OTHER} else []), *parser_remarks(document))
+
+    def _parses(self, sentences: Sequence[str], progress: Progress) -> Iterable[ParsedSentence]:
         if self.loaded is None:
             from weft.corpora.parsing import find_parser
 
             self.loaded = find_parser(self.settings.parser)
-        how = self.settings
-        return [
-            find_mentions(parse, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
-            for parse in self.loaded.parse(sentences, progress=progress)
-        ]
+        return self.loaded.parse(sentences, progress=progress)
 
     def find_documents(self, documents: Sequence[Document], *, progress: Progress = silent) -> list[list[Mentions]]:
         """The mentions of the sentences of each document; what it has in common with others is parsed once."""

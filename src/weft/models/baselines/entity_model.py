@@ -67,6 +67,10 @@ class GridModel:
         """The entity grid of a text."""
         return columns_of(self.finder.find(document.sentences))
 
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """What keeps a text's entities from being found."""
+        return self.finder.remarks(document)
+
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document; ``None`` for fewer than two sentences or none with a noun."""
         weights = self._trained()

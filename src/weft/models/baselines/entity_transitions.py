@@ -163,7 +163,8 @@ def count_transitions(
     code = _all_codes(columns, orders, length, options)  # [orders, windows, entities]
     classes, codes = options.classes, BASE**length
     kinds = options.class_of(columns)
-    code += kinds * codes
+    if classes > 1:
+        code += kinds * codes
     if len(orders) > 1:
         code += (np.arange(len(orders)) * (classes * codes))[:, None, None]
     counts = np.bincount(code.ravel(), minlength=len(orders) * classes * codes).astype(np.float64)

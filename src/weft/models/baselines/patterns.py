@@ -12,7 +12,7 @@ from typing import Any
 from weft.corpora.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
-from weft.models.baselines.entity_mentions import SentenceParser
+from weft.models.baselines.entity_mentions import SentenceParser, parser_remarks
 from weft.models.baselines.settings import at_least, check_choice, check_text
 from weft.progress import Progress, silent
 
@@ -136,6 +136,10 @@ class PatternFinder:
         texts = [paragraph.sentences for document in documents for paragraph in document.paragraphs()]
         found = iter(self.find([sentence for text in texts for sentence in text], progress=progress))
         return [[next(found) for _ in text] for text in texts]
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """Whether a text may be beyond the parser."""
+        return parser_remarks(document) if self.trees == "dependency" else ()
 
     def _patterns(self, tree: Tree | None) -> Patterns:
         if tree is None:

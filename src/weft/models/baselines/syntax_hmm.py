@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+from weft.document import Document
 from weft.models import ModelCard
 from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
@@ -95,11 +96,20 @@ class SyntaxHmm(HmmModel):
         """How it was made, and the pipeline whose parses it learned from."""
         return self.finder.made(training)
 
+    @property
+    def parser(self) -> str:
+        """The spaCy pipeline by name."""
+        return self.finder.parser
+
     def adjusted(self, settings: Mapping[str, Any]) -> Self:
         """The same model with another parser."""
         changed = type(self)(**{**self.settings, **settings})
         changed.committee = self.committee
         return changed
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """Whether it may be beyond the parser."""
+        return self.finder.remarks(document)
 
     def patterns(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
         """The patterns of each sentence's tree."""

@@ -96,6 +96,11 @@ class SyntaxLocal:
         self.finder.loaded = parser
         return self
 
+    @property
+    def parser(self) -> str:
+        """The spaCy pipeline by name."""
+        return self.finder.parser
+
     def adjusted(self, settings: Mapping[str, Any]) -> Self:
         """The same model with another parser."""
         changed = type(self)(**{**self.settings, **settings})
@@ -136,6 +141,10 @@ class SyntaxLocal:
         if self.known is None:
             raise untrained(self.name)
         return self.known.bags([self.finder.find(sentences)]).counts
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """Whether it may be beyond the parser."""
+        return self.finder.remarks(document)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean gain of its transitions."""

@@ -14,6 +14,7 @@ from weft.models.discriminative.network import CliqueHead, CliqueRows
 
 Values = npt.NDArray[np.float64]
 START, END = 0, 1
+AT_ONCE = 2**14  # cliques: a search begins with every sentence before every other, a million pairs of a thousand
 
 
 class CliqueSteps:
@@ -66,9 +67,13 @@ class CliqueSteps:
 
     @torch.inference_mode()
     def _odds(self, cliques: Tensor) -> Tensor:
-        flat = cliques.flatten(0, 1).to(self.rows.moved.device)  # [paths · sentences, places]
-        odds: Tensor = self.head(self.rows, flat)
-        return odds.double().cpu().view(cliques.shape[:2])
+        flat = cliques.flatten(0, 1)  # [paths · sentences, places]
+        device = self.rows.moved.device
+        parts = [
+            self.head(self.rows, flat[start : start + AT_ONCE].to(device)).double().cpu()
+            for start in range(0, len(flat), AT_ONCE)
+        ]
+        return torch.cat(parts).view(cliques.shape[:2])
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Go on with some paths, each grown by a sentence."""

@@ -5,9 +5,10 @@ Reference: J. Li and E. Hovy, "A Model of Coherence Based on Distributed Sentenc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +19,18 @@ from weft.corpora.batches import Whole
 from weft.corpora.paragraphs import ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
+from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard
+from weft.models.baselines.entity_mentions import parser_remarks
 from weft.models.baselines.settings import check_choice, check_text
-from weft.models.discriminative.clique import PART, Discriminative
+from weft.models.discriminative.clique import PART, REMEMBERED, Discriminative
 from weft.models.discriminative.forest import COMPOSITIONS, TREE_POOLINGS, KnownTree, TreeReader, known_tree, plant
 from weft.models.discriminative.network import CliqueHead
 from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
 from weft.models.generative.neural_model import no_loss
 from weft.progress import Progress, silent
+from weft.scoring import Memory
 from weft.training import LossPart, TrainingSettings
 
 TREES_AT_ONCE = 256  # read at a time: bounds memory, however long a text is
@@ -70,6 +74,7 @@ class Recursive(Discriminative):
 
     name = "recursive"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
+    adjustable = ("parser",)  # what can change without training again
     settings: ClassVar[tuple[str, ...]] = (
         "window", "negatives", "each", "fewest", "dimensions", "hidden", "composition", "pooling", "width", "dropout",
         "vectors", "tuned", "likeness", "parser", "trees", "precision",
@@ -149,6 +154,14 @@ class Recursive(Discriminative):
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
+    def adjusted(self, settings: Mapping[str, Any]) -> Self:
+        """The same network with another parser."""
+        changed = copy(self)
+        changed.parser = settings.get("parser", self.parser)
+        changed.source = ParsedTrees(changed.parser, self.trees)
+        changed._rows = Memory(REMEMBERED)  # what was read along other trees is forgotten
+        return changed
+
     def _known_trees(
         self, sentences: Sequence[str], tokenizer: Tokenizer, progress: Progress = silent
     ) -> list[KnownTree]:
@@ -156,6 +169,10 @@ class Recursive(Discriminative):
         words = list(dict.fromkeys(word for tree in trees for word in tree.words))
         ids = dict(zip(words, tokenizer.encode_batch(words), strict=True))
         return [known_tree(tree, [ids[word] for word in tree.words]) for tree in trees]
+
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """Whether a text may be beyond the parser."""
+        return () if self.trees else parser_remarks(document)
 
     @torch.inference_mode()
     def sentence_vectors(self, part: str, sentences: Sequence[str]) -> Tensor:
