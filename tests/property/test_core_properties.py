@@ -103,7 +103,8 @@ def test_results_survive_the_disk(metrics: dict[str, float | None], parts: list[
     result = Result(
         task="t", model="m", variant="", metrics=metrics, interval={"x": [0.1, 0.2], "y": None}, n_documents=1,
         n_pairs=2, ties=0, n_excluded=0, seed=1, estimator="exact", data_name="d", data_sha256="0", negatives_sha256="",
-        command=command, documents=[f"d{n}" for n in range(len(parts))], per_document={"x": {"numerators": parts, "denominators": parts}},
+        command=command, documents=[f"d{n}" for n in range(len(parts))], lengths=[3] * len(parts),
+        per_document={"x": {"numerators": parts, "denominators": parts}},
     )  # fmt: skip
     with TemporaryDirectory() as folder:
         path = result.save(folder)
