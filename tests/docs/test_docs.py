@@ -137,6 +137,11 @@ README_ROWS = (
         (f"Wikipedia pairs, {label} uni / bi / MMI", [("pairs", f"{name}.{way}", "accuracy") for way in WAYS])
         for label, name in (("VLV-GM", "vlv-gm"), ("HMM-LDA-GM", "hmm-lda-gm"), ("Seq2Seq", "seq2seq"))
     ),
+    (
+        "Wikipedia pairs, discriminative / entity grid",
+        [("pairs", "discriminative", "accuracy"), ("pairs", "entity-grid", "accuracy")],
+    ),
+    ("Wikipedia pairs, `discriminative-pair`", [("pairs", "discriminative-pair", "accuracy")]),
     ("Wikipedia pairs, `weft-small` MMI", [("pairs", "weft-small.mmi", "accuracy")]),
     (
         "Wikipedia pairs, Foltz-GloVe / Foltz-LDA",
