@@ -18,7 +18,8 @@ import torch
 from tests.scorers import synthetic
 
 from weft.artifacts import Artifact, load_artifact, save_artifact
-from weft.cli.output import subject_of, write_result, write_scores
+from weft.cli.evaluating import subject_of, write_result
+from weft.cli.output import write_scores
 from weft.corpora.readers import ReadOptions
 from weft.document import Document
 from weft.errors import ConfigError, ModelError, WeftError

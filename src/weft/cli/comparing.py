@@ -143,7 +143,8 @@ def _result(name: str, place: _Place) -> Result:
 
 def _evaluate(name: str, place: _Place) -> Result:
     """Evaluate a model, NAME or NAME.WAY; nothing is written."""
-    from weft.cli.output import message, progress_bar, subject_of, subjects_of
+    from weft.cli.evaluating import subject_of, subjects_of
+    from weft.cli.output import message, progress_bar
     from weft.tasks import evaluate
 
     stem, _, way = name.rpartition(".")

@@ -96,7 +96,8 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli.output import joined, read_options, subjects_of, write_adversarial, write_results
+    from weft.cli.evaluating import joined, subjects_of, write_adversarial, write_results
+    from weft.cli.output import read_options
     from weft.config import parse_settings
     from weft.ordering import check_objective
     from weft.tasks import EvaluateOptions

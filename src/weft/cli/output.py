@@ -7,9 +7,8 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
@@ -27,8 +26,6 @@ from weft.report.terminal import explain_lines, order_lines, percentile_text, pr
 
 if TYPE_CHECKING:
     from weft.generation import Decoding  # imports torch, which most commands do without
-    from weft.tasks import EvaluateOptions, Subject
-    from weft.tasks.result import Result
 
 DOCUMENTS_AT_ONCE = 64
 
@@ -83,7 +80,7 @@ def write_json(record: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _csv_table(form: str, names: Sequence[str]) -> Any:
+def csv_table(form: str, names: Sequence[str]) -> Any:
     """A writer of rows to stdout; the names of the columns are the first, where CSV was asked for."""
     table = csv.writer(sys.stdout, lineterminator="\n")
     if form == "csv":
@@ -109,7 +106,7 @@ def write_scores(
     """Score documents as they are read, and write each score as soon as it is known."""
     reference: Reference | None = getattr(model, "reference", None)
     names = ["id", "left", "right", "value"] if explain else ["id", "sentences", "value", *PERCENTILES]
-    table = _csv_table(form, names)
+    table = csv_table(form, names)
     remarks = Remarks(model, message)
     for batch in _batches(_documents(files, reading)):
         for document, score in zip(batch, model.score(batch), strict=True):
@@ -177,7 +174,7 @@ def write_orders(
     model: CoherenceModel, files: Sequence[str], reading: ReadOptions, options: OrderOptions, *, form: str
 ) -> None:
     """Order every document and write its sentences."""
-    table = _csv_table(form, ["id", "place", "was", "sentence"])
+    table = csv_table(form, ["id", "place", "was", "sentence"])
     remarks = Remarks(model, message)
     for document in _documents(files, reading):
         ordering = order_document(
@@ -204,11 +201,12 @@ def _write_order(document: Document, ordering: Ordering, form: str, table: Any) 
         write_lines(order_lines(document, ordering))
         message(
             f"{document.id}: {sentence_count(len(document))}, {ordering.search} search by {ordering.objective}, "
-            f"score {_shown(ordering.input_value)} as given, {_shown(ordering.value)} in this order"
+            f"score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
         )
 
 
-def _shown(value: float | None) -> str:
+def shown(value: float | None) -> str:
+    """A score in four digits, or null."""
     return "null" if value is None else f"{value:.4f}"
 
 
@@ -249,7 +247,7 @@ def write_continuations(
             next_step="leave --draws away, or write with --model zoo/vlv-gm",
         )
     way = model.combined(combine).combine  # refuses an unknown way before anything is written
-    table = _csv_table(form, ["id", "number", "sentence"])
+    table = csv_table(form, ["id", "number", "sentence"])
     for document in _documents(files, reading):
         written = continue_document(
             model.predictors["forward"],
@@ -274,147 +272,6 @@ def _write_continuation(document: Document, written: Iterator[str], form: str, t
         sys.stdout.flush()
 
 
-# -- evaluate ------------------------------------------------------------------------------------------------------
-
-
-def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
-    """A model to evaluate, under the name its result will carry: a folder's is that of the model inside."""
-    from weft.tasks import Subject
-
-    chosen = variant or _variant_of(settings)
-    if len(chosen) > 100 or any(character in chosen for character in "/\\\0") or chosen.startswith("."):
-        raise ConfigError(
-            "a variant is part of a file name",
-            seen=chosen,
-            allowed="up to 100 letters, digits, - and .",
-            next_step="give another --variant",
-        )
-    model = load_model(name, settings)
-    if hasattr(model, "to"):
-        model.to(best_device())
-    if name in MODELS:
-        return Subject(model, name, chosen, settings)
-    from weft.artifacts import load_artifact
-
-    artifact = load_artifact(name)
-    return Subject(model, artifact.model, chosen, {**artifact.config, **settings}, artifact.training)
-
-
-def _variant_of(settings: Mapping[str, Any]) -> str:
-    """A name for settings that were given none, so that two settings never share a result file."""
-    return "-".join(f"{key}={value}" for key, value in sorted(settings.items())).replace("/", "_")
-
-
-def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: Sequence[str]) -> list[Subject]:
-    """The same model once, or once for each way of combining its parts."""
-    subject = subject_of(name, settings, variant)
-    if not combine:
-        return [subject]
-    combined = getattr(subject.model, "combined", None)
-    if combined is None:
-        raise ConfigError(
-            f"{subject.name} has no parts to combine",
-            seen=", ".join(combine),
-            allowed="no --combine with this model",
-            next_step="leave --combine away",
-        )
-    settings = dict(subject.settings or {})
-    named = subject.variant  # settings given by --set are part of it, so that no other result is written over
-    return [
-        replace(subject, model=combined(way), variant=joined(way, named), settings={**settings, "combine": way})
-        for way in combine
-    ]
-
-
-def joined(*names: str) -> str:
-    """The name of a variant, made of those of its parts that have one."""
-    return "-".join(name for name in names if name)
-
-
-def write_results(
-    tasks: Sequence[str], subjects: Sequence[Subject], options: EvaluateOptions, out: Path, *, command: str, form: str
-) -> None:
-    """Run every task on every subject; each result is saved and shown before the next begins."""
-    from weft.tasks import evaluate
-
-    for task in tasks:
-        for subject in subjects:
-            with progress_bar() as progress:
-                result = evaluate(task, subject, options, command=command, progress=progress)
-            message(f"wrote {result.save(out)}")
-            write_result(result, form=form)
-
-
-def write_adversarial(
-    name: str,
-    settings: Mapping[str, Any],
-    named: tuple[str, Sequence[str]],
-    options: EvaluateOptions,
-    places: tuple[Path, Path],
-    command: str,
-    *,
-    form: str,
-) -> None:
-    """Run an adversarial evaluation of a model in some ways of reranking, or of a control.
-
-    Args:
-        name: The model, or ``control-…``.
-        settings: Of the model, and with ``decoding.`` and ``evaluator.`` of the task.
-        named: A name for the settings, and the ways of reranking.
-        options: Of the evaluation.
-        places: The results folder, and where what was written and judged is kept.
-        command: For the record.
-        form: Of the output.
-    """
-    from weft.tasks.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
-
-    variant, combine = named
-    chosen, own = adversarial_options(options, settings, places[1])
-    label = variant or _variant_of(settings)
-    with progress_bar() as progress:
-        if name.startswith(CONTROL):
-            found = iter([evaluate_control(name, label, options, chosen, command=command, progress=progress)])
-        else:
-            subjects = subjects_of(name, own, label, combine or ["mmi"])
-            found = evaluate_writers(subjects, options, chosen, command=command, progress=progress)
-        results = list(found)
-    for result in results:
-        message(f"wrote {result.save(places[0])}")
-        write_result(result, form=form)
-
-
-def write_result(result: Result, *, form: str) -> None:
-    """A result's metrics with their intervals."""
-    if form == "json":
-        summary = asdict(result)
-        del summary["per_document"], summary["documents"]
-        write_json(summary)
-        return
-    rows = [(name, value, *(result.interval.get(name) or (None, None))) for name, value in result.metrics.items()]
-    if form == "csv":
-        table = _csv_table(form, ["task", "model", "variant", "metric", "value", "low", "high"])
-        table.writerows([result.task, result.model, result.variant, *row] for row in rows)
-        return
-    pairs = f", {result.n_pairs} pairs, {result.ties} ties" if result.n_pairs else ""
-    write_lines(
-        [
-            Text(f"{result.task}  {result.model}  {result.variant}".rstrip(), "bold"),
-            Text(f"{result.n_documents} documents{pairs}, {result.n_excluded} excluded, seed {result.seed}"),
-            *(
-                Text(f"  {name:<24}{_shown(value):>8}   95% {_shown(low)} to {_shown(high)}")
-                for name, value, low, high in rows
-            ),
-        ]
-    )
-
-
-def best_device() -> str:
-    """A GPU where there is one."""
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
 # -- models --------------------------------------------------------------------------------------------------------
 
 
@@ -425,7 +282,7 @@ def write_models(form: str) -> None:
         for card in cards:
             write_json(card)
     elif form == "csv":
-        _csv_table(form, list(cards[0])).writerows(card.values() for card in cards)
+        csv_table(form, list(cards[0])).writerows(card.values() for card in cards)
     else:
         for card in cards:
             write_lines(_card_lines(card))
