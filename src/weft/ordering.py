@@ -25,6 +25,7 @@ from weft.search import SumSteps, TableSteps, beam_order, beam_search, exact_ord
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it
+MOST_ORDERED = 2000  # tables of all pairs take 32 MB each, partial orders up to a gigabyte; both grow with the square
 EXACT_MOST = 16  # a second or two; asked for by name only
 SEARCHES = ("auto", "exact", "beam", "greedy")
 Objective = Literal["auto", "coherence", "precedence", "both"]
@@ -82,6 +83,8 @@ def order_document(
     """
     _check(len(document), first, search, beam)
     check_objective(objective)
+    if len(document) > MOST_ORDERED and not isinstance(model, Arranger):
+        raise _too_long(document)
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
         table, precedence, chosen = search_tables(model, document, objective)
         return order_table(
@@ -103,6 +106,15 @@ def order_document(
     order = tuple(shuffled[i] for i in found)
     value, input_value = order_values(model, document, [order, range(len(document))])
     return Ordering(order, value, input_value, how, chosen)
+
+
+def _too_long(document: Document) -> ConfigError:
+    return ConfigError(
+        "a text too long to put in order: every sentence is compared with every other",
+        seen=f"{len(document)} sentences in {document.id}",
+        allowed=f"up to {MOST_ORDERED}; any number for a model that sorts, such as year-sort",
+        next_step="order its sections one by one (--input blocks)",
+    )
 
 
 def order_table(

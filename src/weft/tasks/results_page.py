@@ -26,11 +26,15 @@ models that weft does not have yet, or numbers the paper does not report. Where 
 
 NOTES: Mapping[int, str] = {
     1: "All published permutations; `perm-1`, which equals the original, is left out. The paper prints the averages "
-    "of its first and tenth row as .956 and .688; the means of its own columns are .961 and .694.",
+    "of its first and tenth row as .956 and .688; the means of its own columns are .961 and .694. Our discriminative "
+    "and recursive models also see how alike the sentences of a clique are, and learn from permutations; our HMMs are "
+    "committees: neither is in the paper.",
     2: "Each paragraph against 20 permutations, a pure function of the seed and the paragraph's id: every model sees "
     "the same ones. The paper does not say how many permutations it used. The paper trains its models by likelihood "
     "alone; ours also learned to tell neighbours from other sentences of a paragraph, or texts from shuffled ones "
-    "(docs/train.md); what likelihood alone reached is in docs/log.md. Rows named `peek` are guided by topics that "
+    "(docs/train.md); what likelihood alone reached is in docs/log.md. The discriminative model has the paper's "
+    "negatives, but also sees how alike the sentences of a clique are, which was most of what it knew in a small trial "
+    "(docs/log.md). Rows named `peek` are guided by topics that "
     "have seen the sentence they guide.",
     3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in "
     "τ: counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "

@@ -196,7 +196,7 @@ class EntityGraph:
         summary="how many entities each sentence shares with later ones, near ones above all; needs no training",
         reference="Guinaudeau & Strube 2013",
         score_range="0 or more",
-        meaning="sentences close to each other mention the same entities, in prominent roles",
+        meaning="sentences close to each other mention the same entities (p_acc: in prominent roles)",
         comparable="roughly, between texts of the same kind and length",
         needs="the extra `parse`",
     )

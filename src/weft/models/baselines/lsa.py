@@ -143,7 +143,7 @@ def untrained(name: str) -> ModelError:
     """The error of a model that is asked to score before it has learned."""
     return ModelError(
         f"{name} has not been trained",
-        allowed=f"a model folder, such as zoo/{name}",
+        allowed="a folder of a trained one; `weft models` names those in zoo/",
         next_step=f"run `weft train configs/{name}.toml`, then give the folder as --model",
     )
 

@@ -74,7 +74,7 @@ class Discriminative(Judge):
         score_range="log-odds, around -10 to 10",
         meaning="each sentence stands between its neighbours, and at the ends, as in the texts it was trained on",
         comparable="between texts of the kind it was trained on",
-        needs="training (docs/discriminative.md), or zoo/discriminative-accidents, zoo/discriminative-earthquakes",
+        needs="zoo/discriminative, zoo/discriminative-accidents, zoo/discriminative-earthquakes, or training",
     )
 
     def __init__(

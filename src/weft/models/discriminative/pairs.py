@@ -66,7 +66,7 @@ class DiscriminativePair(Judge):
         score_range="unbounded; pairs as written stand about `margin` above others",
         meaning="each sentence is the one, of all in such a text, to follow the one before",
         comparable="between texts of the kind it was trained on",
-        needs="training (docs/discriminative.md)",
+        needs="zoo/discriminative-pair, or training (docs/discriminative.md)",
     )
 
     def __init__(

@@ -74,7 +74,7 @@ class Recursive(Discriminative):
 
     name = "recursive"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
-    adjustable = ("parser",)  # what can change without training again
+    adjustable = ("parser", "trees")  # what can change without training again
     settings: ClassVar[tuple[str, ...]] = (
         "window", "negatives", "each", "fewest", "dimensions", "hidden", "composition", "pooling", "width", "dropout",
         "vectors", "tuned", "likeness", "parser", "trees", "precision",
@@ -172,7 +172,7 @@ class Recursive(Discriminative):
 
     def remarks(self, document: Document) -> tuple[str, ...]:
         """Whether a text may be beyond the parser."""
-        return () if self.trees else parser_remarks(document)
+        return parser_remarks(document)  # Penn trees are those of training texts; others are parsed
 
     @torch.inference_mode()
     def sentence_vectors(self, part: str, sentences: Sequence[str]) -> Tensor:
