@@ -233,6 +233,26 @@ def judge(
     network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)
     network.embedding.weight.data.copy_(embedding)
     network.to(runtime.device)
+    training = _train(network, bout, vectors, pad, settings, runtime, seed=seed, listen=listen)
+    found = [
+        {part: _odds(network, bout.rows, side[part], vectors, pad, runtime) for part in ("dev", "test")}
+        for side in (bout.human, bout.machine)
+    ]
+    return Verdicts(found[0], found[1], training)
+
+
+def _train(
+    network: EvaluatorNetwork,
+    bout: Bout,
+    vectors: Tensor,
+    pad: int,
+    settings: EvaluatorSettings,
+    runtime: Runtime,
+    *,
+    seed: int,
+    listen: Callable[[Report], None] | None,
+) -> dict[str, Any]:
+    """Train until the dev part no longer gains, leave the network as it was at its best, and say how that went."""
     stream = ChunkStream(bout, "train", pairs=settings.pairs, pad=pad, seed=seed)
     dev = ChunkStream(bout, "dev", pairs=READ_AT_ONCE, pad=pad, seed=0)
     dev_batches = [dev.batch(pairs) for pairs in dev.epoch(0)]
@@ -256,12 +276,8 @@ def judge(
             reports.append({"step": report.step, "loss": report.loss, **(report.parts or {})})
     network.load_state_dict(trainer.result())
     network.eval()
-    found = [
-        {part: _odds(network, bout.rows, side[part], vectors, pad, runtime) for part in ("dev", "test")}
-        for side in (bout.human, bout.machine)
-    ]
     best = min(reports, key=lambda one: one["loss"]) if reports else {}
-    return Verdicts(found[0], found[1], {"steps": trainer.step, "seconds": trainer.seconds, "dev": best})
+    return {"steps": trainer.step, "seconds": trainer.seconds, "dev": best}
 
 
 def _training(settings: EvaluatorSettings, pairs: int, seed: int) -> TrainingSettings:
