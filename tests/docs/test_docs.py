@@ -131,6 +131,56 @@ def test_what_the_findings_page_says_in_words_holds() -> None:
         assert low < 0 < high, "but not to the decoder"
 
 
+def test_the_trials_of_decoding_are_what_the_results_say() -> None:
+    """docs/adversarial.md: how often evaluators were right on the dev part, by how VLV-GM wrote."""
+    lines = (ROOT / "docs" / "adversarial.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("|") for line in lines if re.match(r"\| .* \| `[a-z0-9-]+` \| \.", line)]
+    assert len(rows) == 7
+    for row in rows:
+        path = ROOT / "results" / "adversarial" / f"vlv-gm.mmi-{row[2].strip().strip('`')}.json"
+        result = json.loads(path.read_text(encoding="utf-8"))
+        for cell, prefix in zip(row[3:5], ("", "second_"), strict=True):
+            found = [result["settings"]["evaluators"][f"{prefix}{n}"]["dev"]["accuracy"] for n in (1, 2, 3)]
+            assert [float(one) for one in cell.split(",")] == pytest.approx(found, abs=0.00051), row[2]
+
+
+def test_what_the_adversarial_page_says_in_words_holds() -> None:
+    results = {key[1:]: one.metrics for key, one in load_results(ROOT / "results").items() if key[0] == "adversarial"}
+    writers = {key: found for key, found in results.items() if not key[0].startswith("control-")}
+    for n in (1, 2, 3):
+        fooled = {key: found[f"adversuc_{n}"] or 0 for key, found in writers.items()}
+        second = {key: found[f"second_adversuc_{n}"] or 0 for key, found in writers.items()}
+        best = ("vlv-gm", "mmi")
+        assert max(fooled, key=fooled.__getitem__) == max(second, key=second.__getitem__) == best
+        assert fooled["seq2seq", "mmi"] > fooled["seq2seq", "bi"] > fooled["seq2seq", "uni"]
+        last = sorted(second, key=second.__getitem__)[:2]
+        assert set(last) == {("seq2seq", "bi"), ("seq2seq", "uni")}
+        assert (results["control-random-sentence", ""][f"accuracy_{n}"] or 0) >= 0.85
+        assert results["control-human", ""][f"adversuc_{n}"] == pytest.approx(0.5, abs=0.05)
+    assert (results["control-human", ""]["raw_adversuc_1"] or 0) == pytest.approx(0.74, abs=0.005)
+    raw = {way: results["seq2seq", way]["raw_adversuc_1"] or 0 for way in WAYS}
+    assert raw["uni"] > raw["bi"]  # they change places
+    assert 0.3 < (results["control-wrong-order", ""]["adversuc_2"] or 0) < 0.5  # two of five
+
+
+def test_what_the_learning_curve_says_in_words_holds() -> None:
+    results = load_results(ROOT / "results")
+    for way in WAYS:
+        most, least = (results["wikipedia-pairs", "seq2seq", f"{way}-shards-{n}"] for n in (5, 1))
+        low, high = compare_results(most, least, "accuracy").interval
+        assert low < 0 < high, "more text does not help"
+    small = results["wikipedia-pairs", "weft-small", "mmi"].metrics["accuracy"] or 0
+    assert small > (results["wikipedia-pairs", "seq2seq", "mmi-shards-5"].metrics["accuracy"] or 1)
+    for part in ("forward", "backward", "prior"):
+        logs = [ROOT / "results" / "training" / f"shards-{n}" / f"{part}.jsonl" for n in (1, 2, 3, 5)]
+        losses = [json.loads(log.read_text().splitlines()[-1])["loss"] for log in logs]
+        assert losses == sorted(losses, reverse=True), "but makes better language models"
+
+
+def test_points_of_the_learning_curve_are_no_rows_of_a_table() -> None:
+    assert "shards" not in (ROOT / "docs" / "results.md").read_text().split("## Table 3")[0].split("## Table 2")[1]
+
+
 WAYS = ("uni", "bi", "mmi")
 README_ROWS = (
     *(
@@ -150,6 +200,10 @@ README_ROWS = (
     ("Order restored, τ, Seq2Seq MMI as in the paper", [("order", "seq2seq.mmi-coherence", "tau_with_given")]),
     ("… with precedence, which it learns on top", [("order", "seq2seq.mmi", "tau_with_given")]),
     ("… the same, the given first sentence not counted", [("order", "seq2seq.mmi", "tau")]),
+    (
+        "Taken for human, 1 / 2 / 3 sentences by VLV-GM MMI",
+        [("adversarial", "vlv-gm.mmi", f"adversuc_{n}") for n in (1, 2, 3)],
+    ),
 )
 
 
@@ -158,7 +212,8 @@ def test_the_readme_table_is_what_the_results_say(label: str, places: list[tuple
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     row = next(line for line in text.splitlines() if line.startswith(f"| {label} "))
     cells = [float(number) for number in row.split("|")[3].split("/")]
-    results = [Result.load(ROOT / "results" / f"wikipedia-{task}" / f"{name}.json") for task, name, _ in places]
+    folders = {"pairs": "wikipedia-pairs", "order": "wikipedia-order", "adversarial": "adversarial"}
+    results = [Result.load(ROOT / "results" / folders[task] / f"{name}.json") for task, name, _ in places]
     values = [result.metrics[metric] for result, (_, _, metric) in zip(results, places, strict=True)]
     assert cells == [pytest.approx(value, abs=0.0005) for value in values]
 

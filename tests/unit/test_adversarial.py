@@ -26,8 +26,11 @@ from weft.tasks.adversarial.continuations import Order, weights_hash, write_all 
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
 from weft.tasks.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
 from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout  # noqa: E402
+from weft.tasks.adversarial.page import adversarial_section  # noqa: E402
 from weft.tasks.adversarial.results import adversarial_options, evaluate_control, evaluate_writers  # noqa: E402
 from weft.tasks.adversarial.rows import IdRows, canonical_rows  # noqa: E402
+from weft.tasks.adversarial.samples import write_samples  # noqa: E402
+from weft.tasks.adversarial.verdicts import Verdicts, measured  # noqa: E402
 from weft.tasks.result import Result  # noqa: E402
 
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
@@ -277,6 +280,83 @@ def test_evaluators_learn_in_reduced_precision_too() -> None:
 def test_the_same_seed_gives_the_same_verdicts() -> None:
     bout = synthetic(2, told_by=30)
     assert accuracy(bout, TINY) == accuracy(bout, TINY)
+
+
+def odds(*values: float) -> Any:
+    return np.array(values, dtype=np.float32)
+
+
+@pytest.mark.parametrize("shift", [-5.0, 0.0, 3.0])
+def test_an_evaluator_that_leans_to_one_side_is_not_easier_to_fool(shift: float) -> None:
+    """Only the order of the log-odds decides, and half of dev is always taken for human, equal odds by shares."""
+    human, machine = odds(2, 1, 0.5, -1) + np.float32(shift), odds(1, 0, -1, -2) + np.float32(shift)
+    verdicts = Verdicts({"dev": human, "test": human}, {"dev": machine, "test": machine}, {})
+    assert verdicts.taken("human", "dev").sum() + verdicts.taken("machine", "dev").sum() == 4
+    assert verdicts.taken("machine", "test").tolist() == [1, 0, 0, 0]
+    same = Verdicts({"dev": odds(shift, shift), "test": human}, {"dev": odds(shift, shift), "test": machine}, {})
+    assert same.taken("human", "dev").tolist() == [0.5, 0.5]
+    assert same.taken("machine", "test", even=False).tolist() == (machine > 0).tolist()
+
+
+def test_measures_count_each_page_for_itself() -> None:
+    human, machine = odds(3, 2, -3), odds(1, -1, -2)
+    verdicts = Verdicts({"dev": human, "test": human}, {"dev": machine, "test": machine}, {})
+    places = np.zeros((3, 4), dtype=np.int64)
+    bout = Bout(IdRows.of([[1]]), {"test": places}, {"test": places}, {"test": (["a", "a", "b"], ["b", "a", "a"])})
+    found = measured(bout, verdicts, 2, ["a", "b"])
+    assert found["human_accuracy_2"].numerators == (2, 0) and found["human_accuracy_2"].denominators == (2, 1)
+    assert found["adversuc_2"].numerators == (0, 1) and found["machine_accuracy_2"].numerators == (2, 0)
+    assert found["accuracy_2"].numerators == (4, 0) and found["accuracy_2"].denominators == (4, 2)
+    assert found["raw_adversuc_2"].numerators == (0, 1) and found["raw_human_accuracy_2"].numerators == (2, 0)
+
+
+# Pages ----------------------------------------------------------------------------------------------------------------
+
+
+def test_samples_are_drawn_by_the_seed_and_stand_beside_what_people_wrote(
+    model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path
+) -> None:
+    write_all(bulk_writer(model, "tiny"), order_of(model, chunks), ["uni", "mmi"], tmp_path)
+    other = replace(order_of(model, chunks), name="stranger", chunks=replace(chunks, fingerprint="others"))
+    write_all(bulk_writer(model, "stranger"), other, ["uni"], tmp_path)
+    out = tmp_path / "samples.md"
+    assert write_samples(out, chunks, tmp_path, tokenizer, count=3, seed=2) == 2
+    page = out.read_text()
+    assert page.count("## ") == page.count("- **people**") == page.count("- **tiny (mmi)**") == 3
+    assert "stranger" not in page  # wrote after other contexts
+    again, more = tmp_path / "again.md", tmp_path / "more.md"
+    write_samples(again, chunks, tmp_path, tokenizer, count=3, seed=2)
+    write_samples(more, chunks, tmp_path, tokenizer, count=100, seed=1)
+    assert again.read_text() == page and more.read_text().count("## ") == 8  # all of the test part
+    test = set(chunks.pages[chunks.part("test")].tolist())
+    assert all(line.split("Page ")[1] in test for line in page.splitlines() if line.startswith("## "))
+
+
+def test_samples_say_what_is_missing_or_damaged(chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no continuations"):
+        write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
+    (tmp_path / "bad.mmi-0.jsonl.xz").write_bytes(b"nothing of the kind")
+    with pytest.raises(CorpusError, match="cannot read"):
+        write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
+    assert not (tmp_path / "samples.md").exists()
+
+
+def test_the_page_says_how_strong_the_evaluator_is_and_whether_the_second_agrees() -> None:
+    def row(model: str, first: float, second: float, accuracy: float) -> Result:
+        metrics: dict[str, float | None] = {}
+        for n in (1, 2, 3):
+            metrics |= {f"adversuc_{n}": first, f"second_adversuc_{n}": second, f"accuracy_{n}": accuracy}
+        settings = {"sentences_per_second": 1234.4}
+        return Result("adversarial", model, "", metrics, {}, 1, 1, 0, 0, 1, "exact", "", "", "", "", settings)
+
+    rows = [row("a", 0.1, 0.3, 0.9), row("b", 0.2, 0.2, 0.9), row("control-random-sentence", 0.0, 0.0, 0.9)]
+    page = adversarial_section({("adversarial", one.model, ""): one for one in rows})
+    assert "| a |" in page and "| 1,234 |" in page
+    assert "accuracy of .900 / .900 / .900, at or above the .850" in page
+    assert "2 systems, Kendall's τ: -1.000 / -1.000 / -1.000" in page  # the two evaluators rank them the other way
+    weak = {("adversarial", "control-random-sentence", ""): row("control-random-sentence", 0.0, 0.0, 0.8)}
+    assert "below the .850" in adversarial_section(weak)
+    assert "was not measured" in adversarial_section({})
 
 
 # All of it ------------------------------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ TABLES: tuple[PaperTable, ...] = (
         ),
         tuple(
             (f"{what} {turns}", "adversarial", f"{metric}_{turns}")
-            for what, metric in (("evaluator right on human text,", "human_accuracy"), ("second", "second_adversuc"))
+            for what, metric in (("by its odds alone,", "raw_adversuc"), ("second", "second_adversuc"))
             for turns in (1, 2, 3)
         ),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,14 +10,13 @@ from weft.corpora.corruption import NEIGHBOURS, SWAPS
 from weft.tasks.metrics import bootstrap_interval, ratio
 from weft.tasks.model_facts import ModelFacts, facts_of
 from weft.tasks.result import Result
-from weft.tasks.tables import Key
+from weft.tasks.tables import SHARDS, Key
 from weft.tasks.versus import average_seeds
 
 PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps"
 BOUNDS = (0, 17, 18, 20, 23, 10**9)  # paragraphs of 16, of 17, of 18 or 19, of 20 to 22, of 23 sentences or more
 LINES = 8  # more cannot be told apart by eye
 YARDSTICKS = ("random", "year-sort")
-SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")
 FIRST = ("mmi", "glove-6b-100d", "")  # the variant that stands for a model, where it has several
 
 

@@ -43,7 +43,9 @@ NOTES: Mapping[int, str] = {
     "`weft-small`, also use what the model learned of which of two sentences comes first (docs/order.md).",
     4: "AdverSuc-N: the share of a system's continuations of N sentences that an evaluator takes for human ones. The "
     "evaluator is trained anew for every row and every N, on 64,000 contexts with a human and a machine continuation "
-    "each. “Right on human text” is its accuracy there, without which AdverSuc can be had for nothing; “second” is "
+    "each. It knows that half of what it reads is human: its line is drawn where it takes half of the dev part for "
+    "human. “By its odds alone” is the same with the line at even odds, which moves from one training to the next: "
+    "that evaluator takes most of everything for human where there is nothing to tell (control-human). “Second” is "
     "AdverSuc against boosted trees over counts, overlaps and language-model scores. Rows named `control` are no "
     "systems: "
     "human text against other human text (chance is .5), sentences of other pages, the right sentences in a wrong "

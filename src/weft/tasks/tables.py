@@ -54,6 +54,7 @@ class RenderedTable:
 
 Key = tuple[str, str, str]  # task, model, variant
 SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # the variant of one of several trainings of a model
+SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # of a point of the learning curve, which is no row
 
 
 def load_results(folder: str | Path) -> dict[Key, Result]:
@@ -88,7 +89,8 @@ def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTab
 def _further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[PaperRow]:
     tasks = {task for task, _ in table.cells}
     shown = {(row.model, row.variant) for row in table.rows}
-    further = sorted({(model, without_seed(variant)) for task, model, variant in results if task in tasks} - shown)
+    found = {(model, without_seed(variant)) for task, model, variant in results if task in tasks}
+    further = sorted(key for key in found - shown if not SHARDS.fullmatch(key[1]))
     return [PaperRow(f"{model} ({variant})" if variant else model, (), model, variant) for model, variant in further]
 
 

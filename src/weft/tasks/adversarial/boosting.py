@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.tasks.adversarial.evaluator import Verdicts
 from weft.tasks.adversarial.features import Reals, SentenceFeatures, SentenceScores, chunk_features
 from weft.tasks.adversarial.opponents import Bout
+from weft.tasks.adversarial.verdicts import Verdicts
 
 ROUNDS, RATE, LEAVES = 300, 0.1, 31
 

@@ -5,7 +5,7 @@ Reference: Li & Jurafsky 2017, section 4.3; Kannan & Vinyals 2017 (adversarial e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from weft.models.layers import Embedding, make_lstm
 from weft.runtime import Runtime, seed_step
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.rows import IdRows, Whole
+from weft.tasks.adversarial.verdicts import Verdicts
 from weft.training import LossPart, Report, Trainer, TrainingSettings, added_up
 
 SHARPNESS = 3.0  # what cosines are multiplied with: they vary less than the other inputs
@@ -193,15 +194,6 @@ def gathered(rows: IdRows, chunks: Whole, labels: npt.NDArray[np.float32], pad: 
     numbers, places = np.unique(chunks, return_inverse=True)
     ids, lengths = rows.padded(numbers, pad)
     return ChunkBatch(numbers, ids, lengths, places.reshape(chunks.shape), labels)
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """What an evaluator says of chunks: log-odds of being human, of both sides of a part; and how it was trained."""
-
-    human: Mapping[str, npt.NDArray[np.float32]]
-    machine: Mapping[str, npt.NDArray[np.float32]]
-    training: Mapping[str, Any]
 
 
 def judge(

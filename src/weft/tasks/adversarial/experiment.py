@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -26,15 +25,15 @@ from weft.scoring import Combine
 from weft.tasks.adversarial.boosting import judge_by_features
 from weft.tasks.adversarial.chunks import TURNS, Chunks, Protocol, load_chunks
 from weft.tasks.adversarial.continuations import Order, Written, weights_hash, write_all
-from weft.tasks.adversarial.evaluator import EvaluatorSettings, Verdicts, judge
+from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge
 from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
 from weft.tasks.adversarial.frozen import FrozenReader
 from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout
 from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
+from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, write_verdicts
 from weft.tasks.result import Measure
 from weft.training import Report
-from weft.writing import write_atomically
 
 SECOND = "second_"  # what the measures of the second evaluator begin with
 FORMAT = 1  # rises when evaluators are built or trained differently
@@ -126,14 +125,14 @@ class Arena:
         return self._contest(bouts, f"control {name}", {})
 
     def _contest(self, bouts: Sequence[Bout], opponent: str, settings: Mapping[str, Any]) -> Contest:
-        vectors = self._vectors(bouts[0].rows)
+        vectors = cache(lambda: self._vectors(bouts[0].rows))  # long work, and not needed where all verdicts are kept
         measures: dict[str, Measure] = {}
         pages = sorted({page for side in bouts[0].pages["test"] for page in side})
         trained: dict[str, Any] = {}
         for turns, bout in enumerate(bouts, 1):
             for prefix, verdicts in self._all_verdicts(bout, vectors, opponent, turns).items():
                 measures |= measured(bout, verdicts, turns, pages, prefix=prefix)
-                fooled = float(np.mean(verdicts.machine["dev"] > 0))  # what decoding is chosen by
+                fooled = float(np.mean(verdicts.taken("machine", "dev")))  # what decoding is chosen by
                 trained[f"{prefix}{turns}"] = {**verdicts.training, "dev_adversuc": fooled}
         recorded = {
             **settings, "evaluator": asdict(self.options.evaluator), "evaluators": trained,
@@ -143,13 +142,15 @@ class Arena:
             recorded["limit"] = self.options.limit
         return Contest(measures, pages, len(bouts[0].human["test"]), recorded)
 
-    def _all_verdicts(self, bout: Bout, vectors: Tensor, opponent: str, turns: int) -> dict[str, Verdicts]:
+    def _all_verdicts(
+        self, bout: Bout, vectors: Callable[[], Tensor], opponent: str, turns: int
+    ) -> dict[str, Verdicts]:
         """What the evaluators say, by the prefix of their measures: none for the first, ``second_`` for the other."""
-        found = {"": self._kept(f"{opponent} {turns}", lambda: self._judged(bout, vectors, turns))}
+        found = {"": self._kept(f"{opponent} {turns}", lambda: self._judged(bout, vectors(), turns))}
         if self.options.evaluator.second:
             self.progress(f"second evaluator, {turns} turns", 0)
             name = f"second {opponent} {turns}"
-            found[SECOND] = self._kept(name, lambda: self._judged_by_features(bout, vectors))
+            found[SECOND] = self._kept(name, lambda: self._judged_by_features(bout, vectors()))
         return found
 
     def _kept(self, what: str, make: Callable[[], Verdicts]) -> Verdicts:
@@ -206,51 +207,6 @@ def _reader(folder: str) -> Any:
             next_step="change evaluator.reader",
         )  # fmt: skip
     return reader
-
-
-def measured(
-    bout: Bout, verdicts: Verdicts, turns: int, pages: Sequence[str], *, prefix: str = ""
-) -> dict[str, Measure]:
-    """AdverSuc, accuracy on either side and over both, per page of the test part."""
-    sides = zip((verdicts.human, verdicts.machine), bout.pages["test"], strict=True)
-    human, machine = (_per_page(side["test"] > 0, names, pages) for side, names in sides)
-    right = human.numerators, tuple(d - n for n, d in zip(machine.numerators, machine.denominators, strict=True))
-    both = tuple(map(sum, zip(*right, strict=True)))
-    all_chunks = tuple(map(sum, zip(human.denominators, machine.denominators, strict=True)))
-    return {
-        f"{prefix}adversuc_{turns}": machine,
-        f"{prefix}human_accuracy_{turns}": human,
-        f"{prefix}machine_accuracy_{turns}": Measure(right[1], machine.denominators),
-        f"{prefix}accuracy_{turns}": Measure(both, all_chunks),
-    }
-
-
-def _per_page(taken_for_human: npt.NDArray[np.bool_], names: Sequence[str], pages: Sequence[str]) -> Measure:
-    """Chunks of each page that were taken for human, of how many."""
-    number = {page: place for place, page in enumerate(pages)}
-    places = np.array([number[name] for name in names])
-    hits = np.bincount(places, weights=taken_for_human.astype(np.float64), minlength=len(pages))
-    counts = np.bincount(places, minlength=len(pages)).astype(np.float64)
-    return Measure(tuple(hits.tolist()), tuple(counts.tolist()))
-
-
-def write_verdicts(path: Path, verdicts: Verdicts) -> None:
-    """Keep what an evaluator said, so that a run that goes on need not train it again."""
-    content = io.BytesIO()
-    arrays = {
-        f"{side}_{part}": getattr(verdicts, side)[part] for side in ("human", "machine") for part in ("dev", "test")
-    }
-    note = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
-    np.savez_compressed(content, note=note, **arrays)
-    with write_atomically(path) as handle:
-        handle.write(content.getvalue())
-
-
-def read_verdicts(path: Path) -> Verdicts:
-    """Read what `write_verdicts` wrote."""
-    with np.load(path, allow_pickle=False) as found:
-        sides = [{part: found[f"{side}_{part}"] for part in ("dev", "test")} for side in ("human", "machine")]
-        return Verdicts(sides[0], sides[1], json.loads(found["note"].tobytes().decode()))
 
 
 def contests(

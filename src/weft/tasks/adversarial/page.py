@@ -10,28 +10,29 @@ from weft.tasks.tables import Key, pipe
 
 STRONG = 0.85  # accuracy against sentences of other pages, below which AdverSuc says little
 TURNS = (1, 2, 3)
+ACCURACIES = {  # what the columns are named, and the measure that each shows
+    "right on human text": "human_accuracy",
+    "on machine text": "machine_accuracy",
+    "second, on both": "second_accuracy",
+    "on human text by its odds alone": "raw_human_accuracy",
+}
 
 
 def adversarial_section(results: Mapping[Key, Result]) -> str:
-    """Accuracies of the evaluator over both sides, the agreement of the two rankings, and the speed of writing."""
+    """Accuracies of the evaluator on either side, the agreement of the two rankings, and the speed of writing."""
     found = {
         f"{model} ({variant})" if variant else model: result
         for (task, model, variant), result in sorted(results.items())
         if task == "adversarial"
     }
-    header = [
-        "opponent",
-        *(f"accuracy, {turns}" for turns in TURNS),
-        *(f"second, {turns}" for turns in TURNS),
-        "sentences/s",
-    ]
+    header = ["opponent", *(f"{what}, {turns}" for what in ACCURACIES for turns in TURNS), "sentences/s"]
     lines = [pipe(header), pipe(["---"] * len(header))]
     lines += [pipe([name, *_accuracies(result), _speed(result)]) for name, result in found.items()]
     return "\n".join([*lines, "", _strength(results), _agreement(found), ""])
 
 
 def _accuracies(result: Result) -> list[str]:
-    names = [f"{prefix}accuracy_{turns}" for prefix in ("", "second_") for turns in TURNS]
+    names = [f"{measure}_{turns}" for measure in ACCURACIES.values() for turns in TURNS]
     return [_shown(result.metrics.get(name)) for name in names]
 
 

@@ -19,7 +19,8 @@ HEAD = """\
 
 {count} contexts of the test part of the adversarial evaluation ([adversarial.md](adversarial.md)), drawn by seed
 {seed}, what people wrote after them, and what each system wrote: three sentences, each with those before it as its
-context. This page is written by `weft samples`; Wikipedia text is under CC BY-SA 3.0.
+context. This page is written by `weft samples`. What people wrote is Wikipedia text under CC BY-SA 3.0, by the authors
+of the pages, which `https://en.wikipedia.org/?curid=` and the number of a page lead to.
 """
 
 
