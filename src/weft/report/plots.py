@@ -12,6 +12,7 @@ from weft.tasks.plot_data import Plot, Point, Series
 WIDTH, HEIGHT = 7.5, 4.2  # inches
 # Okabe & Ito (2008): told apart by colour-blind readers too; the marks tell the same on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
+FEW_PLACES = 6  # that can be named side by side
 MARKS = "osD^vPX"  # one fewer than colours, so that no two of the first 56 look alike
 
 
@@ -33,6 +34,7 @@ def draw_plot(plot: Plot) -> Any:
         _draw_series(axes, series, style, shift=0.0 if plot.logarithmic else (number - len(plot.series) / 2) * 0.03)
     if plot.logarithmic:
         axes.set_xscale("log")
+        _mark_points(axes, plot)
     if plot.ticks:
         axes.set_xticks(range(len(plot.ticks)), plot.ticks)
     if plot.chance is not None:
@@ -41,6 +43,14 @@ def draw_plot(plot: Plot) -> Any:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
+
+
+def _mark_points(axes: Any, plot: Plot) -> None:
+    """Name the places of the points themselves where all lines share a few: powers of ten would fall beside them."""
+    places = {tuple(point.x for point in series.points) for series in plot.series}
+    if len(places) == 1 and 1 < len(shared := places.pop()) <= FEW_PLACES:
+        axes.set_xticks(shared, [f"{x / 1e6:.1f} M" if x >= 1e5 else f"{x:,.0f}" for x in shared])
+        axes.minorticks_off()
 
 
 def _draw_series(axes: Any, series: Series, style: dict[str, str], *, shift: float) -> None:
