@@ -36,7 +36,7 @@ from weft.tasks.result import Result  # noqa: E402
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
 SMALL = Protocol(train=40, dev=8, test=8, shortest=2, longest=12)
 FEW = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
-TINY = EvaluatorSettings(reader="", hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False)
+TINY = EvaluatorSettings(reader="", hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False, seeds=2)
 
 
 def pages(count: int = 40, paragraphs: int = 2, length: int = 9) -> list[Document]:
@@ -121,7 +121,7 @@ def test_chunks_are_kept_and_too_few_are_told(data: Path, tokenizer: BpeTokenize
     second = load_chunks(data, tokenizer, SMALL, folder=tmp_path)
     assert np.array_equal(first.context, second.context) and first.rows.flat.tolist() == second.rows.flat.tolist()
     kept.write_bytes(b"damaged")
-    with pytest.raises(CorpusError, match="cannot read"):
+    with pytest.raises(CorpusError, match="cannot use"):
         load_chunks(data, tokenizer, SMALL, folder=tmp_path)
     with pytest.raises(CorpusError, match="too few chunks"):
         load_chunks(data, tokenizer, replace(SMALL, train=10_000))
@@ -155,7 +155,7 @@ def test_no_human_sentence_is_longer_or_shorter_than_a_machine_may_write(chunks:
     lengths = chunks.rows.lengths
     assert lengths.min() >= SMALL.shortest and lengths.max() <= SMALL.longest
     assert Protocol().shortest == AdversarialOptions().decoding.min_tokens
-    assert Protocol().longest == AdversarialOptions().decoding.max_tokens
+    assert Protocol().longest == AdversarialOptions().decoding.max_tokens - 1  # the end is a token too
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_measures_count_each_page_for_itself() -> None:
     verdicts = Verdicts({"dev": human, "test": human}, {"dev": machine, "test": machine}, {})
     places = np.zeros((3, 4), dtype=np.int64)
     bout = Bout(IdRows.of([[1]]), {"test": places}, {"test": places}, {"test": (["a", "a", "b"], ["b", "a", "a"])})
-    found = measured(bout, verdicts, 2, ["a", "b"])
+    found = measured(bout, [verdicts], 2, ["a", "b"])
     assert found["human_accuracy_2"].numerators == (2, 0) and found["human_accuracy_2"].denominators == (2, 1)
     assert found["adversuc_2"].numerators == (0, 1) and found["machine_accuracy_2"].numerators == (2, 0)
     assert found["accuracy_2"].numerators == (4, 0) and found["accuracy_2"].denominators == (4, 2)
@@ -381,7 +381,7 @@ def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, d
             assert fooled is not None and caught is not None and fooled + caught == pytest.approx(1.0)
             assert sum(mmi.per_document[f"{prefix}adversuc_{n}"]["denominators"]) == 5
     verdicts = sorted((tmp_path / "work" / "verdicts").iterdir())
-    assert len(verdicts) == 12  # two ways, three numbers of turns, two evaluators
+    assert len(verdicts) == 18  # two ways, three numbers of turns, two seeds of the first evaluator and the second
     stamps = [path.stat().st_mtime_ns for path in verdicts]
     (once_more,) = evaluate_writers(subjects[1:], chosen, adversarial, command="weft evaluate")
     assert once_more.metrics == mmi.metrics and [path.stat().st_mtime_ns for path in verdicts] == stamps

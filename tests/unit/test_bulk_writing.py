@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from weft.corpora.tokenizers import WordTokenizer  # noqa: E402
+from weft.corpora.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.generation import Decoding, Hypotheses, search  # noqa: E402
@@ -23,7 +23,7 @@ from weft.models.generative.variational import VlvGm  # noqa: E402
 from weft.models.generative.variational_predictor import VariationalPredictor  # noqa: E402
 from weft.scoring import Combine  # noqa: E402
 from weft.tasks.adversarial import turns  # noqa: E402
-from weft.tasks.adversarial.turns import continued, next_sentences  # noqa: E402
+from weft.tasks.adversarial.turns import closing_tokens, continued, next_sentences  # noqa: E402
 
 TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is a mat"]
 CONTEXTS = [TEXTS[:3], TEXTS[1:], [TEXTS[3], TEXTS[0], TEXTS[1]]]
@@ -136,13 +136,22 @@ def test_the_best_of_each_way_is_taken_and_the_first_list_is_shared(
     assert all(len(three) == 3 for way in WAYS for three in written[way])
 
 
-def test_cut_and_copied_candidates_come_last() -> None:
-    ids = np.zeros((1, 4, 3), dtype=np.int32)
-    lengths = np.array([[3, 10, 3, 3]])
-    values = np.array([[-4.0, -1.0, -2.0, -1.5]])
-    overlap = np.array([[0.0, 0.0, 0.9, 1.0]])
-    ranks = turns._ranks(Proposals(ids, lengths, values, overlap, None), FEW, ["uni"])["uni"]
-    assert ranks.tolist() == [[0, 1, 2, 3]]
+def test_cut_unfinished_and_copied_candidates_come_last() -> None:
+    ids = np.zeros((1, 5, 10), dtype=np.int32)
+    lengths = np.array([[3, 10, 3, 3, 3]])
+    ids[0, 4, 1] = 1  # its last word does not end a sentence
+    values = np.array([[-4.0, -1.0, -2.0, -1.5, -0.9]])
+    overlap = np.array([[0.0, 0.0, 0.9, 1.0, 0.0]])
+    closing = np.array([True, False])
+    ranks = turns._ranks(Proposals(ids, lengths, values, overlap, None), FEW, ["uni"], closing)["uni"]
+    assert ranks.tolist() == [[0, 1, 4, 2, 3]]
+
+
+def test_what_ends_a_sentence() -> None:
+    tokenizer = BpeTokenizer.train(['He sat. "Go!" (now) a; cat'], vocabulary_size=280)
+    closing = closing_tokens(tokenizer)
+    for text, ends in ((".", True), ('"', True), (")", True), (";", False), ("a", False), (",", False)):
+        assert closing[tokenizer.encode_batch([text])[0][-1]] == ends, text
 
 
 def test_overlap_is_the_most_that_is_shared_with_a_sentence() -> None:

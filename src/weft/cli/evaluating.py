@@ -49,8 +49,11 @@ def _variant_of(settings: Mapping[str, Any]) -> str:
 def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: Sequence[str]) -> list[Subject]:
     """The same model once, or once for each way of combining its parts."""
     subject = subject_of(name, settings, variant)
-    if not combine:
-        return [subject]
+    return ways_of(subject, combine) if combine else [subject]
+
+
+def ways_of(subject: Subject, combine: Sequence[str]) -> list[Subject]:
+    """A model once for each way of combining its parts."""
     combined = getattr(subject.model, "combined", None)
     if combined is None:
         raise ConfigError(
@@ -107,6 +110,7 @@ def write_adversarial(
         command: For the record.
         form: Of the output.
     """
+    from weft.models.generative.bulk import bulk_writer
     from weft.tasks.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
 
     variant, combine = named
@@ -114,14 +118,30 @@ def write_adversarial(
     label = variant or _variant_of(settings)
     with progress_bar() as progress:
         if name.startswith(CONTROL):
+            _refuse_for_control(name, settings, combine)
             found = iter([evaluate_control(name, label, options, chosen, command=command, progress=progress)])
         else:
-            subjects = subjects_of(name, own, label, combine or ["mmi"])
+            subject = subject_of(name, own, label)
+            bulk_writer(subject.model, name)  # can it write at all?
+            subjects = ways_of(subject, combine or ["mmi"])
             found = evaluate_writers(subjects, options, chosen, command=command, progress=progress)
         results = list(found)
     for result in results:
         message(f"wrote {result.save(places[0])}")
         write_result(result, form=form)
+
+
+def _refuse_for_control(name: str, settings: Mapping[str, Any], combine: Sequence[str]) -> None:
+    """A control writes nothing: settings of models and of decoding would be a mistake, or pass for one that worked."""
+    idle = [f"--set {key}=…" for key in settings if not key.startswith("evaluator.")]
+    idle += [f"--combine {way}" for way in combine]
+    if idle:
+        raise ConfigError(
+            f"{name} is made of human sentences, and takes no such option",
+            seen=", ".join(idle),
+            allowed="--set evaluator.…",
+            next_step="leave it away",
+        )
 
 
 def write_result(result: Result, *, form: str) -> None:

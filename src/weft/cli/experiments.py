@@ -137,8 +137,9 @@ def samples(
     from weft.corpora.tokenizers import load_tokenizer
     from weft.tasks import EvaluateOptions, data_path, find_task
     from weft.tasks.adversarial.chunks import Protocol, load_chunks
-    from weft.tasks.adversarial.samples import write_samples
+    from weft.tasks.adversarial.samples import check_places, write_samples
 
+    check_places(work, Path(tokenizer))
     reads = load_tokenizer(tokenizer)
     path = data_path(find_task("adversarial"), EvaluateOptions(data=data, data_root=data_root))
     chunks = load_chunks(path, reads, Protocol.limited(limit), folder=work)

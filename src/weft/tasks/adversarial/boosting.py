@@ -8,7 +8,7 @@ from weft.tasks.adversarial.features import Reals, SentenceFeatures, SentenceSco
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.verdicts import Verdicts
 
-ROUNDS, RATE, LEAVES = 300, 0.1, 31
+ROUNDS, RATE, LEAVES = 1000, 0.1, 31
 
 
 def judge_by_features(

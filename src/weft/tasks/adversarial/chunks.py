@@ -6,7 +6,6 @@ One selection for all systems, cut by page: a function of the data, the tokenize
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -23,8 +22,8 @@ from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.progress import Progress, silent
+from weft.tasks.adversarial.kept import damaged, read_arrays, write_arrays
 from weft.tasks.adversarial.rows import IdRows, Whole, canonical_rows
-from weft.writing import write_atomically
 
 CONTEXT, TURNS = 3, 3
 SIZE = CONTEXT + TURNS
@@ -81,6 +80,12 @@ class Chunks:
 
     def __len__(self) -> int:
         return len(self.context)
+
+    @property
+    def learned(self) -> Whole:
+        """Numbers of the sentences of the training part: what may be counted without a look at the others."""
+        part = self.part("train")
+        return np.unique(np.concatenate([self.context[part], self.human[part]]))
 
     def part(self, name: str) -> slice:
         """Where a part stands among the chunks."""
@@ -212,21 +217,14 @@ def _write(path: Path, chunks: Chunks) -> None:
         "flat": chunks.rows.flat, "offsets": chunks.rows.offsets, "context": chunks.context, "human": chunks.human,
         "pages": chunks.pages, "sizes": np.array(chunks.sizes),
     }  # fmt: skip
-    content = io.BytesIO()
-    np.savez(content, **arrays)
-    with write_atomically(path) as handle:
-        handle.write(content.getvalue())
+    write_arrays(path, arrays)
 
 
 def _read(path: Path, fingerprint: str) -> Chunks:
+    found = read_arrays(path)
     try:
-        with np.load(path, allow_pickle=False) as found:
-            rows = IdRows(found["flat"], found["offsets"])
-            first, second, third = found["sizes"].tolist()
-            return Chunks(rows, found["context"], found["human"], found["pages"], (first, second, third), fingerprint)
-    except (OSError, ValueError, KeyError) as error:
-        raise CorpusError(
-            f"cannot read {path}: {error}",
-            allowed="a file that an adversarial evaluation wrote",
-            next_step="delete it, and it is made again",
-        ) from error
+        rows = IdRows(found["flat"], found["offsets"])
+        first, second, third = found["sizes"].tolist()
+        return Chunks(rows, found["context"], found["human"], found["pages"], (first, second, third), fingerprint)
+    except (KeyError, ValueError) as error:
+        raise damaged(path, f"no {error}") from error

@@ -12,17 +12,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from weft.errors import CorpusError
 from weft.generation import Decoding
 from weft.models.generative.bulk import BulkWriter
 from weft.progress import Progress, silent
 from weft.scoring import Combine
 from weft.tasks.adversarial.chunks import TURNS, Chunks
+from weft.tasks.adversarial.kept import damaged
 from weft.tasks.adversarial.turns import continued
 from weft.writing import write_atomically
 
 SHARD = 4096  # contexts a shard: what a killed run loses at most
-FORMAT = 1  # rises when the way of writing changes
+FORMAT = 2  # rises when the way of writing changes
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,16 @@ class Order:
 
 
 def weights_hash(model: Any) -> str:
-    """A hash of the weights of a model's networks: the same wherever its folder lies."""
+    """A hash of a model's weights: the same wherever its folder lies."""
     digest = hashlib.sha256()
     for part, network in sorted(model.networks().items()):
         for name, value in sorted(network.state_dict().items()):
             digest.update(f"{part}/{name}".encode())
             digest.update(value.detach().float().cpu().contiguous().numpy().tobytes())
+    for part, artifact in sorted(getattr(model, "beside", dict)().items()):  # such as the topics that guide
+        for name, tensor in sorted(artifact.tensors.items()):
+            digest.update(f"{part}/{name}".encode())
+            digest.update(np.ascontiguousarray(tensor).tobytes())
     return digest.hexdigest()
 
 
@@ -125,9 +132,16 @@ def _finish(order: Order, folder: Path, way: Combine, shards: int) -> None:
     lines: list[bytes] = []
     seconds = 0.0
     for number in range(shards):
-        head, *body = _shard(order, folder, way, number).read_bytes().splitlines(keepends=True)
-        seconds += float(json.loads(head)["seconds"])
-        lines += body
+        path = _shard(order, folder, way, number)
+        count = min(SHARD, len(order.chunks) - number * SHARD)
+        try:
+            head, *body = path.read_bytes().splitlines(keepends=True)
+            seconds += float(json.loads(head)["seconds"])
+            if len(body) != count:
+                raise ValueError(f"{len(body)} continuations, not {count}")
+            lines += body
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(path, str(error)) from error
     first = {
         "fingerprint": order.fingerprint(way), "model": order.name, "combine": way, "seconds": seconds,
         "decoding": asdict(order.decoding), "chunks": order.chunks.fingerprint,

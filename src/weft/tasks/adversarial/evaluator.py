@@ -43,6 +43,9 @@ class EvaluatorSettings:
         learning_rate: At its peak.
         weight_decay: Of AdamW.
         second: Whether boosted trees judge too.
+        seeds: Evaluators for every opponent and number of turns, each trained with its own seed; their mean counts.
+        apart: Train only on chunks that share no sentence. Where chunks overlap, human sentences come again in other
+            chunks and those of a machine never do, which only the training part can teach.
     """
 
     reader: str = "zoo/seq2seq"
@@ -56,9 +59,11 @@ class EvaluatorSettings:
     learning_rate: float = 1e-3
     weight_decay: float = 0.05
     second: bool = True
+    seeds: int = 3
+    apart: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "width", "pairs", "epochs", "checks", "patience"):
+        for name in ("hidden", "width", "pairs", "epochs", "checks", "patience", "seeds"):
             if getattr(self, name) < 1:
                 raise ConfigError(
                     f"evaluator.{name} is out of range", seen=getattr(self, name), allowed="1 or more",

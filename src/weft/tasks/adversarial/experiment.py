@@ -6,37 +6,38 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.generation import Decoding
-from weft.models import load_model
+from weft.models import MODELS, load_model
 from weft.models.generative.bulk import bulk_writer
 from weft.progress import Progress, silent
 from weft.runtime import Runtime, start_runtime
 from weft.scoring import Combine
 from weft.tasks.adversarial.boosting import judge_by_features
-from weft.tasks.adversarial.chunks import TURNS, Chunks, Protocol, load_chunks
+from weft.tasks.adversarial.chunks import CONTEXT, TURNS, Chunks, Protocol, load_chunks
 from weft.tasks.adversarial.continuations import Order, Written, weights_hash, write_all
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge
 from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
 from weft.tasks.adversarial.frozen import FrozenReader
-from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout
+from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, without_overlap, written_bout
 from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
-from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, write_verdicts
+from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
 from weft.tasks.result import Measure
 from weft.training import Report
 
 SECOND = "second_"  # what the measures of the second evaluator begin with
-FORMAT = 1  # rises when evaluators are built or trained differently
+FORMAT = 2  # rises when evaluators are built or trained differently
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ class Arena:
         self.longest = protocol.longest  # of human and of machine sentences
         self.chunks: Chunks = load_chunks(data, self.tokenizer, protocol, folder=options.folder, progress=progress)
         self._human: Tensor | None = None
-        self.frozen = FrozenReader(self.reader, self.chunks.rows, self.tokenizer, runtime.device)
+        self.seen = self._token_counts()
+        self.frozen = FrozenReader(self.reader, self.seen, self.tokenizer, runtime.device)
         self.scores = SentenceScores(self.reader, self.tokenizer.pad_id, runtime.device)
 
     def write(self, model: Any, name: str, ways: Sequence[Combine]) -> dict[Combine, Written]:
@@ -128,14 +130,14 @@ class Arena:
         vectors = cache(lambda: self._vectors(bouts[0].rows))  # long work, and not needed where all verdicts are kept
         measures: dict[str, Measure] = {}
         pages = sorted({page for side in bouts[0].pages["test"] for page in side})
-        trained: dict[str, Any] = {}
-        for turns, bout in enumerate(bouts, 1):
-            for prefix, verdicts in self._all_verdicts(bout, vectors, opponent, turns).items():
-                measures |= measured(bout, verdicts, turns, pages, prefix=prefix)
-                fooled = float(np.mean(verdicts.taken("machine", "dev")))  # what decoding is chosen by
-                trained[f"{prefix}{turns}"] = {**verdicts.training, "dev_adversuc": fooled}
+        records: dict[str, Any] = {}
+        for turns, whole in enumerate(bouts, 1):
+            bout = without_overlap(whole) if self.options.evaluator.apart else whole
+            for prefix, panel in self._all_verdicts(bout, vectors, opponent, turns).items():
+                measures |= measured(bout, panel, turns, pages, prefix=prefix)
+                records[f"{prefix}{turns}"] = trained(panel)
         recorded = {
-            **settings, "evaluator": asdict(self.options.evaluator), "evaluators": trained,
+            **settings, "evaluator": asdict(self.options.evaluator), "evaluators": records,
             "chunks": self.chunks.fingerprint, "contexts": list(self.chunks.sizes),
         }  # fmt: skip
         if self.options.limit is not None:
@@ -144,27 +146,32 @@ class Arena:
 
     def _all_verdicts(
         self, bout: Bout, vectors: Callable[[], Tensor], opponent: str, turns: int
-    ) -> dict[str, Verdicts]:
+    ) -> dict[str, list[Verdicts]]:
         """What the evaluators say, by the prefix of their measures: none for the first, ``second_`` for the other."""
-        found = {"": self._kept(f"{opponent} {turns}", lambda: self._judged(bout, vectors(), turns))}
+        name, first = f"{opponent} {turns}", self.options.seed
+        seeds = range(first, first + self.options.evaluator.seeds)
+        found = {"": [self._kept(bout, name, seed, partial(self._judged, bout, vectors, seed)) for seed in seeds]}
         if self.options.evaluator.second:
             self.progress(f"second evaluator, {turns} turns", 0)
-            name = f"second {opponent} {turns}"
-            found[SECOND] = self._kept(name, lambda: self._judged_by_features(bout, vectors()))
+            found[SECOND] = [
+                self._kept(bout, f"second {name}", first, partial(self._judged_by_features, bout, vectors))
+            ]
         return found
 
-    def _kept(self, what: str, make: Callable[[], Verdicts]) -> Verdicts:
+    def _kept(self, bout: Bout, what: str, seed: int, make: Callable[[], Verdicts]) -> Verdicts:
         """Verdicts, or those of an earlier run."""
-        options = self.options
-        content = [FORMAT, what, self.chunks.fingerprint, asdict(options.evaluator), options.seed, self.reader_hash]
+        settings = asdict(self.options.evaluator)
+        del settings["seeds"]  # what an evaluator says does not depend on how many others are asked
+        content = [FORMAT, what, self.chunks.fingerprint, settings, seed, self.reader_hash]
         name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        path = options.folder / "verdicts" / f"{name[:16]}.npz"
+        path = self.options.folder / "verdicts" / f"{name[:16]}.npz"
         if not path.is_file():
             write_verdicts(path, make())
-        return read_verdicts(path)
+        return read_verdicts(path, bout)
 
-    def _judged(self, bout: Bout, vectors: Tensor, turns: int) -> Verdicts:
-        label = f"evaluator, {turns} turns"
+    def _judged(self, bout: Bout, vectors: Callable[[], Tensor], seed: int) -> Verdicts:
+        turns = bout.human["test"].shape[1] - CONTEXT
+        label = f"evaluator, {turns} turns, seed {seed}"
 
         def listen(report: Report) -> None:
             self.progress(label, int(1000 * report.share), 1000, f"loss {report.loss:.3f}")
@@ -172,20 +179,27 @@ class Arena:
         embedding = self.reader.networks()["forward"].embedding.weight.detach().float().cpu()
         return judge(
             bout,
-            vectors,
+            vectors(),
             self.frozen.groups,
             embedding,
             self.tokenizer.pad_id,
             self.options.evaluator,
             self.runtime,
-            seed=self.options.seed,
+            seed=seed,
             listen=listen,
         )
 
-    def _judged_by_features(self, bout: Bout, vectors: Tensor) -> Verdicts:
+    def _judged_by_features(self, bout: Bout, vectors: Callable[[], Tensor]) -> Verdicts:
         shared = len(self.chunks.rows)
-        known = SentenceFeatures(bout.rows, self.tokenizer, (vectors, self.frozen.groups), shared)
+        known = SentenceFeatures(bout.rows, self.tokenizer, (vectors(), self.frozen.groups), self.seen)
         return judge_by_features(bout, known, self.scores, shared, seed=self.options.seed)
+
+    def _token_counts(self) -> npt.NDArray[np.int64]:
+        """How often people wrote each token in the training part: [vocabulary]."""
+        rows, learned = self.chunks.rows, np.zeros(len(self.chunks.rows), dtype=np.bool_)
+        learned[self.chunks.learned] = True
+        tokens = rows.flat[np.repeat(learned, rows.lengths)]
+        return np.bincount(tokens, minlength=self.tokenizer.vocabulary_size).astype(np.int64)
 
     def _vectors(self, rows: IdRows) -> Tensor:
         """What the frozen reader makes of the sentences of a bout; those of people are read once for all opponents."""
@@ -199,6 +213,11 @@ class Arena:
 
 
 def _reader(folder: str) -> Any:
+    if folder not in MODELS and not Path(folder).is_dir():
+        raise ConfigError(
+            "the evaluator's reader is not there", seen=folder, allowed="the folder of a Seq2Seq, such as zoo/seq2seq",
+            next_step="run this where zoo/ is, in the root of the repository, or --set evaluator.reader=FOLDER",
+        )  # fmt: skip
     reader = load_model(folder)
     networks: Mapping[str, Any] = getattr(reader, "networks", dict)()
     if not {"forward", "backward", "prior"} <= set(networks):

@@ -82,10 +82,12 @@ class SentenceFeatures:
         rows: The sentences.
         tokenizer: What their ids mean.
         frozen: [sentences, size] of the frozen reader, kinds side by side, and the sizes of the kinds.
-        shared: How many of the sentences, at the beginning, people wrote: token frequencies are counted there.
+        seen: [vocabulary] how often people wrote each token.
     """
 
-    def __init__(self, rows: IdRows, tokenizer: Tokenizer, frozen: tuple[Tensor, Sequence[int]], shared: int) -> None:
+    def __init__(
+        self, rows: IdRows, tokenizer: Tokenizer, frozen: tuple[Tensor, Sequence[int]], seen: npt.NDArray[np.int64]
+    ) -> None:
         from scipy.sparse import csr_matrix
 
         size = tokenizer.vocabulary_size
@@ -97,11 +99,11 @@ class SentenceFeatures:
         self.sets = counts.copy()
         self.sets.data[:] = 1.0
         self.distinct = np.asarray(self.sets.sum(axis=1)).ravel()
-        seen = np.asarray(counts[:shared].sum(axis=0)).ravel() + 1.0  # [vocabulary]
-        kinds = np.stack([np.log(seen), seen < RARE, *_kinds(tokenizer)], axis=1).astype(np.float32)
+        sorts = token_kinds(tokenizer)
+        kinds = np.stack([np.log(seen + 1.0), seen + 1.0 < RARE, *sorts], axis=1).astype(np.float32)
         shares = (counts @ kinds) / self.lengths[:, None]  # [sentences, kinds]
         ends = np.where(rows.lengths > 0, rows.flat[np.maximum(rows.offsets[1:] - 1, 0)], 0)
-        stops = _kinds(tokenizer)[3][ends]  # whether the last token ends a sentence
+        stops = sorts[3][ends]  # whether the last token ends a sentence
         self.single: Reals = np.column_stack([self.lengths, self.distinct / self.lengths, shares, stops])
         self.vectors, self.groups = frozen
 
@@ -125,7 +127,7 @@ class SentenceFeatures:
         return np.concatenate(found).astype(np.float32)
 
 
-def _kinds(tokenizer: Tokenizer) -> list[npt.NDArray[np.bool_]]:
+def token_kinds(tokenizer: Tokenizer) -> list[npt.NDArray[np.bool_]]:
     """Which tokens hold a digit, a capital, punctuation, the end of a sentence, the beginning of a word."""
     names = [b""] * tokenizer.vocabulary_size
     if isinstance(tokenizer, BpeTokenizer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -28,17 +29,17 @@ class FrozenReader:
 
     Args:
         reader: A Seq2Seq.
-        human: Sentences that people wrote, in which tokens are counted.
+        seen: [vocabulary] how often people wrote each token.
         tokenizer: What the ids mean.
         device: Where the reader's networks are.
     """
 
-    def __init__(self, reader: Any, human: IdRows, tokenizer: Tokenizer, device: torch.device) -> None:
+    def __init__(self, reader: Any, seen: npt.NDArray[np.int64], tokenizer: Tokenizer, device: torch.device) -> None:
         networks = reader.networks()
         self.encoders = [networks[part] for part in ("forward", "backward")]
         self.pad, self.device = tokenizer.pad_id, device
-        seen = np.bincount(human.flat, minlength=tokenizer.vocabulary_size) + 1.0  # [vocabulary]
-        rarity = torch.from_numpy(np.log(seen.sum() / seen)).float()
+        counts = seen + 1.0  # [vocabulary]
+        rarity = torch.from_numpy(np.log(counts.sum() / counts)).float()
         signs = torch.randn(len(rarity), SKETCH, generator=torch.Generator().manual_seed(SKETCH_SEED)).sign()
         self.sketches = (rarity[:, None] * signs).to(device)  # [vocabulary, sketch]
         self.groups = (*(2 * network.architecture.hidden for network in self.encoders), SKETCH)

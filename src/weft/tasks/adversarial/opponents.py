@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -81,6 +81,18 @@ def _halves(chunks: Chunks, turns: int) -> Bout:
         human[name], machine[name] = part[one[:size]], part[other[:size]]
         pages[name] = names[one[:size]].tolist(), names[other[:size]].tolist()
     return Bout(chunks.rows, human, machine, pages)
+
+
+def without_overlap(bout: Bout) -> Bout:
+    """The same with only those training chunks, and their opponents, whose human sentences stand in no other one."""
+    used: set[int] = set()
+    kept = []
+    for number, chunk in enumerate(bout.human["train"].tolist()):
+        if used.isdisjoint(chunk):
+            used.update(chunk)
+            kept.append(number)
+    human, machine = ({**side, "train": side["train"][kept]} for side in (bout.human, bout.machine))
+    return replace(bout, human=human, machine=machine)
 
 
 def _random_sentences(chunks: Chunks, turns: int, seed: int) -> Whole:

@@ -11,6 +11,7 @@ from weft.errors import ConfigError, check_known
 from weft.progress import Progress, silent
 from weft.scoring import checked_combine, estimator_of
 from weft.tasks import EvaluateOptions, Subject, data_path, find_task, sha256_of_data
+from weft.tasks.adversarial.chunks import Protocol
 from weft.tasks.adversarial.experiment import AdversarialOptions, Contest, contests
 from weft.tasks.adversarial.opponents import CONTROLS
 from weft.tasks.result import Result, summarize
@@ -34,9 +35,20 @@ def adversarial_options(
     chosen = AdversarialOptions(folder, options.limit, seed=options.seed)
     decoding, evaluator = (_below(settings, section) for section in ("decoding.", "evaluator."))
     left = {key: value for key, value in settings.items() if not key.startswith(("decoding.", "evaluator."))}
+    _check_length(decoding)
     return replace(
         chosen, decoding=_changed(chosen.decoding, decoding), evaluator=_changed(chosen.evaluator, evaluator)
     ), left
+
+
+def _check_length(decoding: Mapping[str, Any]) -> None:
+    longest = Protocol().longest + 1  # the end of a sentence is a token too
+    asked = decoding.get("max_tokens", longest)
+    if isinstance(asked, int) and asked > longest:
+        raise ConfigError(
+            "evaluators read no sentence that long", seen=f"decoding.max_tokens={asked}", allowed=f"up to {longest}",
+            next_step="leave it away",
+        )  # fmt: skip
 
 
 def _below(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -47,7 +59,8 @@ def _changed(old: Any, changes: Mapping[str, Any]) -> Any:
     known = {one.name: type(getattr(old, one.name)) for one in fields(old)}
     for name, value in changes.items():
         check_known("setting", name, known)
-        if not isinstance(value, known[name]) and not (known[name] is float and type(value) is int):
+        fits = type(value) is known[name] or (known[name] is float and type(value) is int)
+        if not fits:
             raise ConfigError(
                 f"{name} is of the wrong kind", seen=value, allowed=known[name].__name__, next_step="change --set"
             )
@@ -110,7 +123,8 @@ def _result(
         task=TASK, model=name, variant=variant, metrics=metrics, interval=intervals, n_documents=len(contest.pages),
         n_pairs=contest.contexts, ties=0, n_excluded=0, seed=options.seed,
         estimator=str(made.get("estimator", "exact")),
-        data_name=find_task(TASK).data if options.data is None else data[0], data_sha256=data[1], negatives_sha256="",
+        data_name=find_task(TASK).data if options.data is None else data[0], data_sha256=data[1],
+        negatives_sha256=str(contest.settings["chunks"]),
         command=command, settings={**made.get("settings", {}), **contest.settings}, training=made.get("training", {}),
         documents=list(contest.pages), per_document=per_page,
     )  # fmt: skip

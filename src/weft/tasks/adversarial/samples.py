@@ -24,6 +24,33 @@ of the pages, which `https://en.wikipedia.org/?curid=` and the number of a page 
 """
 
 
+def check_places(folder: Path, tokenizer: Path) -> None:
+    """Whether what samples are made of is there, before anything is made.
+
+    Raises:
+        CorpusError: The folder or the tokenizer is not there.
+    """
+    if not folder.is_dir():
+        raise nothing_written(folder)
+    if not tokenizer.is_file():
+        raise CorpusError(
+            "the tokenizer of the evaluator's reader is not there",
+            seen=str(tokenizer),
+            allowed="a tokenizer.json, such as zoo/seq2seq/tokenizer.json",
+            next_step="run this where zoo/ is, in the root of the repository, or name it with --tokenizer",
+        )
+
+
+def nothing_written(folder: Path) -> CorpusError:
+    """The error of a folder without continuations."""
+    return CorpusError(
+        "there are no continuations of these contexts",
+        seen=str(folder),
+        allowed="a folder that `weft evaluate --task adversarial` has written to",
+        next_step="run it first, or name the folder with --work",
+    )
+
+
 def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]]]:
     """All finished continuations of these chunks in a folder, by model and way of reranking.
 
@@ -35,8 +62,14 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
         try:
             with lzma.open(path, "rt", encoding="utf-8") as handle:
                 head = json.loads(next(handle))
-                if head["chunks"] == chunks.fingerprint:
-                    found[f"{head['model']} ({head['combine']})"] = [tuple(json.loads(x)["sentences"]) for x in handle]
+                if head["chunks"] != chunks.fingerprint:
+                    continue
+                texts = [tuple(json.loads(line)["sentences"]) for line in handle]
+                if len(texts) != len(chunks):
+                    raise ValueError(f"{len(texts)} continuations, not {len(chunks)}")
+                name = f"{head['model']} ({head['combine']})"
+                # The same model may have written twice, by other settings: then the name of the file tells which.
+                found[f"{name}, {path.name}" if name in found else name] = texts
         except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, StopIteration) as error:
             raise CorpusError(
                 f"cannot read {path}: {error}",
@@ -44,12 +77,7 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
                 next_step="delete it, and write it again",
             ) from error
     if not found:
-        raise CorpusError(
-            "there are no continuations of these contexts",
-            seen=str(folder),
-            allowed="a folder that `weft evaluate --task adversarial` has written to",
-            next_step="run it first, or name the folder with --work",
-        )
+        raise nothing_written(folder)
     return found
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.corruption import hash_key
+from weft.corpora.tokenizers import Tokenizer
 from weft.generation import Decoding
 from weft.models.generative.bulk import BulkWriter, Contexts, Proposals
 from weft.scoring import Combine
@@ -18,7 +20,9 @@ from weft.tasks.adversarial.rows import canonical_rows, squashed
 Reals = npt.NDArray[np.float64]
 CONTEXTS_AT_ONCE = {"cuda": 1024, "cpu": 64}  # about 20 GiB with ten candidates each
 LATE = 1e6  # what a candidate loses that is taken only if there is no other
-ADVERSARIAL = Decoding(method="sample", beam=10, top_k=200, top_p=0.9, max_tokens=80, draws=10)
+# The end of a sentence is a token too: 80 words, as people's longest. What else was tried: docs/adversarial.md.
+ADVERSARIAL = Decoding(method="sample", beam=10, top_k=2000, top_p=0.98, max_tokens=81, draws=10)
+CLOSING = ".!?…\"'”’)]»"  # what sentences of people end with
 
 
 def continued(
@@ -59,7 +63,7 @@ def next_sentences(
         drawn = int.from_bytes(hash_key(decoding.seed, *seed, start)[:4], "big")
         part = [contexts[number] for number in batch]
         proposals = writer.propose(part, replace(decoding, seed=drawn), reranked=any(way != "uni" for way in ways))
-        ranks = _ranks(proposals, decoding, ways)
+        ranks = _ranks(proposals, decoding, ways, closing_tokens(writer.tokenizer))  # type: ignore[arg-type]
         for way in ways:
             texts = _taken(proposals, ranks[way], writer)
             for number, text in zip(batch, texts, strict=True):
@@ -67,13 +71,25 @@ def next_sentences(
     return found
 
 
-def _ranks(proposals: Proposals, decoding: Decoding, ways: Sequence[Combine]) -> dict[Combine, npt.NDArray[np.int64]]:
+@lru_cache(maxsize=4)
+def closing_tokens(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
+    """Which tokens may end a sentence: [vocabulary]."""
+    texts = (tokenizer.decode([number]) for number in range(tokenizer.vocabulary_size))
+    return np.array([text.rstrip().endswith(tuple(CLOSING)) for text in texts])
+
+
+def _ranks(
+    proposals: Proposals, decoding: Decoding, ways: Sequence[Combine], closing: npt.NDArray[np.bool_]
+) -> dict[Combine, npt.NDArray[np.int64]]:
     """For every way the candidates of every context, best first: [contexts, beam].
 
-    One that was cut at its longest, or that shares too many tokens with a sentence before, is taken only if there is no
-    other; one with the very tokens of a sentence before, last of all.
+    One that was cut at its longest, that does not end as sentences do, or that shares too many tokens with a sentence
+    before, is taken only if there is no other; one with the very tokens of a sentence before, last of all.
     """
-    late = (proposals.lengths >= decoding.max_tokens) | (proposals.overlap > decoding.alike)  # [contexts, beam]
+    words = np.maximum(proposals.lengths - 2, 0)[:, :, None]  # where the last token before the end stands
+    ends = np.take_along_axis(proposals.ids, words, axis=2)[:, :, 0]  # [contexts, beam]
+    unfinished = (proposals.lengths >= decoding.max_tokens) | ~closing[ends]
+    late = unfinished | (proposals.overlap > decoding.alike)  # [contexts, beam]
     losses = LATE * (late + 1.0 * (proposals.overlap >= 1.0))
     ranks: dict[Combine, npt.NDArray[np.int64]] = {}
     for way in ways:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from weft.tasks.adversarial.kept import Arrays, damaged, read_arrays, write_arrays
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.result import Measure
-from weft.writing import write_atomically
 
 Side = Literal["human", "machine"]
 Shares = npt.NDArray[np.float64]
+SIDES: tuple[Side, Side] = ("human", "machine")
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,19 @@ def half_line(odds: npt.NDArray[np.float32]) -> tuple[float, float]:
 
 
 def measured(
-    bout: Bout, verdicts: Verdicts, turns: int, pages: Sequence[str], *, prefix: str = ""
+    bout: Bout, panel: Sequence[Verdicts], turns: int, pages: Sequence[str], *, prefix: str = ""
 ) -> dict[str, Measure]:
-    """AdverSuc, accuracy on either side and over both, per page of the test part; and by the odds alone."""
-    human, machine = _by_page(bout, verdicts, pages, even=True)
-    own_human, own_machine = _by_page(bout, verdicts, pages, even=False)
+    """AdverSuc, accuracy on either side and over both, per page of the test part; and by the odds alone.
+
+    Args:
+        bout: Who met whom.
+        panel: What evaluators of one kind say, each trained with a seed of its own: the mean of them counts.
+        turns: Sentences of a continuation.
+        pages: Of the test part, in the order of the measures.
+        prefix: Of the names of measures.
+    """
+    human, machine = _by_page(bout, panel, pages, even=True)
+    own_human, own_machine = _by_page(bout, panel, pages, even=False)
     caught = tuple(d - n for n, d in zip(machine.numerators, machine.denominators, strict=True))
     both = tuple(map(sum, zip(human.numerators, caught, strict=True)))
     all_chunks = tuple(map(sum, zip(human.denominators, machine.denominators, strict=True)))
@@ -82,12 +90,11 @@ def measured(
     }
 
 
-def _by_page(bout: Bout, verdicts: Verdicts, pages: Sequence[str], *, even: bool) -> tuple[Measure, Measure]:
+def _by_page(bout: Bout, panel: Sequence[Verdicts], pages: Sequence[str], *, even: bool) -> tuple[Measure, Measure]:
     """Chunks of each page that were taken for human, of how many; of people and of their opponents."""
-    sides: tuple[Side, Side] = ("human", "machine")
     human, machine = (
-        _per_page(verdicts.taken(side, "test", even=even), names, pages)
-        for side, names in zip(sides, bout.pages["test"], strict=True)
+        _per_page(np.mean([one.taken(side, "test", even=even) for one in panel], axis=0), names, pages)
+        for side, names in zip(SIDES, bout.pages["test"], strict=True)
     )
     return human, machine
 
@@ -100,20 +107,39 @@ def _per_page(taken: Shares, names: Sequence[str], pages: Sequence[str]) -> Meas
     return Measure(tuple(hits.tolist()), tuple(counts.tolist()))
 
 
+def trained(panel: Sequence[Verdicts]) -> dict[str, Any]:
+    """How the evaluators of a panel were trained, and how often on the dev part they were right and were fooled."""
+    fooled, known = (float(np.mean([one.taken(side, "dev").mean() for one in panel])) for side in SIDES[::-1])
+    return {
+        "dev_adversuc": fooled,  # what decoding is chosen by
+        "dev_accuracy": (known + 1 - fooled) / 2,
+        "adversuc": [float(np.mean(one.taken("machine", "test"))) for one in panel],  # how far evaluators differ
+        "trainings": [dict(one.training) for one in panel],
+    }
+
+
 def write_verdicts(path: Path, verdicts: Verdicts) -> None:
     """Keep what an evaluator said, so that a run that goes on need not train it again."""
-    content = io.BytesIO()
-    arrays = {
+    arrays: Arrays = {
         f"{side}_{part}": getattr(verdicts, side)[part] for side in ("human", "machine") for part in ("dev", "test")
     }
-    note = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
-    np.savez_compressed(content, note=note, **arrays)
-    with write_atomically(path) as handle:
-        handle.write(content.getvalue())
+    arrays["note"] = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
+    write_arrays(path, arrays, compressed=True)
 
 
-def read_verdicts(path: Path) -> Verdicts:
-    """Read what `write_verdicts` wrote."""
-    with np.load(path, allow_pickle=False) as found:
-        sides = [{part: found[f"{side}_{part}"] for part in ("dev", "test")} for side in ("human", "machine")]
+def read_verdicts(path: Path, bout: Bout) -> Verdicts:
+    """Read what `write_verdicts` wrote.
+
+    Raises:
+        CorpusError: It is damaged, or is not of this bout.
+    """
+    found = read_arrays(path)
+    sides = []
+    try:
+        for side, chunks in (("human", bout.human), ("machine", bout.machine)):
+            sides.append({part: found[f"{side}_{part}"] for part in ("dev", "test")})
+            if any(sides[-1][part].shape != (len(chunks[part]),) for part in ("dev", "test")):
+                raise ValueError("verdicts of other chunks")
         return Verdicts(sides[0], sides[1], json.loads(found["note"].tobytes().decode()))
+    except (KeyError, ValueError) as error:
+        raise damaged(path, str(error)) from error
