@@ -96,12 +96,14 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli.evaluating import joined, subjects_of, write_adversarial, write_results
+    from weft.cli.evaluating import subjects_of, write_adversarial, write_results
     from weft.cli.output import read_options
     from weft.config import parse_settings
     from weft.ordering import check_objective
-    from weft.tasks import EvaluateOptions
+    from weft.tasks import EvaluateOptions, find_task, joined
 
+    for name in task:  # a slip in the last is told before the first has run
+        find_task(name)
     reading = read_options(input, encoding, language, column)
     chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit, cast(Any, objective))
     check_objective(objective)
