@@ -134,6 +134,10 @@ def test_unknown_task_and_format(tmp_path: Path) -> None:
     assert "jsonl" in refused("score", ESSAY, "--input", "jsnl", cwd=tmp_path)
 
 
+def test_every_task_is_checked_before_the_first_runs(tmp_path: Path) -> None:
+    assert "nosuch" in refused("evaluate", "-t", "probes", "-t", "nosuch", "-m", "random", cwd=tmp_path)
+
+
 def test_missing_file_and_folder(tmp_path: Path) -> None:
     assert "nothere.txt" in refused("score", "nothere.txt", cwd=tmp_path)
     assert "nowhere" in refused("table", "--results", "nowhere", cwd=tmp_path)
