@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def corpus(tmp_path: Path) -> Path:
     ],
 )
 def test_a_run_that_is_not_standard_has_a_file_of_its_own(
-    corpus: Path, tmp_path: Path, task: str, changes: dict[str, int], name: str
+    corpus: Path, tmp_path: Path, task: str, changes: dict[str, Any], name: str
 ) -> None:
     subject = Subject(create_model("random"), "random", "mmi")
     usual = evaluate(task, subject, EvaluateOptions(data=str(corpus))).save(tmp_path / "results")
