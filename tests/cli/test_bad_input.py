@@ -134,6 +134,28 @@ def test_unknown_task_and_format(tmp_path: Path) -> None:
     assert "jsonl" in refused("score", ESSAY, "--input", "jsnl", cwd=tmp_path)
 
 
+def test_every_task_is_checked_before_the_first_runs(tmp_path: Path) -> None:
+    assert "nosuch" in refused("evaluate", "-t", "probes", "-t", "nosuch", "-m", "random", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--limit", "0"), ("--seed", "-1"), ("--beam", "x")])
+def test_a_refused_value_is_shown(tmp_path: Path, option: str, value: str) -> None:
+    done = weft("evaluate", "-t", "probes", "-m", "random", option, value, cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert option in line and value in line.replace(option, "") and "next: weft evaluate --help" in line
+    assert line.count(repr(value)) <= 1
+
+
+def test_a_table_of_nothing_and_numbers_of_a_page(tmp_path: Path) -> None:
+    (tmp_path / "results" / "probes").mkdir(parents=True)
+    assert "no results in the folder" in refused("table", cwd=tmp_path)
+    assert "no results in the folder" in refused("table", "--write", "page.md", cwd=tmp_path)
+    results = ("--results", ROOT / "results")
+    assert "saw 'table 2'" in refused("table", "2", "--write", "page.md", *results, cwd=tmp_path)
+    assert "whole pages" in refused("table", "1", "2", "--findings", "page.md", *results, cwd=tmp_path)
+
+
 def test_missing_file_and_folder(tmp_path: Path) -> None:
     assert "nothere.txt" in refused("score", "nothere.txt", cwd=tmp_path)
     assert "nowhere" in refused("table", "--results", "nowhere", cwd=tmp_path)

@@ -70,6 +70,22 @@ def test_two_models_evaluated_on_the_spot(tmp_path: Path) -> None:
     assert record["metrics"]["swaps_2"]["first"] == 1.0
 
 
+def test_a_fresh_comparison_names_the_way(tmp_path: Path) -> None:
+    texts = [{"id": f"d{n}", "sentences": [f"In {1900 + i} {n} things." for i in range(3)]} for n in range(3)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    fresh = ("-t", "wikipedia-pairs", "--data", "mine.jsonl", "--limit", "2")
+    assert "weft-small (mmi) against weft-small (bi)" in ok("weft-small", "weft-small.bi", *fresh, cwd=tmp_path)
+
+
+def test_texts_too_short_to_compare_models_on_are_told(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("Only one sentence here.")
+    for task in ("wikipedia-pairs", "wikipedia-order"):
+        done = weft("compare", "foltz-glove", "foltz-sif", "-t", task, "--data", "one.txt", cwd=tmp_path)
+        assert done.returncode == 2
+        last = done.stderr.strip().splitlines()[-1]
+        assert "no document was long enough" in last and "1 sentence" in last and "next: give longer texts" in last
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -87,6 +103,8 @@ def test_two_models_evaluated_on_the_spot(tmp_path: Path) -> None:
             ("no such metric", "accuracy", "tau_with_given"),
         ),
         (("nothing.txt", str(ESSAY)), ("does not exist", "nothing.txt")),
+        (("seq2seq.bi", "vlv-gm.bi"), ("models are compared on a task", "seq2seq.bi", "--task wikipedia-pairs")),
+        (("models/mine", "vlv-gm"), ("does not exist", "models/mine", "add --task wikipedia-pairs")),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: tuple[str, ...], words: tuple[str, ...]) -> None:

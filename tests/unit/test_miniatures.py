@@ -314,3 +314,22 @@ def test_two_pairs_of_one_name_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(GOOD) + "\n" + json.dumps(GOOD), encoding="utf-8")
     with pytest.raises(CorpusError, match="already there"):
         list(read_pairs(path))
+
+
+@pytest.mark.parametrize("content", ["{bad", '["a"]', '"text"', "[" * 100_000])
+def test_a_line_that_is_no_object_is_told_the_format_of_pairs(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError) as error:
+        list(read_pairs(path))
+    assert '"better": [sentences]' in str(error.value)
+    assert (
+        "paragraphs" not in str(error.value) and "--input" not in str(error.value) and '"text":' not in str(error.value)
+    )
+
+
+def test_a_file_without_pairs_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text("\n\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"no pair in .*empty\.jsonl.*allowed: .*next: check"):
+        evaluate("probes", Subject(create_model("random"), "random"), EvaluateOptions(data=str(path)))

@@ -68,6 +68,17 @@ def test_one_variant_stands_for_a_model_and_yardsticks_are_left_out() -> None:
     assert len(found) == LINES
 
 
+def test_orders_by_more_than_transitions_are_named_as_in_table_3() -> None:
+    variants = (("seq2seq", "mmi"), ("vlv-gm", "mmi-coherence"), ("foltz-sif", ""))
+    plots, _ = make_plots(by_key(*(result("wikipedia-order", *names, **LENGTHS) for names in variants)))
+    labels = {series.label for series in plot_of(plots, "tau-by-length").series}
+    assert labels == {"seq2seq (mmi) and precedence", "vlv-gm (mmi-coherence)", "foltz-sif"}
+    (series,) = plot_of(
+        make_plots(by_key(result("wikipedia-pairs", "seq2seq", "mmi", **LENGTHS)))[0], "accuracy-by-length"
+    ).series
+    assert series.label == "seq2seq (mmi)"  # precedence is for ordering
+
+
 def test_seeds_are_drawn_as_one_model() -> None:
     seeds = [result("wikipedia-pairs", "one", f"seed-{n}", value=n / 4, **LENGTHS) for n in (1, 3)]
     plots, _ = make_plots(by_key(*seeds))

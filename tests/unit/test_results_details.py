@@ -13,9 +13,10 @@ from weft.errors import CorpusError
 from weft.models.quantize import SCALE
 from weft.tasks.metrics import paired_bootstrap
 from weft.tasks.model_facts import facts_of, load_facts, read_facts, record_facts
-from weft.tasks.paper import PaperRow, PaperTable
+from weft.tasks.paper import TABLES, PaperRow, PaperTable
 from weft.tasks.result import Result
 from weft.tasks.results_details import details, neighbours
+from weft.tasks.results_page import results_page
 from weft.tasks.tables import Key, load_results, signed
 from weft.tasks.versus import average_seeds
 
@@ -106,6 +107,34 @@ def test_neighbours_are_the_rows_that_were_measured() -> None:
     assert neighbours(TABLE, by_key(result("one", first), result("two", third, negatives_sha256="other"))) == ""
 
 
+def test_rows_of_our_own_have_a_line_where_facts_are_known() -> None:
+    known, results = load_facts(RESULTS), load_results(RESULTS)
+    text = details(TABLES[1], results, known)
+    for name in (
+        "weft-small (mmi)",
+        "discriminative-pair",
+        "hmm-lda-gm (mmi-peek)",
+        "foltz-lsa",
+        "entity-grid-generative",
+    ):
+        (line,) = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
+        assert "not trained here" not in line
+    assert "| random |" not in text and "shards" not in text
+    assert "where no log of the training is kept" in " ".join(results_page(results, known).split())
+
+
+def test_every_table_has_its_word_on_what_differs() -> None:
+    words = results_page({}).split("## What differs from the paper, and why")[1].split("\n## ")[0]
+    for said in (
+        "Table 1 has the published",
+        "For Table 2",
+        "both readings are in Table 3",
+        "ours by sampling",
+        "64,000",
+    ):
+        assert said in words
+
+
 def test_seeds_are_averaged_document_by_document() -> None:
     seeds = by_key(result("one", [10.0, 0.0], "seed-1"), result("one", [0.0, 4.0], "seed-2"), result("one", [1.0, 1.0]))
     (found,) = average_seeds(seeds).values()  # one without a seed gives way, as in the tables
@@ -143,8 +172,6 @@ def test_the_page_of_an_old_results_folder_still_renders(tmp_path: Path) -> None
     (tmp_path / "wikipedia-pairs" / "foltz-lda.json").write_text(json.dumps(old))
     results = load_results(tmp_path)
     assert len(results) == 1
-    from weft.tasks.paper import TABLES
-
     assert "not trained here" in details(TABLES[1], results, load_facts(tmp_path))
 
 

@@ -91,8 +91,15 @@ def main() -> None:
         # Mistakes in the command's own words; the class lives in click or in typer, depending on typer's version.
         if not hasattr(error, "format_message"):
             raise
-        _fail(f"{error.format_message()}; next: weft {' '.join(sys.argv[1:2])} --help")
+        _fail(f"{error.format_message()}{_seen(error)}; next: weft {' '.join(sys.argv[1:2])} --help")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _seen(error: Exception) -> str:
+    """The value of an option that was refused, where the message does not show it: typer's newer versions do not."""
+    details = getattr(error.__cause__, "errors", None)
+    value = details()[0].get("input") if callable(details) else None
+    return "" if value is None or repr(value) in str(error) else f": saw {value!r}"
 
 
 def _fail(message: str) -> NoReturn:

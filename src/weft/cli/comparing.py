@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -142,17 +142,24 @@ def _result(name: str, place: _Place) -> Result:
 
 
 def _evaluate(name: str, place: _Place) -> Result:
-    """Evaluate a model, NAME or NAME.WAY; nothing is written."""
+    """Evaluate a model, NAME or NAME.WAY; nothing is written, so that its name is that of the model and its way."""
     from weft.cli.evaluating import subject_of, subjects_of
     from weft.cli.output import message, progress_bar
     from weft.tasks import evaluate
 
-    stem, _, way = name.rpartition(".")
-    combined = way in WAYS and not Path(name).exists()
-    subject = subjects_of(stem, {}, "", [way])[0] if combined else subject_of(name, {}, "")
+    stem, way = _model_and_way(name)
+    subject = subjects_of(stem, {}, "", [way])[0] if way else subject_of(name, {}, "")
+    title = way or str(getattr(subject.model, "combine", ""))  # of several ways, the one that a model takes unasked
     message(f"evaluating {name} on {place.task}")
     with progress_bar() as progress:
-        return evaluate(place.task, subject, place.options, command=command_line(), progress=progress)
+        found = evaluate(place.task, subject, place.options, command=command_line(), progress=progress)
+    return replace(found, variant=title)
+
+
+def _model_and_way(name: str) -> tuple[str, str]:
+    """A model and the way after its name, where there is one."""
+    stem, _, way = name.rpartition(".")
+    return (stem, way) if way in WAYS and not Path(name).exists() else (name, "")
 
 
 def _write_versus(found: Versus, shown: int, form: str) -> None:
@@ -182,12 +189,20 @@ def _text(name: str, reading: ReadOptions) -> Document:
     from weft.errors import ConfigError
     from weft.models import MODELS
 
-    if name in MODELS or (Path(name) / "model.json").is_file():
+    stem, _ = _model_and_way(name)
+    if stem in MODELS or (Path(stem) / "model.json").is_file():
         raise ConfigError(
             "models are compared on a task",
             seen=name,
             allowed="two texts; or two models with --task",
             next_step="add --task wikipedia-pairs, or name two files of text",
+        )
+    if name != "-" and not Path(name).exists():
+        raise ConfigError(
+            "cannot open the file: it does not exist",
+            seen=name,
+            allowed="two files of text; or two models with --task",
+            next_step="check the path; if it is a model, add --task wikipedia-pairs",
         )
     found = list(islice(read_documents(name, reading), 2))
     if len(found) != 1:

@@ -62,17 +62,14 @@ def ways_of(subject: Subject, combine: Sequence[str]) -> list[Subject]:
             allowed="no --combine with this model",
             next_step="leave --combine away",
         )
+    from weft.tasks import joined
+
     settings = dict(subject.settings or {})
     named = subject.variant  # settings given by --set are part of it, so that no other result is written over
     return [
         replace(subject, model=combined(way), variant=joined(way, named), settings={**settings, "combine": way})
         for way in combine
     ]
-
-
-def joined(*names: str) -> str:
-    """The name of a variant, made of those of its parts that have one."""
-    return "-".join(name for name in names if name)
 
 
 def write_results(
@@ -111,11 +108,12 @@ def write_adversarial(
         form: Of the output.
     """
     from weft.models.generative.bulk import bulk_writer
+    from weft.tasks import departures, find_task, joined
     from weft.tasks.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
 
     variant, combine = named
     chosen, own = adversarial_options(options, settings, places[1])
-    label = variant or _variant_of(settings)
+    label = joined(variant or _variant_of(settings), departures(find_task("adversarial"), options))
     with progress_bar() as progress:
         if name.startswith(CONTROL):
             _refuse_for_control(name, settings, combine)

@@ -96,12 +96,14 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli.evaluating import joined, subjects_of, write_adversarial, write_results
+    from weft.cli.evaluating import subjects_of, write_adversarial, write_results
     from weft.cli.output import read_options
     from weft.config import parse_settings
     from weft.ordering import check_objective
-    from weft.tasks import EvaluateOptions
+    from weft.tasks import EvaluateOptions, find_task, joined
 
+    for name in task:  # a slip in the last is told before the first has run
+        find_task(name)
     reading = read_options(input, encoding, language, column)
     chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit, cast(Any, objective))
     check_objective(objective)
@@ -197,14 +199,27 @@ def table(
     Example: weft table 1 2 --format latex
     """
     from weft.cli.output import message
+    from weft.errors import ConfigError
     from weft.tasks.findings_page import write_findings
     from weft.tasks.model_facts import load_facts, record_facts
     from weft.tasks.results_page import write_page
-    from weft.tasks.tables import load_results, render_tables
+    from weft.tasks.tables import check_results, load_results, render_tables
 
+    if number and (write is not None or findings is not None):
+        raise ConfigError(
+            "--write and --findings make whole pages, not single tables",
+            seen=f"table {', '.join(map(str, number))}",
+            allowed="numbers, or --write and --findings",
+            next_step="leave the numbers away, or --write to have these tables printed",
+        )
+    found = load_results(results)
+    if not found:
+        check_results(results)
+        message(
+            f"no result in {results} is on standard data with standard settings: only the paper's numbers are shown"
+        )
     if models is not None:
         message(f"wrote {record_facts(models, results)}")
-    found = load_results(results)
     for page, write_it in ((write, write_page), (findings, write_findings)):
         if page is not None:
             write_it(found, page, load_facts(results))

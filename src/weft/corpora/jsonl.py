@@ -59,8 +59,10 @@ def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterat
             yield document
 
 
-def read_records(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Record]:
-    r"""Read the objects of a JSON lines file, whatever they hold.
+def read_records(
+    source: Source, options: ReadOptions = DEFAULT_OPTIONS, *, allowed: str = _ALLOWED
+) -> Iterator[Record]:
+    r"""Read the objects of a JSON lines file, whatever they hold; what is allowed is said of a line that is none.
 
     Example:
         >>> import tempfile, pathlib
@@ -70,10 +72,10 @@ def read_records(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iter
         [(2, {'any': 1})]
     """
     lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
-    return parse_records(source, lines)
+    return parse_records(source, lines, allowed=allowed)
 
 
-def parse_records(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
+def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: str = _ALLOWED) -> Iterator[Record]:
     """Parse numbered lines that were read already; the source is for messages and ids.
 
     Example:
@@ -82,7 +84,7 @@ def parse_records(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[
     """
     for number, line in lines:
         if line and not line.isspace():
-            yield _parse(source, number, line)
+            yield _parse(source, number, line, allowed)
 
 
 def document_of(record: Record, language: str = "en") -> Document:
@@ -107,46 +109,54 @@ def document_of(record: Record, language: str = "en") -> Document:
     )
 
 
-def _parse(source: Source, number: int, line: str) -> Record:
+def _parse(source: Source, number: int, line: str, allowed: str) -> Record:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise _bad_json(source, number, line, error) from error
+        raise _bad_json(source, number, line, error, allowed) from error
     except (RecursionError, ValueError) as error:  # ValueError: an integer of thousands of digits.
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        next_step = "remove the line or simplify it"
-        raise _error(source, number, "unreadable JSON", seen=_clip(problem), next_step=next_step) from error
+        raise _error(
+            source,
+            number,
+            "unreadable JSON",
+            seen=_clip(problem),
+            allowed=allowed,
+            next_step="remove the line or simplify it",
+        ) from error
     if not isinstance(value, dict):
-        raise _not_an_object(source, number, line, value)
+        raise _not_an_object(source, number, line, value, allowed)
     # Surrogates can only come from escapes, as the line itself was decoded strictly; few lines have any.
     if "\\ud" in line or "\\uD" in line:
         _refuse_surrogates(source, number, value)
     return Record(source, number, value)
 
 
-def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeError) -> CorpusError:
+def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeError, allowed: str) -> CorpusError:
     if number == 1 and line.strip() in ("[", "{"):
         next_step = "the file is laid out over several lines: jq -c . (or jq -c '.[]') makes one line of each object"
     else:
-        next_step = "mend or remove the line; for plain text use --input text"
+        next_step = "mend or remove the line" + ("; for plain text use --input text" if allowed == _ALLOWED else "")
     start = max(0, error.pos - 20)
     return _error(
         source,
         number,
         f"bad JSON at column {error.colno} ({error.msg})",
         seen=line[start : error.pos + 20],
+        allowed=allowed,
         next_step=next_step,
     )
 
 
-def _not_an_object(source: Source, number: int, line: str, value: object) -> CorpusError:
-    is_list = isinstance(value, list)
+def _not_an_object(source: Source, number: int, line: str, value: object, allowed: str) -> CorpusError:
+    otherwise = 'write it as {"text": ...}' if allowed == _ALLOWED else "mend or remove the line"
     return _error(
         source,
         number,
         f"expected a JSON object, got {_kind(value)}",
         seen=_clip(line),
-        next_step="jq -c '.[]' makes one line of each object" if is_list else 'write it as {"text": ...}',
+        allowed=allowed,
+        next_step="jq -c '.[]' makes one line of each object" if isinstance(value, list) else otherwise,
     )
 
 

@@ -26,12 +26,17 @@ def result_name(result: Result) -> str:
     return f"{result.model}.{result.variant}" if result.variant else result.model
 
 
+def _title(result: Result) -> str:
+    """The same for a reader, as the tables have it."""
+    return printable(f"{result.model} ({result.variant})" if result.variant else result.model)
+
+
 # -- models --------------------------------------------------------------------------------------------------------
 
 
 def versus_lines(found: Versus, shown: int) -> list[Text]:
     """Every metric with its difference, then the documents that differ most."""
-    names = [printable(result_name(result)) for result in (found.first, found.second)]
+    names = [_title(result) for result in (found.first, found.second)]
     better, worse, equal = found.better
     lines = [
         Text.assemble((f"{found.first.task}  ", "bold"), (names[0], "bold cyan"), " against ", (names[1], "bold cyan")),

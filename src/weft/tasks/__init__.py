@@ -228,7 +228,7 @@ def evaluate(
     return Result(
         task=task_name,
         model=subject.name,
-        variant=subject.variant,
+        variant=joined(subject.variant, departures(task, options)),
         metrics=metrics,
         interval=intervals,
         n_documents=len(documents),
@@ -264,18 +264,54 @@ def _recorded(task: Task, options: EvaluateOptions, documents: list[PermutedDocu
     return chosen
 
 
+def departures(task: Task, options: EvaluateOptions) -> str:
+    """What makes a run another one than the standard run, as part of its variant: its result gets a file of its own.
+
+    Example:
+        >>> departures(find_task("wikipedia-order"), EvaluateOptions(beam=3, limit=5)), departures(
+        ...     find_task("wikipedia-order"), EvaluateOptions(permutations=3))
+        ('limit-5-beam-3', '')
+    """
+    standard = EvaluateOptions()
+    # Not "seed-2", which is the second of several trainings of a model.
+    named = {"limit": (options.limit, standard.limit), "seeded": (options.seed, standard.seed)}
+    if task.kind == "discrimination" and (options.data is not None or not task.domain):
+        named["permutations"] = (options.permutations, standard.permutations)
+    if task.kind == "reconstruction":
+        named["beam"] = (options.beam, standard.beam)
+    return joined(*(f"{name}-{chosen}" for name, (chosen, usual) in named.items() if chosen != usual))
+
+
+def joined(*names: str) -> str:
+    """The name of a variant, made of those of its parts that have one.
+
+    Example:
+        >>> joined("mmi", "", "limit-5")
+        'mmi-limit-5'
+    """
+    return "-".join(name for name in names if name)
+
+
 def is_standard(result: Result) -> bool:
     """Whether a result belongs beside the paper's numbers: all of the task's own data, the standard settings."""
     task = TASKS.get(result.task)
-    standard = EvaluateOptions()
     return (
         task is not None
         and result.data_sha256 == task.sha256
         and "limit" not in result.settings
-        and result.seed == standard.seed
-        and result.settings.get("beam", standard.beam) == standard.beam
-        and (bool(task.domain) or result.settings.get("permutations", standard.permutations) == standard.permutations)
+        and result.seed == EvaluateOptions().seed
+        and _has_usual_settings(task, result)
     )
+
+
+def _has_usual_settings(task: Task, result: Result) -> bool:
+    """Of the settings that this kind of task has; in others a model may have one of that name."""
+    standard = EvaluateOptions()
+    if task.kind == "reconstruction":
+        return bool(result.settings.get("beam", standard.beam) == standard.beam)
+    if task.kind == "discrimination" and not task.domain:
+        return bool(result.settings.get("permutations", standard.permutations) == standard.permutations)
+    return True
 
 
 def sha256_of_data(path: Path) -> str:

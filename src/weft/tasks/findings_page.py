@@ -112,11 +112,11 @@ five of them ([the command](plots.md)):
 """
 
 CURVE_READ = """\
-Next to nothing, for this task, at this size: one shard, seen nearly four times, teaches as much about the order of
-sentences as five, of which the same steps see three quarters. More text does make better language models (the loss
-on held-out text falls from shard to shard, [log](log.md)), but what tells a paragraph from its permutations is
-learned early; and the same networks gain more from three times the steps (`weft-small`, {small}) than from five times
-the text. So small networks do not want for the paper's 30 million sentences. Whether large ones do was not measured.
+Next to nothing that can be measured, for this task, at this size and within these steps: one shard, seen nearly four
+times, teaches as much about the order of sentences as five, of which the same steps see three quarters. More text does
+make better language models (the loss on held-out text falls from shard to shard, [log](log.md)), but that does not
+show in telling a paragraph from its permutations. Three times the steps on all five shards are better (`weft-small`,
+{small}); whether one shard would do as well with as many was not measured, nor whether larger networks want more text.
 """
 
 SWAPPED = """\

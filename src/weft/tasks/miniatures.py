@@ -67,7 +67,7 @@ def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iter
     """Read minimal pairs: ``{"id", "phenomenon", "better": [sentences], "worse": [sentences]}``, one a line.
 
     Raises:
-        CorpusError: A line is not such a pair, or two have the same id.
+        CorpusError: A line is not such a pair, two have the same id, or there is none.
 
     Example:
         >>> pair = next(read_pairs(SHIPPED / "miniatures.jsonl"))
@@ -75,12 +75,19 @@ def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iter
         ('lexical', 'His arrest was unexpected.', 'His death was unexpected.', (1.79, 0.84))
     """
     seen: set[str] = set()
-    for record in read_records(source, options):
+    for record in read_records(source, options, allowed=_ALLOWED):
         pair = _pair(record)
         if pair.id in seen:
             raise record.error("an id that is already there", seen=pair.id, allowed="unique ids", next_step="rename it")
         seen.add(pair.id)
         yield pair
+    if not seen:
+        raise CorpusError(
+            f"no pair in {source}",
+            seen="no line with an object",
+            allowed=_ALLOWED,
+            next_step="check that the file is not empty; docs/probes.md shows the format",
+        )
 
 
 def prefer(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Progress = silent) -> Preferences:
@@ -145,7 +152,7 @@ def _scores(values: Sequence[float | None]) -> Measure:
     return Measure(tuple(value or 0.0 for value in values), tuple(float(value is not None) for value in values))
 
 
-_ALLOWED = '{"id": …, "phenomenon": …, "better": [sentences], "worse": [sentences]}'
+_ALLOWED = 'one JSON object per line, {"id": …, "phenomenon": …, "better": [sentences], "worse": [sentences]}'
 
 
 def _pair(record: Record) -> MinimalPair:

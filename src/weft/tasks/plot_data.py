@@ -9,6 +9,7 @@ from itertools import pairwise
 from weft.corpora.corruption import NEIGHBOURS, SWAPS
 from weft.tasks.metrics import bootstrap_interval, ratio
 from weft.tasks.model_facts import ModelFacts, facts_of
+from weft.tasks.paper import COHERENCE, PRECEDENCE, TABLES
 from weft.tasks.result import Result
 from weft.tasks.tables import SHARDS, Key
 from weft.tasks.versus import average_seeds
@@ -87,7 +88,15 @@ def make_plots(results: Results, facts: Sequence[ModelFacts] = ()) -> tuple[list
 
 
 def _label(result: Result) -> str:
-    return f"{result.model} ({result.variant})" if result.variant else result.model
+    """The model and its variant; with precedence, as the rows of Table 3 say it."""
+    name = f"{result.model} ({result.variant})" if result.variant else result.model
+    return name + PRECEDENCE if _uses_precedence(result) else name
+
+
+def _uses_precedence(result: Result) -> bool:
+    """Whether an order was found by more than transitions: a model that has learned precedence uses it unasked."""
+    learned = {row.model for table in TABLES for row in table.rows if row.label.endswith(PRECEDENCE)}
+    return result.task == ORDER and result.model in learned and not result.variant.endswith(COHERENCE)
 
 
 def _preference(variant: str) -> tuple[int, str]:

@@ -160,15 +160,7 @@ def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1
     Raises:
         CorpusError: The two were not measured on the same documents with the same negatives.
     """
-    same = ("task", "data_sha256", "negatives_sha256")
-    differing = [name for name in same if getattr(first, name) != getattr(second, name)]
-    if differing or list(first.documents) != list(second.documents):
-        raise CorpusError(
-            "these results cannot be compared",
-            seen=f"different {', '.join(differing) or 'documents'}",
-            allowed="two models on the same task, data and negatives",
-            next_step="evaluate both with the same --data and --seed",
-        )
+    check_comparable(first, second)
     if metric not in first.per_document or metric not in second.per_document:
         raise CorpusError(
             "no such metric in both results",
@@ -178,3 +170,20 @@ def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1
         )
     one, other = first.per_document[metric], second.per_document[metric]
     return paired_bootstrap(one["numerators"], other["numerators"], one["denominators"], seed=seed)
+
+
+def check_comparable(first: Result, second: Result) -> None:
+    """Refuse two results that were not measured on the same task, documents and negatives.
+
+    Raises:
+        CorpusError: They were not.
+    """
+    same = ("task", "data_sha256", "negatives_sha256")
+    differing = [name for name in same if getattr(first, name) != getattr(second, name)]
+    if differing or list(first.documents) != list(second.documents):
+        raise CorpusError(
+            "these results cannot be compared",
+            seen=f"different {', '.join(differing) or 'documents'}",
+            allowed="two models on the same task, data and negatives",
+            next_step="evaluate both with the same --data and --seed",
+        )

@@ -10,21 +10,21 @@ from weft.tasks.metrics import Comparison
 from weft.tasks.model_facts import ModelFacts, facts_of
 from weft.tasks.paper import PaperTable
 from weft.tasks.result import Result, compare_results
-from weft.tasks.tables import NOTHING, Key, pipe, signed
+from weft.tasks.tables import NOTHING, Key, further_rows, pipe, signed
 from weft.tasks.versus import average_seeds
 
 SIGNIFICANT = 0.05
 
 
 def details(table: PaperTable, results: Mapping[Key, Result], known: Sequence[ModelFacts]) -> str:
-    """What each row of a table rests on, as Markdown; nothing where the table is empty."""
+    """What each row of a table rests on, as Markdown; of rows that the paper lacks, those of which facts are known."""
     header = ["model", "trained on", "parameters", "size", "training, minutes", "estimator"]
     lines = []
     averaged = average_seeds(results)
-    for row in table.rows:
+    for row in (*table.rows, *further_rows(table, results)):
         for task in _tasks(table):
             result = averaged.get((task, row.model, row.variant))
-            if result is not None:
+            if result is not None and (row in table.rows or facts_of(result, known) is not None):
                 label = f"{row.label}, {task}" if len(_tasks(table)) > 1 else row.label
                 lines.append(pipe([label, *_fact_cells(facts_of(result, known), known), result.estimator]))
     return "\n".join([pipe(header), pipe(["---"] * len(header)), *lines]) + "\n" if lines else ""

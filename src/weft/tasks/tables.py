@@ -71,10 +71,31 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
             allowed="a folder written by `weft evaluate`",
             next_step="run `weft evaluate` first, or name the folder with --results",
         )
-    from weft.tasks import TASKS, is_standard
+    from weft.tasks import is_standard
 
-    found = [Result.load(path) for path in sorted(root.glob("*/*.json")) if path.parent.name in TASKS]
+    found = [Result.load(path) for path in _result_files(root)]
     return {(r.task, r.model, r.variant): r for r in found if is_standard(r)}
+
+
+def check_results(folder: str | Path) -> None:
+    """Refuse a folder without any result: of it a table would have nothing but the paper's numbers.
+
+    Raises:
+        CorpusError: There is none.
+    """
+    if not _result_files(Path(folder)):
+        raise CorpusError(
+            "no results in the folder",
+            seen=str(folder),
+            allowed="a folder with TASK/MODEL.json, as `weft evaluate` writes them",
+            next_step="run `weft evaluate` first, or name another folder with --results",
+        )
+
+
+def _result_files(root: Path) -> list[Path]:
+    from weft.tasks import TASKS
+
+    return [path for path in sorted(root.glob("*/*.json")) if path.parent.name in TASKS]
 
 
 def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTable:
@@ -82,11 +103,12 @@ def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTab
     columns = [Column(f"{name}, {who}", who == "weft") for name in table.columns for who in ("paper", "weft")]
     columns += [Column(name, True) for name, _, _ in table.beside]
     rows = [(row.label, _cells(table, row, results)) for row in table.rows]
-    rows += [(row.label, _cells(table, row, results)) for row in _further_rows(table, results)]
+    rows += [(row.label, _cells(table, row, results)) for row in further_rows(table, results)]
     return RenderedTable(table.number, table.title, tuple(columns), tuple(rows))
 
 
-def _further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[PaperRow]:
+def further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[PaperRow]:
+    """Rows of ours that the paper does not have."""
     tasks = {task for task, _ in table.cells}
     shown = {(row.model, row.variant) for row in table.rows}
     found = {(model, without_seed(variant)) for task, model, variant in results if task in tasks}

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.errors import CorpusError
 from weft.tasks.metrics import Comparison
-from weft.tasks.result import Measure, Result, compare_results, summarize
+from weft.tasks.result import Measure, Result, check_comparable, compare_results, summarize
 from weft.tasks.tables import SEEDED, Key, without_seed
 
 
@@ -64,7 +64,7 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
         seed: Of the resampling.
 
     Raises:
-        CorpusError: They were not measured on the same documents, or have no such metric.
+        CorpusError: They were not measured on the same documents, have no such metric, or no document was long enough.
 
     Example:
         >>> parts = {"accuracy": {"numerators": [9.0, 8.0], "denominators": [10.0, 10.0]}}
@@ -74,16 +74,23 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
         >>> found.comparisons["accuracy"].difference, found.better
         (0.0, (0, 0, 2))
     """
+    check_comparable(first, second)
     names = [name for name in first.metrics if name in second.metrics and _measured(first, name)]
+    if not names:
+        longest = max(first.lengths, default=0)
+        raise CorpusError(
+            "no document was long enough to be measured",
+            seen=f"{longest} {'sentence' if longest == 1 else 'sentences'} in the longest",
+            allowed="texts of two sentences or more; of three, where their order is restored",
+            next_step="give longer texts with --data",
+        )
     if metric and metric not in names:
         raise CorpusError(
             "no such metric in both results",
             seen=metric,
-            allowed=", ".join(names) or "none: they have nothing in common",
+            allowed=", ".join(names),
             next_step="choose one of these with --metric",
         )
-    if not names:  # says why, if they are not of one task
-        compare_results(first, second, "")
     comparisons = {name: compare_results(first, second, name, seed=seed) for name in names}
     chosen = metric or names[0]
     gaps = _gaps(first, second, chosen)

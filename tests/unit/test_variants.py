@@ -1,0 +1,91 @@
+"""Runs that are not the standard ones get results of their own, and never take the place of a published one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.scorers import synthetic
+
+from weft.cli.evaluating import write_adversarial
+from weft.models import create_model
+from weft.tasks import EvaluateOptions, Subject, departures, evaluate, find_task, is_standard
+from weft.tasks.result import Result
+from weft.tasks.tables import load_results
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(json.dumps({"id": d.id, "sentences": d.sentences}) for d in synthetic(8, 6)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "name"),
+    [
+        ("wikipedia-pairs", {}, "random.mmi.json"),
+        ("wikipedia-pairs", {"limit": 5}, "random.mmi-limit-5.json"),
+        ("wikipedia-order", {"limit": 5, "beam": 3}, "random.mmi-limit-5-beam-3.json"),
+        ("wikipedia-pairs", {"beam": 3}, "random.mmi.json"),  # which this task has not
+        ("wikipedia-pairs", {"permutations": 3}, "random.mmi-permutations-3.json"),
+        ("wikipedia-insertion", {"seed": 2}, "random.mmi-seeded-2.json"),
+    ],
+)
+def test_a_run_that_is_not_standard_has_a_file_of_its_own(
+    corpus: Path, tmp_path: Path, task: str, changes: dict[str, Any], name: str
+) -> None:
+    subject = Subject(create_model("random"), "random", "mmi")
+    usual = evaluate(task, subject, EvaluateOptions(data=str(corpus))).save(tmp_path / "results")
+    before = usual.read_bytes()
+    path = evaluate(task, subject, EvaluateOptions(data=str(corpus), **changes)).save(tmp_path / "results")
+    assert path.name == name
+    assert usual.read_bytes() == before
+
+
+def test_published_permutations_are_as_many_as_they_are() -> None:
+    """On the data of these tasks the option does nothing, so that the run is the standard one."""
+    assert departures(find_task("accidents"), EvaluateOptions(permutations=3)) == ""
+
+
+def test_an_adversarial_run_with_a_limit_has_a_file_of_its_own(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from weft.corpora.tokenizers import BpeTokenizer
+    from weft.models.generative.seq2seq import Seq2Seq
+
+    generator = np.random.default_rng(5)
+    words = "cat dog fox hen owl sun sea sky oak elm red blue old new big".split()
+    pages = [[f"{' '.join(generator.choice(words, 6))} p{page}." for _ in range(18)] for page in range(60)]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps({"sentences": page}) + "\n" for page in pages))
+    tokenizer = BpeTokenizer.train([text for page in pages for text in page], vocabulary_size=340)
+    torch.manual_seed(4)
+    made = Seq2Seq(dimensions=12, hidden=12, layers=1)
+    reader = made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
+    reader.save(tmp_path / "reader")
+    settings = {"evaluator.reader": str(tmp_path / "reader"), "evaluator.hidden": 8, "evaluator.width": 8}
+    settings |= {"evaluator.pairs": 16, "evaluator.epochs": 1, "evaluator.second": False}
+    options = EvaluateOptions(data=str(tmp_path / "pages.jsonl"), limit=5)
+    places = (tmp_path / "results", tmp_path / "work")
+    write_adversarial("control-repeat-last", settings, ("mine", ()), options, places, "weft …", form="json")
+    assert [path.name for path in (tmp_path / "results" / "adversarial").iterdir()] == [
+        "control-repeat-last.mine-limit-5.json"
+    ]
+
+
+def test_earlier_limited_runs_still_load_and_stay_out_of_the_tables() -> None:
+    names = ("a", "b", "c", "p95", "p98", "p100", "p100-20")
+    for name in names:
+        assert not is_standard(Result.load(ROOT / "results" / "adversarial" / f"vlv-gm.mmi-{name}.json"))
+    assert not {f"mmi-{name}" for name in names} & {key[2] for key in load_results(ROOT / "results")}
+
+
+def test_a_models_own_permutations_or_beam_are_not_those_of_the_task() -> None:
+    """entity-grid has learned from so many permutations, whatever the task is."""
+    results = load_results(ROOT / "results")
+    for task in ("miniatures", "probes"):
+        assert results[task, "entity-grid", ""].settings["permutations"] != EvaluateOptions().permutations
