@@ -118,3 +118,12 @@ def test_paired_bootstrap_weighs_documents_by_their_pairs() -> None:
     comparison = paired_bootstrap(wins, [0.0] * 60, pairs)
     assert comparison.difference == pytest.approx(330 / 630)
     assert comparison.interval == pytest.approx(bootstrap_interval(wins, pairs))
+
+
+def test_many_documents_are_resampled_in_lots_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    from weft.tasks import metrics
+
+    numerators, denominators = [float(n % 7) for n in range(40)], [7.0] * 40
+    whole = metrics.bootstrap_interval(numerators, denominators)
+    monkeypatch.setattr(metrics, "KEPT_DOCUMENTS", 10)
+    assert metrics.bootstrap_interval(numerators, denominators) == pytest.approx(whole)

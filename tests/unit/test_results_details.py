@@ -14,7 +14,7 @@ from weft.models.quantize import SCALE
 from weft.tasks.metrics import paired_bootstrap
 from weft.tasks.model_facts import facts_of, load_facts, read_facts, record_facts
 from weft.tasks.paper import TABLES, PaperRow, PaperTable
-from weft.tasks.result import Result
+from weft.tasks.result import Result, compare_results
 from weft.tasks.results_details import details, neighbours
 from weft.tasks.results_page import results_page
 from weft.tasks.tables import Key, load_results, signed
@@ -71,6 +71,34 @@ def test_damaged_folders_and_records_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"models\.json"):
         load_facts(tmp_path)
     assert load_facts(tmp_path / "nowhere") == []
+    good = json.loads((RESULTS / "models.json").read_text())[0]
+    for field, value in (("parameters", "many"), ("minutes", [1]), ("data", [1]), ("command", None)):
+        (tmp_path / "models.json").write_text(json.dumps([{**good, field: value}]))
+        with pytest.raises(CorpusError, match=r"models\.json"):
+            load_facts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("interval", {"accuracy": ["a", "b"]}),
+        ("interval", {"accuracy": [0.1]}),
+        ("documents", [{}, {}]),
+        ("training", {"sentences": "many"}),
+    ],
+)
+def test_fields_that_pages_rely_on_are_checked(tmp_path: Path, field: str, value: object) -> None:
+    path = result("one", [9.0, 8.0]).save(tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(CorpusError, match="cannot read a result"):
+        Result.load(path)
+
+
+def test_results_over_other_pairs_of_the_same_documents_are_not_compared(tmp_path: Path) -> None:
+    path = result("two", [9.0, 8.0]).save(tmp_path)
+    path.write_text(path.read_text().replace('"denominators": [10.0, 10.0]', '"denominators": [10.0, 20.0]'))
+    with pytest.raises(CorpusError, match="other pairs of the same documents"):
+        compare_results(result("one", [9.0, 8.0]), Result.load(path), "accuracy")
 
 
 TABLE = PaperTable(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from weft.corpora.corruption import NEIGHBOURS, SWAPS
 from weft.tasks.result import Result
-from weft.tasks.tables import Cell, Column, Key, RenderedTable, render
+from weft.tasks.tables import Cell, Column, Key, RenderedTable, name_of, render
 
 INNER, WHOLE, FEW = "wikipedia-pairs-inner", "wikipedia-pairs", "wikipedia-swaps"
 TASKS = (INNER, FEW)
@@ -24,11 +24,6 @@ that many exchanges to undo, and not fewer. To undo a random permutation takes n
 def gentle_section(results: Mapping[Key, Result]) -> str:
     """Both tables as Markdown; nothing of a task that has no result."""
     return "\n".join(part for part in (_inner(results), _swaps(results)) if part)
-
-
-def name_of(model: str, variant: str) -> str:
-    """A row's label."""
-    return f"{model} ({variant})" if variant else model
 
 
 def cell_of(result: Result | None, metric: str = "accuracy") -> Cell:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 Values = npt.NDArray[np.float64]
 RESAMPLES = 5000
+KEPT_DOCUMENTS, LOT = 10_000, 50  # beyond so many documents resamples are drawn in lots and not kept
 
 
 def kendall_tau(order: Sequence[int]) -> float | None:
@@ -110,6 +111,17 @@ def _resample(documents: int, seed: int) -> npt.NDArray[np.int16]:
     return draws
 
 
+def _resampled_sums(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:
+    """Sums of columns over the documents of each resample: [resamples, columns] of values [documents, columns]."""
+    documents = len(values)
+    if documents <= KEPT_DOCUMENTS:
+        draws = _resample(documents, seed)
+        return np.stack([draws @ column for column in values.T], axis=1)
+    generator, shares = np.random.default_rng(seed), np.full(documents, 1 / documents)
+    lots = (generator.multinomial(documents, shares, size=LOT) @ values for _ in range(RESAMPLES // LOT))
+    return np.concatenate(list(lots))
+
+
 def bootstrap_interval(
     numerators: Sequence[float], denominators: Sequence[float], *, seed: int = 1
 ) -> tuple[float, float] | None:
@@ -122,9 +134,8 @@ def bootstrap_interval(
     """
     if not len(numerators) or not float(np.sum(denominators)):
         return None
-    draws = _resample(len(numerators), seed)
-    totals = draws @ np.asarray(denominators, dtype=np.float64)  # [resamples]
-    sums = draws @ np.asarray(numerators, dtype=np.float64)  # [resamples]
+    parts = np.column_stack([numerators, denominators]).astype(np.float64)  # [documents, 2]
+    sums, totals = _resampled_sums(parts, seed).T  # [resamples] each
     ratios = sums[totals > 0] / totals[totals > 0]
     low, high = np.quantile(ratios, [0.025, 0.975])
     return float(low), float(high)
@@ -166,8 +177,8 @@ def paired_bootstrap(
         raise ValueError(f"unequal lengths: {len(first)}, {len(second)}, {len(denominators)}")
     gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)  # [documents]
     weights = np.asarray(denominators, dtype=np.float64)
-    draws = _resample(len(gaps), seed)
-    differences = (draws @ gaps) / np.maximum(draws @ weights, 1e-12)  # [resamples]
+    sums, totals = _resampled_sums(np.column_stack([gaps, weights]), seed).T  # [resamples] each
+    differences = sums / np.maximum(totals, 1e-12)
     low, high = np.quantile(differences, [0.025, 0.975])
     tail = min(float(np.mean(differences <= 0)), float(np.mean(differences >= 0)))
     # With B resamples no probability below 1/B can be told from 0.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from weft.tasks.miniatures import BETTER, BOTH_WAYS, SHIPPED, WORSE, MinimalPair, read_pairs
 from weft.tasks.result import Result
-from weft.tasks.tables import NOTHING, Cell, Column, Key, RenderedTable, pipe, render
+from weft.tasks.tables import NOTHING, Cell, Column, Key, RenderedTable, name_of, pipe, render
 
 TASKS = ("miniatures", "probes")
 RIGHT, WRONG = "✓", "✗"
@@ -30,7 +30,7 @@ def miniatures_section(results: Mapping[Key, Result]) -> str:
 
 def _of_task(results: Mapping[Key, Result], task: str) -> dict[str, Result]:
     found = sorted((key, result) for key, result in results.items() if key[0] == task)
-    return {f"{model} ({variant})" if variant else model: result for (_, model, variant), result in found}
+    return {name_of(model, variant): result for (_, model, variant), result in found}
 
 
 def _pairs_part(results: Mapping[str, Result]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.artifacts import MANIFEST, SUFFIX
-from weft.errors import CorpusError
+from weft.errors import CorpusError, is_number
 from weft.models.quantize import SCALE
 from weft.tasks.result import Result
 from weft.writing import write_atomically
@@ -90,7 +90,7 @@ def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> Mode
             minutes=_minutes(Path(logs), [place.name]),
             minutes_before=_minutes(Path(logs), before) if before else None,
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
         raise CorpusError(
             f"cannot read the facts of the model in {folder}",
             seen=str(error)[:200],
@@ -189,13 +189,27 @@ def load_facts(results: str | Path) -> list[ModelFacts]:
     known = {field.name for field in fields(ModelFacts)}
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
-        return [ModelFacts(**{key: value for key, value in one.items() if key in known}) for one in records]
+        found = [ModelFacts(**{key: value for key, value in one.items() if key in known}) for one in records]
+        for facts in found:
+            _check(facts)
+        return found
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise CorpusError(
             f"cannot read {path}: {error}",
             allowed="a file written by `weft table --models`",
             next_step="run `weft table --models zoo` again",
         ) from error
+
+
+def _check(facts: ModelFacts) -> None:
+    """Refuse a record whose fields are not what the pages rely on."""
+    numbers = (facts.parameters, facts.size, facts.limit)
+    optional = (facts.sentences, facts.minutes, facts.minutes_before)
+    texts = (facts.name, facts.model, facts.fingerprint, facts.command, *facts.data)
+    if not all(map(is_number, numbers)) or not all(value is None or is_number(value) for value in optional):
+        raise TypeError(f"a number of {facts.name} is none")
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"a name of {facts.name} is none")
 
 
 def facts_of(result: Result, known: Sequence[ModelFacts]) -> ModelFacts | None:

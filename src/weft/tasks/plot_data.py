@@ -11,7 +11,7 @@ from weft.tasks.metrics import bootstrap_interval, ratio
 from weft.tasks.model_facts import ModelFacts, facts_of
 from weft.tasks.paper import COHERENCE, PRECEDENCE, TABLES
 from weft.tasks.result import Result
-from weft.tasks.tables import SHARDS, Key
+from weft.tasks.tables import SHARDS, Key, name_of
 from weft.tasks.versus import average_seeds
 
 PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps"
@@ -89,7 +89,7 @@ def make_plots(results: Results, facts: Sequence[ModelFacts] = ()) -> tuple[list
 
 def _label(result: Result) -> str:
     """The model and its variant; with precedence, as the rows of Table 3 say it."""
-    name = f"{result.model} ({result.variant})" if result.variant else result.model
+    name = name_of(result.model, result.variant)
     return name + PRECEDENCE if _uses_precedence(result) else name
 
 

@@ -103,14 +103,22 @@ class Result:
             raise TypeError("a field that should be a text or a whole number is not")
         if not all(value is None or isinstance(value, int | float) for value in self.metrics.values()):
             raise TypeError("a metric that is not a number")
-        if not all(value is None or (isinstance(value, list) and len(value) == 2) for value in self.interval.values()):
-            raise TypeError("an interval that is not a pair")
+        if not all(value is None or _is_interval(value) for value in self.interval.values()):
+            raise TypeError("an interval that is not a pair of numbers")
+        if not all(isinstance(name, str) for name in self.documents):
+            raise TypeError("a document without a name")
+        if not isinstance(self.training.get("sentences", 0), int | None):
+            raise TypeError("training sentences that are not a number")
         if not all(type(length) is int and length >= 0 for length in self.lengths):
             raise TypeError("a length that is not a number of sentences")
         if self.lengths and len(self.lengths) != len(self.documents):
             raise TypeError("not as many lengths as documents")
         if not all(_are_parts(parts, len(self.documents)) for parts in self.per_document.values()):
             raise TypeError("parts of a metric that are not two numbers a document")
+
+
+def _is_interval(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
 
 
 def _are_parts(parts: object, documents: int) -> bool:
@@ -169,6 +177,11 @@ def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1
             next_step="choose one of these",
         )
     one, other = first.per_document[metric], second.per_document[metric]
+    if list(one["denominators"]) != list(other["denominators"]):
+        raise CorpusError(
+            "these results cannot be compared", seen=f"{metric} counted over other pairs of the same documents",
+            allowed="two models that met the same pairs", next_step="choose another metric or model",
+        )  # fmt: skip
     return paired_bootstrap(one["numerators"], other["numerators"], one["denominators"], seed=seed)
 
 

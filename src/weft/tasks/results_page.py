@@ -12,7 +12,7 @@ from weft.tasks.paper import TABLES, PaperTable
 from weft.tasks.plot_data import make_plots
 from weft.tasks.result import Result
 from weft.tasks.results_details import details, neighbours
-from weft.tasks.tables import Key, build_table, render
+from weft.tasks.tables import Key, build_table, name_of, render
 from weft.writing import write_atomically
 
 HEAD = """\
@@ -166,7 +166,7 @@ def _further_tasks(results: Mapping[Key, Result]) -> str:
     for (task, model, variant), result in sorted(results.items()):
         if task not in in_paper:
             cells = [f"{name} {_with_interval(result, name)}" for name in result.metrics]
-            lines.append(f"| {task} | {_name(model, variant)} | {'; '.join(cells)} |")
+            lines.append(f"| {task} | {name_of(model, variant)} | {'; '.join(cells)} |")
     if not lines:
         return ""
     return "## Beyond the paper\n\n| task | model | metrics |\n| --- | --- | --- |\n" + "\n".join(lines) + "\n"
@@ -179,10 +179,6 @@ def _with_interval(result: Result, metric: str) -> str:
     return f"{value:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else f"{value:.3f}"
 
 
-def _name(model: str, variant: str) -> str:
-    return f"{model} ({variant})" if variant else model
-
-
 def _runs(results: Mapping[Key, Result]) -> str:
     lines = [
         "## Runs",
@@ -192,7 +188,7 @@ def _runs(results: Mapping[Key, Result]) -> str:
     ]
     for (task, model, variant), result in sorted(results.items()):
         lines.append(
-            f"| {task} | {_name(model, variant)} | {result.n_documents} | {result.n_pairs or '–'} | {result.ties} "
+            f"| {task} | {name_of(model, variant)} | {result.n_documents} | {result.n_pairs or '–'} | {result.ties} "
             f"| {result.seed} | {result.estimator} | {result.data_name} ({result.data_sha256[:12]}…) "
             f"| {result.weft_version} | `{result.command}` |"
         )

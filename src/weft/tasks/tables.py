@@ -113,7 +113,7 @@ def further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[Paper
     shown = {(row.model, row.variant) for row in table.rows}
     found = {(model, without_seed(variant)) for task, model, variant in results if task in tasks}
     further = sorted(key for key in found - shown if not SHARDS.fullmatch(key[1]))
-    return [PaperRow(f"{model} ({variant})" if variant else model, (), model, variant) for model, variant in further]
+    return [PaperRow(name_of(model, variant), (), model, variant) for model, variant in further]
 
 
 def _cells(table: PaperTable, row: PaperRow, results: Mapping[Key, Result]) -> tuple[Cell, ...]:
@@ -192,6 +192,16 @@ def _titled(table: RenderedTable, form: Format) -> str:
     title = f"Table {table.number}. {table.title}"
     heads = {"markdown": f"**{title}**\n\n", "csv": "", "latex": f"% {title}\n"}
     return heads[form] + render(table, form)
+
+
+def name_of(model: str, variant: str) -> str:
+    """A row's label.
+
+    Example:
+        >>> name_of("seq2seq", "mmi"), name_of("random", "")
+        ('seq2seq (mmi)', 'random')
+    """
+    return f"{model} ({variant})" if variant else model
 
 
 def decimal(value: float | None) -> str:

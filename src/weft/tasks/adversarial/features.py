@@ -93,7 +93,8 @@ class SentenceFeatures:
         size = tokenizer.vocabulary_size
         shape = len(rows), size
         ones = np.ones(len(rows.flat), dtype=np.float32)
-        counts = csr_matrix((ones, rows.flat, rows.offsets), shape=shape)
+        # A copy: adding up duplicates sorts the ids where they lie, and the sentences must stay as they were written.
+        counts = csr_matrix((ones, rows.flat.copy(), rows.offsets.copy()), shape=shape)
         counts.sum_duplicates()
         self.lengths = np.maximum(rows.lengths, 1).astype(np.float32)
         self.sets = counts.copy()

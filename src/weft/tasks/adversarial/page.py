@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from weft.tasks.metrics import kendall_tau
 from weft.tasks.result import Result
-from weft.tasks.tables import Key, pipe
+from weft.tasks.tables import Key, decimal, name_of, pipe
 
 STRONG = 0.85  # accuracy against sentences of other pages, below which AdverSuc says little
 TURNS = (1, 2, 3)
@@ -21,7 +21,7 @@ ACCURACIES = {  # what the columns are named, and the measure that each shows
 def adversarial_section(results: Mapping[Key, Result]) -> str:
     """Accuracies of the evaluator on either side, the agreement of the two rankings, and the speed of writing."""
     found = {
-        f"{model} ({variant})" if variant else model: result
+        name_of(model, variant): result
         for (task, model, variant), result in sorted(results.items())
         if task == "adversarial"
     }
@@ -33,11 +33,7 @@ def adversarial_section(results: Mapping[Key, Result]) -> str:
 
 def _accuracies(result: Result) -> list[str]:
     names = [f"{measure}_{turns}" for measure in ACCURACIES.values() for turns in TURNS]
-    return [_shown(result.metrics.get(name)) for name in names]
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+    return [decimal(result.metrics.get(name)) for name in names]
 
 
 def _speed(result: Result) -> str:
@@ -51,10 +47,10 @@ def _strength(results: Mapping[Key, Result]) -> str:
         return "The control with sentences of other pages was not measured: how strong the evaluator is, is not known."
     values = [control.metrics.get(f"accuracy_{turns}") for turns in TURNS]
     strong = all(value is not None and value >= STRONG for value in values)
-    told = " / ".join(map(_shown, values))
+    told = " / ".join(map(decimal, values))
     return (
         f"The evaluator tells sentences of other pages from those that follow with an accuracy of {told}, "
-        f"{'at or above' if strong else 'below'} the {_shown(STRONG)} that was asked of it."
+        f"{'at or above' if strong else 'below'} the {decimal(STRONG)} that was asked of it."
     )
 
 
@@ -65,7 +61,7 @@ def _agreement(found: Mapping[str, Result]) -> str:
     for turns in TURNS:
         pairs = [(one.metrics.get(f"adversuc_{turns}"), one.metrics.get(f"second_adversuc_{turns}")) for one in writers]
         known = [(first, second) for first, second in pairs if first is not None and second is not None]
-        told.append(_shown(_rank_agreement(known)))
+        told.append(decimal(_rank_agreement(known)))
     return f"Agreement of the two rankings of {len(writers)} systems, Kendall's τ: {' / '.join(told)}."
 
 
