@@ -70,6 +70,12 @@ def test_two_models_evaluated_on_the_spot(tmp_path: Path) -> None:
     assert record["metrics"]["swaps_2"]["first"] == 1.0
 
 
+def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
+    named = ("year-sort", "random", "-t", "probes", "--results", ROOT / "results", "-f", "json")
+    assert json.loads(ok(*named, "--limit", "7"))["n_documents"] == 7
+    assert json.loads(ok(*named))["n_documents"] == 322
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
