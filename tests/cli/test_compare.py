@@ -86,6 +86,12 @@ def test_texts_too_short_to_compare_models_on_are_told(tmp_path: Path) -> None:
         assert "no document was long enough" in last and "1 sentence" in last and "next: give longer texts" in last
 
 
+def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
+    named = ("year-sort", "random", "-t", "probes", "--results", ROOT / "results", "-f", "json")
+    assert json.loads(ok(*named, "--limit", "7"))["n_documents"] == 7
+    assert json.loads(ok(*named))["n_documents"] == 322
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

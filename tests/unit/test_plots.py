@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from weft.report.plots import COLOURS
 from weft.tasks.model_facts import ModelFacts, load_facts
-from weft.tasks.plot_data import LINES, Plot, chosen, make_plots
+from weft.tasks.plot_data import LINES, Plot, Point, Series, chosen, make_plots
 from weft.tasks.result import Result
 from weft.tasks.tables import Key, load_results
 
@@ -128,10 +130,52 @@ def test_pictures_are_the_same_every_time(tmp_path: Path) -> None:
     assert "accuracy" in first[0].read_text()
 
 
-def test_the_pictures_in_the_docs_are_those_of_the_results() -> None:
-    plots, _ = make_plots(load_results(ROOT / "results"), load_facts(ROOT / "results"))
-    assert {plot.name for plot in plots} >= {"accuracy-by-length", "accuracy-by-swaps", "tau-by-length"}
-    for plot in plots:
+def test_bars_reach_from_the_lower_to_the_upper_end_of_an_interval() -> None:
+    pytest.importorskip("matplotlib")
+    from weft.report.plots import draw_plot
+
+    points = (Point(1.0, 0.6, (0.5, 0.9)), Point(10.0, 0.7, (0.4, 0.75)), Point(100.0, 0.8))
+    plot = Plot("p", "t", "x", "y", (Series("one", points),), logarithmic=True)
+    (drawn,) = draw_plot(plot).axes[0].containers
+    line, _, (bars,) = drawn.lines
+    assert list(zip(*line.get_data(), strict=True)) == [(1.0, 0.6), (10.0, 0.7), (100.0, 0.8)]
+    ends = [[*map(tuple, segment.tolist())] for segment in bars.get_segments()]
+    for segment, (x, low, high) in zip(ends, ((1, 0.5, 0.9), (10, 0.4, 0.75), (100, 0.8, 0.8)), strict=True):
+        assert segment == [pytest.approx((x, low)), pytest.approx((x, high))]
+
+
+@pytest.fixture(scope="module")
+def own_plots() -> list[Plot]:
+    """Of the results of the repository."""
+    return make_plots(load_results(ROOT / "results"), load_facts(ROOT / "results"))[0]
+
+
+def drawn_heights(text: str, colour: str, width: str) -> list[float]:
+    """Heights of the points of all lines in a picture that have a colour and a width."""
+    style = f"fill: none; stroke: {colour.lower()}; stroke-width: {width}"
+    paths = re.findall(rf'<path d="([^"]*)" clip-path="[^"]*" style="{style}', text)
+    return [float(height) for path in paths for height in re.findall(r"[ML] \S+ (\S+)", path)]
+
+
+def test_the_numbers_in_the_pictures_of_the_docs_are_those_of_the_results(own_plots: list[Plot]) -> None:
+    """Heights on paper are the numbers but for one scale and one place of zero, the same for all lines."""
+    for plot in own_plots:
+        text = (ROOT / "docs" / "pictures" / f"{plot.name}.svg").read_text(encoding="utf-8")
+        known: list[float] = []
+        shown: list[float] = []
+        for place, colour in enumerate(COLOURS):
+            points = [point for series in plot.series[place :: len(COLOURS)] for point in series.points]
+            known += [point.y for point in points]
+            known += [end for point in points for end in (point.interval or (point.y, point.y))]
+            shown += [*drawn_heights(text, colour, "1.2"), *drawn_heights(text, colour, "0.8")]
+        assert len(known) == len(shown) > 10, plot.name
+        scale, zero = np.polyfit(known, shown, 1)
+        assert np.abs(np.polyval([scale, zero], known) - shown).max() < 0.0005 * abs(scale), plot.name
+
+
+def test_the_pictures_in_the_docs_are_those_of_the_results(own_plots: list[Plot]) -> None:
+    assert {plot.name for plot in own_plots} >= {"accuracy-by-length", "accuracy-by-swaps", "tau-by-length"}
+    for plot in own_plots:
         text = (ROOT / "docs" / "pictures" / f"{plot.name}.svg").read_text(encoding="utf-8")
         assert plot.title in text
         for series in plot.series:

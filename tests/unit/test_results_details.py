@@ -163,6 +163,18 @@ def test_every_table_has_its_word_on_what_differs() -> None:
         assert said in words
 
 
+@pytest.mark.parametrize(("losses", "told_apart"), [(10, False), (4, True)])
+def test_only_what_chance_does_not_explain_is_printed_bold(losses: int, told_apart: bool) -> None:
+    """A p of .3 is not told apart, one of .01 is."""
+    first = [9.0] * 16 + [5.0] * losses
+    second = [5.0] * 16 + [9.0] * losses
+    found = paired_bootstrap(first, second, [10.0] * len(first))
+    assert (found.p_value < 0.05) is told_apart and found.p_value < 0.5
+    text = neighbours(TABLE, by_key(result("one", first), result("two", second)))
+    difference = signed(found.difference)
+    assert f"| {'**' + difference + '**' if told_apart else difference} |" in text
+
+
 def test_seeds_are_averaged_document_by_document() -> None:
     seeds = by_key(result("one", [10.0, 0.0], "seed-1"), result("one", [0.0, 4.0], "seed-2"), result("one", [1.0, 1.0]))
     (found,) = average_seeds(seeds).values()  # one without a seed gives way, as in the tables

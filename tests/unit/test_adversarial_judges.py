@@ -1,0 +1,266 @@
+"""Evaluators of continuations: which part of the data may decide what, and what they look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import Tensor  # noqa: E402
+
+from weft.corpora.tokenizers import WordTokenizer  # noqa: E402
+from weft.document import Document  # noqa: E402
+from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
+from weft.runtime import start_runtime  # noqa: E402
+from weft.tasks.adversarial.boosting import judge_by_features  # noqa: E402
+from weft.tasks.adversarial.evaluator import EvaluatorSettings, _those_before, judge  # noqa: E402
+from weft.tasks.adversarial.features import Reals, SentenceFeatures, SentenceScores  # noqa: E402
+from weft.tasks.adversarial.frozen import FrozenReader  # noqa: E402
+from weft.tasks.adversarial.opponents import Bout  # noqa: E402
+from weft.tasks.adversarial.rows import IdRows, Whole  # noqa: E402
+from weft.tasks.adversarial.verdicts import Verdicts, measured  # noqa: E402
+
+SIDES = ("human", "machine")
+SIZES = {"train": 160, "dev": 40, "test": 40}
+WORDS = [f"w{number}" for number in range(26)]
+TOLD = "told"  # what the last sentence of every machine chunk ends in, where something tells it
+QUICK = EvaluatorSettings(
+    reader="", hidden=16, width=16, dropout=0.0, pairs=32, epochs=8, patience=1000, learning_rate=1e-2, second=False
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> WordTokenizer:
+    return WordTokenizer.train([" ".join([*WORDS, TOLD])], min_count=1)
+
+
+@pytest.fixture(scope="module")
+def reader(tokenizer: WordTokenizer) -> Seq2Seq:
+    made = Seq2Seq(dimensions=8, hidden=8, layers=1, precision="float32")
+    torch.manual_seed(4)
+    return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
+
+
+def make_bout(tokenizer: WordTokenizer, *, flipped: str = "", told: bool = True, seed: int = 1) -> Bout:
+    """Four random sentences a chunk; those of machines end in `TOLD`, in the flipped part those of people do."""
+    generator = np.random.default_rng(seed)
+    (ids,), ((sign,),) = tokenizer.encode_batch([" ".join(WORDS)]), tokenizer.encode_batch([TOLD])
+    count = sum(SIZES.values())
+    sentences = [generator.choice(ids, generator.integers(3, 7)).tolist() for _ in range(8 * count)]
+    human = np.arange(4 * count).reshape(count, 4)
+    machine = 4 * count + human
+    ends = np.cumsum([0, *SIZES.values()])
+    cuts = {part: slice(*ends[place : place + 2]) for place, part in enumerate(SIZES)}
+    for part, cut in cuts.items() if told else ():
+        for number in (human if part == flipped else machine)[cut, -1].tolist():
+            sentences[number].append(sign)
+    names = {part: [f"{part}-{number}" for number in range(size)] for part, size in SIZES.items()}
+    return Bout(
+        IdRows.of(sentences),
+        {part: human[cut] for part, cut in cuts.items()},
+        {part: machine[cut] for part, cut in cuts.items()},
+        {part: (names[part], names[part]) for part in cuts},
+    )
+
+
+def embedding_of(tokenizer: WordTokenizer, seed: int = 1) -> Tensor:
+    found: Tensor = torch.randn(tokenizer.vocabulary_size, 8, generator=torch.Generator().manual_seed(seed))
+    return found * 8**-0.5
+
+
+def by_network(
+    bout: Bout, tokenizer: WordTokenizer, settings: EvaluatorSettings = QUICK, embedding: Tensor | None = None
+) -> Verdicts:
+    chosen = embedding_of(tokenizer) if embedding is None else embedding
+    with start_runtime("cpu") as runtime:
+        nothing = torch.zeros(len(bout.rows), 0)
+        return judge(bout, nothing, (), chosen, tokenizer.pad_id, settings, runtime, seed=1)
+
+
+def by_trees(bout: Bout, reader: Seq2Seq, scores: SentenceScores | None = None) -> Verdicts:
+    tokenizer, shared = reader.tokenizer, len(bout.rows) // 2
+    assert tokenizer is not None
+    frozen = torch.ones(len(bout.rows), 2)
+    seen = np.bincount(bout.rows.flat, minlength=tokenizer.vocabulary_size)
+    known = SentenceFeatures(bout.rows, tokenizer, (frozen, (2,)), seen)
+    return judge_by_features(bout, known, scores or plain_scores(reader), shared, seed=1)
+
+
+def plain_scores(reader: Seq2Seq) -> SentenceScores:
+    assert reader.tokenizer is not None
+    return SentenceScores(reader, reader.tokenizer.pad_id, torch.device("cpu"))
+
+
+def lead(verdicts: Verdicts) -> float:
+    """How much more human the human side of the test part looks, in log-odds."""
+    return float(verdicts.human["test"].mean() - verdicts.machine["test"].mean())
+
+
+# Which part may decide what -------------------------------------------------------------------------------------------
+
+
+def odds(*values: float) -> Reals:
+    return np.array(values, dtype=np.float32)
+
+
+def test_the_line_is_drawn_on_dev_and_nowhere_else() -> None:
+    """All of the test part may lie on one side of it."""
+    human, machine = {"dev": odds(1, 2), "test": odds(5, 6)}, {"dev": odds(-1, 0), "test": odds(3, -4)}
+    verdicts = Verdicts(human, machine, {})
+    assert verdicts.taken("human", "test").tolist() == [1, 1]
+    assert verdicts.taken("machine", "test").tolist() == [1, 0]
+    high = Verdicts({**human, "dev": odds(8, 9)}, {**machine, "dev": odds(7, 8.5)}, {})
+    assert high.taken("human", "test").tolist() == high.taken("machine", "test").tolist() == [0, 0]
+    places = np.zeros((2, 4), dtype=np.int64)
+    bout = Bout(IdRows.of([[1]]), {"test": places}, {"test": places}, {"test": (["a", "b"], ["a", "b"])})
+    assert measured(bout, [verdicts], 1, ["a", "b"])["adversuc_1"].numerators == (1, 0)
+    assert measured(bout, [high], 1, ["a", "b"])["human_accuracy_1"].numerators == (0, 0)
+
+
+@dataclass(frozen=True)
+class Leads:
+    """Of one kind of evaluator, by the part in which what tells the sides apart is turned round."""
+
+    nowhere: float
+    dev: float
+    test: float
+
+
+@pytest.fixture(scope="module", params=["network", "trees"])
+def leads(request: pytest.FixtureRequest, tokenizer: WordTokenizer, reader: Seq2Seq) -> Leads:
+    def found(flipped: str) -> float:
+        bout = make_bout(tokenizer, flipped=flipped)
+        return lead(by_network(bout, tokenizer) if request.param == "network" else by_trees(bout, reader))
+
+    return Leads(found(""), found("dev"), found("test"))
+
+
+def test_what_is_learned_is_that_human_chunks_are_human(leads: Leads) -> None:
+    assert leads.nowhere > 2
+
+
+def test_the_test_part_decides_nothing(leads: Leads) -> None:
+    """Neither what is learned nor when to stop: an evaluator is as sure as before, and wrong."""
+    assert leads.test < -0.8 * leads.nowhere
+
+
+def test_the_dev_part_decides_which_state_is_kept(leads: Leads) -> None:
+    """The more is learned the worse dev becomes: the best state is the first, though training goes on to the end."""
+    assert abs(leads.dev) < 0.2 * leads.nowhere
+
+
+# The network ----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_dropped_when_verdicts_are_given(tokenizer: WordTokenizer) -> None:
+    """The same chunk has the same log-odds, wherever it stands."""
+    bout = make_bout(tokenizer)
+    again = {**bout.human, "test": np.repeat(bout.human["test"][:5], 8, axis=0)}
+    found = by_network(replace(bout, human=again), tokenizer, replace(QUICK, dropout=0.5, epochs=2))
+    verdicts = found.human["test"].reshape(5, 8)
+    assert np.ptp(verdicts, axis=1).max() < 1e-5
+    assert np.ptp(verdicts, axis=0).max() > 1e-3  # of different chunks they differ
+
+
+def test_a_long_sentence_beside_a_chunk_changes_nothing(tokenizer: WordTokenizer) -> None:
+    """All sentences of a batch are filled up to the longest."""
+    bout = make_bout(tokenizer)
+    ((word,),) = tokenizer.encode_batch([WORDS[0]])
+    rows = IdRows.joined([bout.rows, IdRows.of([[word] * 60])])
+    long = np.full((1, 4), len(rows) - 1)
+    settings = replace(QUICK, epochs=3)
+    alone = by_network(replace(bout, rows=rows), tokenizer, settings)
+    more = {
+        side: {**getattr(bout, side), "test": np.concatenate([getattr(bout, side)["test"], long])} for side in SIDES
+    }
+    beside = by_network(replace(bout, rows=rows, **more), tokenizer, settings)
+    for side in SIDES:
+        one, other = getattr(alone, side), getattr(beside, side)
+        assert other["test"][:-1] == pytest.approx(one["test"], abs=1e-4)
+        assert np.array_equal(other["dev"], one["dev"])  # the same training
+
+
+def test_training_starts_from_the_word_vectors_that_are_given(tokenizer: WordTokenizer) -> None:
+    """Words that nobody could tell apart at the start, all with the vector of the padding, tell nothing yet."""
+    bout, settings = make_bout(tokenizer), replace(QUICK, epochs=1, learning_rate=1e-9)
+    same = by_network(bout, tokenizer, settings, torch.ones(tokenizer.vocabulary_size, 8))
+    lengths = bout.rows.lengths[bout.human["test"]]  # [chunks, sentences]
+    alike = [np.flatnonzero((lengths == one).all(axis=1)) for one in np.unique(lengths, axis=0)]
+    assert max(map(len, alike)) > 1
+    for chunks in alike:
+        assert np.ptp(same.human["test"][chunks]) < 1e-5  # only lengths are left to differ by
+    first, second = (by_network(bout, tokenizer, settings, embedding_of(tokenizer, seed)) for seed in (1, 2))
+    assert np.abs(first.human["test"] - second.human["test"]).max() > 1e-3
+
+
+def test_a_sentence_is_compared_with_the_one_before_and_the_mean_of_all_before() -> None:
+    vectors = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [8.0, 1.0], [5.0, 5.0]]])  # [1 chunk, 4 sentences, 2]
+    before, mean = _those_before(vectors)
+    assert before.tolist() == [[[0, 0], [1, 2], [3, 6], [8, 1]]]
+    assert mean.tolist() == [[[0, 0], [1, 2], [2, 4], [4, 3]]]
+
+
+# What trees look at ---------------------------------------------------------------------------------------------------
+
+
+class PlantedScores(SentenceScores):
+    """A reader that finds the last sentence of a machine chunk unlikely, and only after the sentence before it."""
+
+    def __init__(self, reader: Seq2Seq, bout: Bout) -> None:
+        super().__init__(reader, 0, torch.device("cpu"))
+        self.unlikely = {tuple(row[-2:]) for part in bout.machine.values() for row in part.tolist()}
+
+    def alone(self, rows: IdRows, shared: int) -> Reals:
+        return np.full(len(rows), -3.0, dtype=np.float32)
+
+    def after(self, rows: IdRows, pairs: Whole) -> Reals:
+        return odds(*(-9.0 if tuple(pair) in self.unlikely else -1.0 for pair in pairs.tolist()))
+
+
+def test_trees_see_what_the_reader_says_of_a_sentence_after_the_one_before(
+    tokenizer: WordTokenizer, reader: Seq2Seq
+) -> None:
+    bout = make_bout(tokenizer, told=False)
+    assert lead(by_trees(bout, reader, PlantedScores(reader, bout))) > 4
+    assert abs(lead(by_trees(bout, reader))) < 1  # nothing else tells the sides apart
+
+
+def test_scores_are_per_token_and_in_the_order_of_the_text(tokenizer: WordTokenizer, reader: Seq2Seq) -> None:
+    texts = ["w1 w2 w3", "w4 w5", "w6 w7 w8 w9 w1 w2 w3"]
+    rows, scores = IdRows.of(tokenizer.encode_batch(texts)), plain_scores(reader)
+
+    def said(way: str, *sentences: str) -> float:
+        found: float = reader.combined(way).scorer.score([Document("d", sentences)])[0].transitions[-1]
+        return found
+
+    pairs = np.array([[0, 1], [1, 0], [2, 0], [0, 2], [0, 1]])
+    after = scores.after(rows, pairs).tolist()
+    assert after == pytest.approx([said("uni", texts[one], texts[other]) for one, other in pairs.tolist()], abs=1e-4)
+    # Of a pair, MMI takes from bi what the language model says of either sentence, per token.
+    alone = [(said("bi", text, text) - said("mmi", text, text)) / 2 for text in texts]
+    assert scores.alone(rows, 2).tolist() == pytest.approx(alone, abs=1e-4)
+    assert scores.alone(rows, 2).tolist() == pytest.approx(alone, abs=1e-4)  # the first two from memory
+
+
+def test_looking_at_sentences_does_not_change_them(tokenizer: WordTokenizer) -> None:
+    """They are read again after it: by the language model, and by the evaluators of the next number of turns."""
+    sentences = [[7, 5, 7, 6], [11, 10, 9], [8, 8, 4]]
+    rows = IdRows.of(sentences)
+    SentenceFeatures(rows, tokenizer, (torch.ones(3, 2), (2,)), np.ones(tokenizer.vocabulary_size, dtype=np.int64))
+    assert [rows.row(number) for number in range(3)] == sentences
+
+
+def test_a_rare_word_ties_sentences_together_more_than_a_frequent_one(
+    tokenizer: WordTokenizer, reader: Seq2Seq
+) -> None:
+    (often, seldom, other, another) = (ids[0] for ids in tokenizer.encode_batch(["w1", "w2", "w3", "w4"]))
+    seen = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
+    seen[[often, seldom, other, another]] = 500, 1, 20, 20
+    frozen = FrozenReader(reader, seen, tokenizer, torch.device("cpu"))
+    rows = IdRows.of([[often, other], [often, another], [seldom, other], [seldom, another]])
+    sketches = frozen(rows)[:, -frozen.groups[-1] :].float()
+    cosines = (sketches @ sketches.T).tolist()  # they are of length 1
+    assert cosines[0][1] < 0.2 < 0.6 < cosines[2][3]  # without rarity, a half each
