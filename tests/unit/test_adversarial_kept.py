@@ -85,6 +85,23 @@ def test_the_mean_of_evaluators_counts() -> None:
     assert record["dev_adversuc"] == pytest.approx(1 / 3) and record["dev_accuracy"] == pytest.approx(2 / 3)
 
 
+def test_nobody_can_change_the_rows_that_all_read() -> None:
+    rows = IdRows.of([[5, 3], [4]])
+    with pytest.raises(ValueError, match="read-only"):
+        rows.flat.sort()
+    assert rows.row(0) == [5, 3]
+
+
+def test_what_is_counted_is_the_training_part(chunks: Chunks) -> None:  # noqa: F811
+    part = chunks.part("train")
+    assert set(chunks.learned.tolist()) == {
+        *chunks.context[part].ravel().tolist(),
+        *chunks.human[part].ravel().tolist(),
+    }
+    held = chunks.human[chunks.part("test")].ravel().tolist()
+    assert not set(held) & set(chunks.learned.tolist())
+
+
 def test_training_chunks_that_share_no_sentence(tokenizer: BpeTokenizer) -> None:  # noqa: F811
     bout = control_bout(select_chunks(pages(), tokenizer, replace(SMALL, train=120)), "random-sentence", 3, 1)
     thin = without_overlap(bout)

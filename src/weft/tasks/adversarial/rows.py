@@ -33,6 +33,12 @@ class IdRows:
     flat: npt.NDArray[np.int32]
     offsets: Whole
 
+    def __post_init__(self) -> None:
+        for name in ("flat", "offsets"):  # many hands read the same rows: none of them may change what others read
+            fixed = getattr(self, name).view()
+            fixed.flags.writeable = False
+            object.__setattr__(self, name, fixed)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
