@@ -36,7 +36,9 @@ from weft.tasks.result import Result  # noqa: E402
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
 SMALL = Protocol(train=40, dev=8, test=8, shortest=2, longest=12)
 FEW = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
-TINY = EvaluatorSettings(reader="", hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False, seeds=2)
+TINY = EvaluatorSettings(
+    reader="", hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False, informed=False, seeds=2
+)
 
 
 def pages(count: int = 40, paragraphs: int = 2, length: int = 9) -> list[Document]:
@@ -353,7 +355,7 @@ def test_the_page_says_how_strong_the_evaluator_is_and_whether_the_second_agrees
     page = adversarial_section({("adversarial", one.model, ""): one for one in rows})
     assert "| a |" in page and "| 1,234 |" in page
     assert "accuracy of .900 / .900 / .900, at or above the .850" in page
-    assert "2 systems, Kendall's τ: -1.000 / -1.000 / -1.000" in page  # the two evaluators rank them the other way
+    assert "Kendall's τ: second -1.000 / -1.000 / -1.000." in page  # which ranks the two the other way
     weak = {("adversarial", "control-random-sentence", ""): row("control-random-sentence", 0.0, 0.0, 0.8)}
     assert "below the .850" in adversarial_section(weak)
     assert "was not measured" in adversarial_section({})
@@ -363,7 +365,7 @@ def test_the_page_says_how_strong_the_evaluator_is_and_whether_the_second_agrees
 
 
 def options_of(data: Path, folder: Path, work: Path, *, second: bool) -> tuple[EvaluateOptions, AdversarialOptions]:
-    evaluator = replace(TINY, reader=str(folder), second=second)
+    evaluator = replace(TINY, reader=str(folder), second=second, informed=second)
     chosen = EvaluateOptions(data=str(data), limit=5)
     return chosen, AdversarialOptions(work, 5, FEW, evaluator)
 
@@ -375,13 +377,13 @@ def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, d
     again = Result.load(mmi.save(tmp_path / "results"))
     assert again.metrics == mmi.metrics and not is_standard(again) and uni.variant == "uni"
     for n in (1, 2, 3):
-        for prefix in ("", "second_"):
+        for prefix in ("", "second_", "informed_"):
             metrics = mmi.metrics
             fooled, caught = metrics[f"{prefix}adversuc_{n}"], metrics[f"{prefix}machine_accuracy_{n}"]
             assert fooled is not None and caught is not None and fooled + caught == pytest.approx(1.0)
             assert sum(mmi.per_document[f"{prefix}adversuc_{n}"]["denominators"]) == 5
     verdicts = sorted((tmp_path / "work" / "verdicts").iterdir())
-    assert len(verdicts) == 18  # two ways, three numbers of turns, two seeds of the first evaluator and the second
+    assert len(verdicts) == 24  # two ways, three numbers of turns, two seeds of the first evaluator, two of trees
     stamps = [path.stat().st_mtime_ns for path in verdicts]
     (once_more,) = evaluate_writers(subjects[1:], chosen, adversarial, command="weft evaluate")
     assert once_more.metrics == mmi.metrics and [path.stat().st_mtime_ns for path in verdicts] == stamps

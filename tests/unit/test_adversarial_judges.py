@@ -28,7 +28,16 @@ SIZES = {"train": 160, "dev": 40, "test": 40}
 WORDS = [f"w{number}" for number in range(26)]
 TOLD = "told"  # what the last sentence of every machine chunk ends in, where something tells it
 QUICK = EvaluatorSettings(
-    reader="", hidden=16, width=16, dropout=0.0, pairs=32, epochs=8, patience=1000, learning_rate=1e-2, second=False
+    reader="",
+    hidden=16,
+    width=16,
+    dropout=0.0,
+    pairs=32,
+    epochs=8,
+    patience=1000,
+    learning_rate=1e-2,
+    second=False,
+    informed=False,
 )
 
 

@@ -40,7 +40,9 @@ from weft.tasks.adversarial.turns import continued, next_sentences  # noqa: E402
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
 SMALL = Protocol(train=20, dev=6, test=6, shortest=2, longest=14)
 FEW = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
-TINY = EvaluatorSettings(reader="", hidden=8, width=8, pairs=32, epochs=1, checks=1, dropout=0.0, second=False, seeds=1)
+TINY = EvaluatorSettings(
+    reader="", hidden=8, width=8, pairs=32, epochs=1, checks=1, dropout=0.0, second=False, informed=False, seeds=1
+)
 
 
 def sentences(count: int, seed: int, *, longest: int = 6) -> list[str]:

@@ -1,4 +1,4 @@
-"""The second evaluator: boosted trees over features of a chunk; a different kind of reader, to check the ranking by."""
+"""Boosted trees over features of a chunk: evaluators of a different kind, to check the ranking by."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ ROUNDS, RATE, LEAVES = 1000, 0.1, 31
 
 
 def judge_by_features(
-    bout: Bout, known: SentenceFeatures, scores: SentenceScores, shared: int, *, seed: int
+    bout: Bout, known: SentenceFeatures, scores: SentenceScores | None, shared: int, *, seed: int
 ) -> Verdicts:
     """Train boosted trees, take as many as serve the dev part best, and ask them about dev and test.
 
     Args:
         bout: Human chunks and their opponents.
         known: Features of its sentences.
-        scores: Language-model scores.
+        scores: What the networks say of sentences, for an evaluator that is to know it.
         shared: How many of the sentences, at the beginning, people wrote.
         seed: Of the trees.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    alone = scores.alone(bout.rows, shared)
+    scored = None if scores is None else (scores, scores.alone(bout.rows, shared))
     tables = {
-        (side, part): chunk_features(chunks[part], known, bout.rows, scores, alone)
+        (side, part): chunk_features(chunks[part], known, bout.rows, scored)
         for side, chunks in (("human", bout.human), ("machine", bout.machine))
         for part in ("train", "dev", "test")
     }

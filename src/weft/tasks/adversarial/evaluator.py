@@ -43,6 +43,7 @@ class EvaluatorSettings:
         learning_rate: At its peak.
         weight_decay: Of AdamW.
         second: Whether boosted trees judge too.
+        informed: Whether others do that also know what the reader's networks, which may be the writer's, say.
         seeds: Evaluators for every opponent and number of turns, each trained with its own seed; their mean counts.
         apart: Train only on chunks that share no sentence. Where chunks overlap, human sentences come again in other
             chunks and those of a machine never do, which only the training part can teach.
@@ -59,6 +60,7 @@ class EvaluatorSettings:
     learning_rate: float = 1e-3
     weight_decay: float = 0.05
     second: bool = True
+    informed: bool = True
     seeds: int = 3
     apart: bool = False
 

@@ -36,7 +36,7 @@ from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, t
 from weft.tasks.result import Measure
 from weft.training import Report
 
-SECOND = "second_"  # what the measures of the second evaluator begin with
+SECOND, INFORMED = "second_", "informed_"  # what the measures of the other evaluators begin with
 FORMAT = 2  # rises when evaluators are built or trained differently
 
 
@@ -147,24 +147,25 @@ class Arena:
     def _all_verdicts(
         self, bout: Bout, vectors: Callable[[], Tensor], opponent: str, turns: int
     ) -> dict[str, list[Verdicts]]:
-        """What the evaluators say, by the prefix of their measures: none for the first, ``second_`` for the other."""
+        """What the evaluators say, by the prefix of their measures: none for the first."""
         name, first = f"{opponent} {turns}", self.options.seed
         seeds = range(first, first + self.options.evaluator.seeds)
         found = {"": [self._kept(bout, name, seed, partial(self._judged, bout, vectors, seed)) for seed in seeds]}
-        if self.options.evaluator.second:
-            self.progress(f"second evaluator, {turns} turns", 0)
-            found[SECOND] = [
-                self._kept(bout, f"second {name}", first, partial(self._judged_by_features, bout, vectors))
-            ]
+        asked = {SECOND: self.options.evaluator.second, INFORMED: self.options.evaluator.informed}
+        for prefix in (prefix for prefix, wanted in asked.items() if wanted):
+            self.progress(f"{prefix.rstrip('_')} evaluator, {turns} turns", 0)
+            make = partial(self._judged_by_features, bout, vectors, self.scores if prefix == INFORMED else None)
+            found[prefix] = [self._kept(bout, f"{prefix}{name}", first, make)]
         return found
 
     def _kept(self, bout: Bout, what: str, seed: int, make: Callable[[], Verdicts]) -> Verdicts:
         """Verdicts, or those of an earlier run."""
         settings = asdict(self.options.evaluator)
-        del settings["seeds"]  # what an evaluator says does not depend on how many others are asked
+        for name in ("seeds", "second", "informed"):  # what an evaluator says does not depend on who else is asked
+            del settings[name]
         content = [FORMAT, what, self.chunks.fingerprint, settings, seed, self.reader_hash]
-        name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        path = self.options.folder / "verdicts" / f"{name[:16]}.npz"
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        path = self.options.folder / "verdicts" / f"{digest[:16]}.npz"
         if not path.is_file():
             write_verdicts(path, make())
         return read_verdicts(path, bout)
@@ -189,10 +190,10 @@ class Arena:
             listen=listen,
         )
 
-    def _judged_by_features(self, bout: Bout, vectors: Callable[[], Tensor]) -> Verdicts:
+    def _judged_by_features(self, bout: Bout, vectors: Callable[[], Tensor], scores: SentenceScores | None) -> Verdicts:
         shared = len(self.chunks.rows)
         known = SentenceFeatures(bout.rows, self.tokenizer, (vectors(), self.frozen.groups), self.seen)
-        return judge_by_features(bout, known, self.scores, shared, seed=self.options.seed)
+        return judge_by_features(bout, known, scores, shared, seed=self.options.seed)
 
     def _token_counts(self) -> npt.NDArray[np.int64]:
         """How often people wrote each token in the training part: [vocabulary]."""

@@ -143,22 +143,25 @@ def token_kinds(tokenizer: Tokenizer) -> list[npt.NDArray[np.bool_]]:
     return [np.array([test(piece) for piece in names]) for test in tests]
 
 
-def chunk_features(chunks: Whole, known: SentenceFeatures, rows: IdRows, scores: SentenceScores, alone: Reals) -> Reals:
+def chunk_features(
+    chunks: Whole, known: SentenceFeatures, rows: IdRows, scored: tuple[SentenceScores, Reals] | None = None
+) -> Reals:
     """A row of features for every chunk: [chunks, features].
 
     Of every sentence that continues: counts and shares of kinds of tokens, their difference from the context's mean,
-    overlap and likeness with the sentence before, the context and the rest of the continuation, and what the language
-    model and the forward model say of it.
+    overlap and likeness with the sentence before, the context and the rest of the continuation; with scores, and those
+    of all sentences alone [sentences], also what the language model and the forward model say of it.
     """
     context = chunks[:, :CONTEXT]
     usual = known.single[context].mean(axis=1)  # [chunks, kinds]
-    columns = [alone[context].mean(axis=1)[:, None]]
+    columns = [] if scored is None else [scored[1][context].mean(axis=1)[:, None]]
     for place in range(CONTEXT, chunks.shape[1]):
         one = chunks[:, place]
         before = chunks[:, place - 1]
-        columns += [known.single[one], known.single[one] - usual, alone[one][:, None]]
-        columns += [(after := scores.after(rows, np.stack([before, one], axis=1)))[:, None]]
-        columns += [(after - alone[one])[:, None]]
+        columns += [known.single[one], known.single[one] - usual]
+        if scored is not None:
+            after, alone = scored[0].after(rows, np.stack([before, one], axis=1)), scored[1][one]
+            columns += [alone[:, None], after[:, None], (after - alone)[:, None]]
         pairs = [
             (known.overlap(one, chunks[:, other]), known.likeness(one, chunks[:, other])) for other in range(place)
         ]

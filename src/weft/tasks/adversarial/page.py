@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from weft.tasks.metrics import kendall_tau
 from weft.tasks.result import Result
@@ -10,10 +10,12 @@ from weft.tasks.tables import Key, decimal, name_of, pipe
 
 STRONG = 0.85  # accuracy against sentences of other pages, below which AdverSuc says little
 TURNS = (1, 2, 3)
+OTHERS = ("second", "informed")  # evaluators beside the first
 ACCURACIES = {  # what the columns are named, and the measure that each shows
     "right on human text": "human_accuracy",
     "on machine text": "machine_accuracy",
     "second, on both": "second_accuracy",
+    "informed, on both": "informed_accuracy",
     "on human text by its odds alone": "raw_human_accuracy",
 }
 
@@ -55,18 +57,29 @@ def _strength(results: Mapping[Key, Result]) -> str:
 
 
 def _agreement(found: Mapping[str, Result]) -> str:
-    """Kendall's τ between the rankings of the systems by the two evaluators; controls are no systems."""
+    """Kendall's τ between the rankings of the systems by the first evaluator and by others; controls are no systems."""
     writers = [result for name, result in found.items() if not name.startswith("control-")]
-    told = []
+    told = [f"{name} {' / '.join(map(decimal, values))}" for name in OTHERS if any(values := _taus(writers, name))]
+    agreed = "; ".join(told) or "not measured"
+    return (
+        f"Agreement of the ranking of {len(writers)} systems with that of the other evaluators, Kendall's τ: {agreed}."
+    )
+
+
+def _taus(writers: Sequence[Result], other: str) -> list[float | None]:
+    """For each number of turns; nothing where the other evaluator was not asked."""
+    taus = []
     for turns in TURNS:
-        pairs = [(one.metrics.get(f"adversuc_{turns}"), one.metrics.get(f"second_adversuc_{turns}")) for one in writers]
+        pairs = [
+            (one.metrics.get(f"adversuc_{turns}"), one.metrics.get(f"{other}_adversuc_{turns}")) for one in writers
+        ]
         known = [(first, second) for first, second in pairs if first is not None and second is not None]
-        told.append(decimal(_rank_agreement(known)))
-    return f"Agreement of the two rankings of {len(writers)} systems, Kendall's τ: {' / '.join(told)}."
+        taus.append(_rank_agreement(known))
+    return taus
 
 
 def _rank_agreement(values: list[tuple[float, float]]) -> float | None:
-    """τ of the second ranking along the first.
+    """τ of the second ranking along the first; nothing of one system.
 
     Example:
         >>> _rank_agreement([(0.1, 0.2), (0.2, 0.3), (0.3, 0.1)])
