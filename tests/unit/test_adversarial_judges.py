@@ -95,7 +95,7 @@ def by_trees(bout: Bout, reader: Seq2Seq, scores: SentenceScores | None = None) 
     frozen = torch.ones(len(bout.rows), 2)
     seen = np.bincount(bout.rows.flat, minlength=tokenizer.vocabulary_size)
     known = SentenceFeatures(bout.rows, tokenizer, (frozen, (2,)), seen)
-    return judge_by_features(bout, known, scores or plain_scores(reader), shared, seed=1)
+    return judge_by_features(bout, known, scores, shared, seed=1)
 
 
 def plain_scores(reader: Seq2Seq) -> SentenceScores:
@@ -234,7 +234,8 @@ def test_trees_see_what_the_reader_says_of_a_sentence_after_the_one_before(
 ) -> None:
     bout = make_bout(tokenizer, told=False)
     assert lead(by_trees(bout, reader, PlantedScores(reader, bout))) > 4
-    assert abs(lead(by_trees(bout, reader))) < 1  # nothing else tells the sides apart
+    for scores in (None, plain_scores(reader)):  # nothing else tells the sides apart
+        assert abs(lead(by_trees(bout, reader, scores))) < 1
 
 
 def test_scores_are_per_token_and_in_the_order_of_the_text(tokenizer: WordTokenizer, reader: Seq2Seq) -> None:

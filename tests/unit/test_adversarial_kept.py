@@ -152,6 +152,25 @@ def test_topics_that_guide_are_among_the_weights(tmp_path: Path) -> None:
     assert weights_hash(Guided(1.0)) == weights_hash(Guided(1.0)) != weights_hash(Guided(2.0))
 
 
+def test_only_the_informed_evaluator_asks_the_networks(
+    tmp_path: Path, data: Path, folder: Path, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    from weft.tasks.adversarial.features import SentenceScores
+
+    chosen, adversarial = options_of(data, folder, tmp_path / "work", second=True)
+    subjects = [Subject(model.combined("uni"), "seq2seq", "uni")]
+
+    def asked(*_: object) -> None:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(SentenceScores, "alone", asked)
+    blind = replace(adversarial, evaluator=replace(adversarial.evaluator, informed=False))
+    (result,) = evaluate_writers(subjects, chosen, blind)
+    assert "second_adversuc_1" in result.metrics and "informed_adversuc_1" not in result.metrics
+    with pytest.raises(AssertionError, match="asked"):
+        list(evaluate_writers(subjects, chosen, adversarial))
+
+
 def test_settings_that_cannot_be_are_told(tmp_path: Path, data: Path, folder: Path, model: Seq2Seq) -> None:  # noqa: F811
     chosen, adversarial = options_of(data, folder, tmp_path / "work", second=False)
     for settings, match in (
