@@ -199,19 +199,13 @@ def table(
     Example: weft table 1 2 --format latex
     """
     from weft.cli.output import message
-    from weft.errors import ConfigError
     from weft.tasks.findings_page import write_findings
     from weft.tasks.model_facts import load_facts, record_facts
     from weft.tasks.results_page import write_page
     from weft.tasks.tables import check_results, load_results, render_tables
 
     if number and (write is not None or findings is not None):
-        raise ConfigError(
-            "--write and --findings make whole pages, not single tables",
-            seen=f"table {', '.join(map(str, number))}",
-            allowed="numbers, or --write and --findings",
-            next_step="leave the numbers away, or --write to have these tables printed",
-        )
+        _refuse_numbers(number)
     found = load_results(results)
     if not found:
         check_results(results)
@@ -226,6 +220,17 @@ def table(
             message(f"wrote {page}")
     if write is None and findings is None:
         typer.echo(render_tables(found, number or (), format.value), nl=False)
+
+
+def _refuse_numbers(numbers: list[int]) -> None:
+    from weft.errors import ConfigError
+
+    raise ConfigError(
+        "--write and --findings make whole pages, not single tables",
+        seen=f"table {', '.join(map(str, numbers))}",
+        allowed="numbers, or --write and --findings",
+        next_step="leave the numbers away, or --write to have these tables printed",
+    )
 
 
 def plots(
