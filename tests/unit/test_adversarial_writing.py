@@ -14,6 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.guided import assembled  # noqa: E402
 from torch import device as Device  # noqa: E402, N812
 
 from weft.corpora.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
@@ -156,13 +157,7 @@ def chain_writer(search_samples: int = 1) -> ChainWriter:
         dimensions=12, hidden=12, layers=1, feed=False, latent=3, width=8, search_samples=search_samples,
         precision="float32",
     )  # fmt: skip
-    torch.manual_seed(4)
-    networks = {part: made.new_network(part, tokenizer) for part in made.parts}
-    for network in networks.values():
-        for name, parameter in network.named_parameters():
-            if "guides" in name:  # they start at zero, where nothing could be seen of them
-                torch.nn.init.normal_(parameter)
-    writer = bulk_writer(made.assemble(networks, tokenizer), "tiny")
+    writer = bulk_writer(assembled(made, tokenizer, seed=4), "tiny")
     assert isinstance(writer, ChainWriter)
     return writer
 

@@ -9,6 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.guided import assembled  # noqa: E402
+
 from weft.corpora.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
@@ -47,13 +49,7 @@ def seq2seq(tokenizer: WordTokenizer) -> Seq2Seq:
 @pytest.fixture(scope="module")
 def chain(tokenizer: WordTokenizer) -> VlvGm:
     made = VlvGm(dimensions=12, hidden=12, layers=1, feed=False, latent=3, width=8, samples=1, precision="float32")
-    torch.manual_seed(4)
-    networks = {part: made.new_network(part, tokenizer) for part in made.parts}
-    for network in networks.values():
-        for name, parameter in network.named_parameters():
-            if "guides" in name:  # they start at zero, where nothing could be seen of them
-                torch.nn.init.normal_(parameter)
-    return made.assemble(networks, tokenizer)
+    return assembled(made, tokenizer, seed=4)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.guided import assembled  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 from weft.config import build_config  # noqa: E402
@@ -314,13 +315,7 @@ def test_what_is_known_of_orders_serves_all_combinations_but_no_other_estimate(
 @pytest.fixture
 def zoo_model(tokenizer: BpeTokenizer) -> VlvGm:
     model = VlvGm(dimensions=8, hidden=12, layers=2, latent=3, width=10, samples=2, precision="float32")
-    torch.manual_seed(0)
-    networks = {part: model.new_network(part, tokenizer) for part in model.parts}
-    for network in networks.values():
-        for name, parameter in network.named_parameters():
-            if "guides" in name:  # they start at zero, where nothing could be seen of them
-                torch.nn.init.normal_(parameter)
-    return model.assemble(networks, tokenizer)
+    return assembled(model, tokenizer, seed=0)
 
 
 def test_with_shuffled_latents_a_sentence_is_decoded_with_another_z(tokenizer: BpeTokenizer) -> None:
