@@ -41,6 +41,11 @@ class Runtime:
         """Reduced precision where the device gains from it."""
         return torch.autocast(self.device.type, dtype=torch.bfloat16) if self.bf16 else nullcontext()
 
+    def release(self) -> None:
+        """Give memory back that torch holds for later, so that other processes on the same GPU can have it."""
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
     def sum_over_processes(self, value: Tensor) -> Tensor:
         """Add a tensor up over all processes, in place."""
         if self.world > 1:

@@ -251,4 +251,6 @@ def contests(
             return {"": arena.meet_control(name)}
         model.to(runtime.device)
         written = arena.write(model, name, ways)
+        model.to("cpu")
+        runtime.release()  # a search for a thousand contexts holds 20 GiB, the evaluators need a few
         return {way: arena.meet_writer(written[way]) for way in ways}

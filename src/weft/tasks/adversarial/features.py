@@ -18,7 +18,7 @@ from weft.tasks.adversarial.chunks import CONTEXT
 from weft.tasks.adversarial.rows import IdRows, Whole
 
 Reals = npt.NDArray[np.float32]
-PAIRS_AT_ONCE = 8192  # sentences scored at a time
+PAIRS_AT_ONCE = 4096  # sentences scored at a time
 RARE = 50.0  # a token seen less often in human text is rare
 
 
