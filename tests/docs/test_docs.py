@@ -173,29 +173,39 @@ def test_what_the_learning_curve_says_in_words_holds() -> None:
         most, least = (results["wikipedia-pairs", "seq2seq", f"{way}-shards-{n}"] for n in (5, 1))
         low, high = compare_results(most, least, "accuracy").interval
         assert low < 0 < high, "more text does not help"
-    small = results["wikipedia-pairs", "weft-small", "mmi"].metrics["accuracy"] or 0
-    assert small > (results["wikipedia-pairs", "seq2seq", "mmi-shards-5"].metrics["accuracy"] or 1)
     for part in ("forward", "backward", "prior"):
-        logs = [ROOT / "results" / "training" / f"shards-{n}" / f"{part}.jsonl" for n in (1, 2, 3, 5)]
-        losses = [json.loads(log.read_text().splitlines()[-1])["loss"] for log in logs]
+        losses = [_last(f"shards-{n}", part)["loss"] for n in (1, 2, 3, 5)]
         assert losses == sorted(losses, reverse=True), "but makes better language models"
 
 
-def test_what_the_learning_curve_leaves_open_is_said() -> None:
-    """weft-small had more steps and all the text: which of the two made it better, nobody knows."""
-    text = " ".join((ROOT / "docs" / "findings.md").read_text(encoding="utf-8").split())
-    assert "Three times the steps on all five shards are better (`weft-small`" in text
-    assert "whether one shard would do as well with as many was not measured" in text
-    steps = {}
-    for name in ("weft-small", "shards-5"):
-        logs = [ROOT / "results" / "training" / name / f"{part}.jsonl" for part in ("forward", "backward", "prior")]
-        steps[name] = sum(json.loads(log.read_text().splitlines()[-1])["step"] for log in logs)
-    assert steps["weft-small"] / steps["shards-5"] == pytest.approx(3, abs=0.3)
+def test_what_more_steps_are_worth_holds_in_words() -> None:
+    results = load_results(ROOT / "results")
+    longer, first, small = (
+        results["wikipedia-pairs", model, variant]
+        for model, variant in (("seq2seq", "mmi-one-shard-24k"), ("seq2seq", "mmi-shards-1"), ("weft-small", "mmi"))
+    )
+    steps, text = compare_results(longer, first, "accuracy"), compare_results(small, longer, "accuracy")
+    assert steps.difference > text.difference and steps.p_value < 0.05 and text.p_value < 0.05
+    counts = {}
+    for name in ("weft-small", "shards-5", "one-shard-24k"):
+        counts[name] = sum(_last(name, part)["step"] for part in ("forward", "backward", "prior"))
+    assert counts["weft-small"] / counts["one-shard-24k"] == pytest.approx(1, abs=0.1), "about as many"
+    assert counts["one-shard-24k"] == 3 * counts["shards-5"], "three times the steps"
+    assert _last("one-shard-24k", "forward")["epoch"] == 10, "seen eleven times"
     assert len([one for one in load_facts(ROOT / "results") if one.name == "weft-small" and len(one.data) == 5]) == 1
 
 
+def _last(training: str, part: str) -> dict[str, float]:
+    """The last line of a log of training."""
+    found: dict[str, float] = json.loads(
+        (ROOT / "results" / "training" / training / f"{part}.jsonl").read_text().splitlines()[-1]
+    )
+    return found
+
+
 def test_points_of_the_learning_curve_are_no_rows_of_a_table() -> None:
-    assert "shards" not in (ROOT / "docs" / "results.md").read_text().split("## Table 3")[0].split("## Table 2")[1]
+    table = (ROOT / "docs" / "results.md").read_text().split("## Table 3")[0].split("## Table 2")[1]
+    assert "shards" not in table and "one-shard" not in table
 
 
 WAYS = ("uni", "bi", "mmi")

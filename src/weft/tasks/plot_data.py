@@ -11,7 +11,7 @@ from weft.tasks.metrics import bootstrap_interval, ratio
 from weft.tasks.model_facts import ModelFacts, facts_of
 from weft.tasks.paper import COHERENCE, PRECEDENCE, TABLES
 from weft.tasks.result import Result
-from weft.tasks.tables import SHARDS, Key, name_of
+from weft.tasks.tables import SHARDS, Key, is_trial, name_of
 from weft.tasks.versus import average_seeds
 
 PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps"
@@ -107,7 +107,7 @@ def chosen(results: Results, task: str, metric: str) -> list[Result]:
     """One result a model, by a fixed preference among variants, and of those the best few; no yardsticks."""
     by_model: dict[str, Result] = {}
     for (name, model, variant), result in sorted(results.items(), key=lambda item: _preference(item[0][2])):
-        if name == task and model not in YARDSTICKS and not SHARDS.fullmatch(variant) and result.metrics.get(metric):
+        if name == task and model not in YARDSTICKS and not is_trial(variant) and result.metrics.get(metric):
             by_model.setdefault(model, result)
     return sorted(by_model.values(), key=lambda result: (-(result.metrics[metric] or 0), result.model))[:LINES]
 

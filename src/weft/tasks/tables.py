@@ -54,7 +54,8 @@ class RenderedTable:
 
 Key = tuple[str, str, str]  # task, model, variant
 SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # the variant of one of several trainings of a model
-SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # of a point of the learning curve, which is no row
+SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # of a point of the learning curve
+ONE_SHARD = re.compile(r"(?:.+-)?one-shard-.+")  # of a training on the first shard alone, made to be compared to others
 
 
 def load_results(folder: str | Path) -> dict[Key, Result]:
@@ -98,6 +99,16 @@ def _result_files(root: Path) -> list[Path]:
     return [path for path in sorted(root.glob("*/*.json")) if path.parent.name in TASKS]
 
 
+def is_trial(variant: str) -> bool:
+    """Whether a training was made to learn something from it (docs/findings.md) rather than to be a row of a table.
+
+    Example:
+        >>> is_trial("mmi-shards-2"), is_trial("one-shard-corpus"), is_trial("mmi")
+        (True, True, False)
+    """
+    return bool(SHARDS.fullmatch(variant) or ONE_SHARD.fullmatch(variant))
+
+
 def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTable:
     """Put ours beside the paper's: its rows first, then rows of ours that it does not have."""
     columns = [Column(f"{name}, {who}", who == "weft") for name in table.columns for who in ("paper", "weft")]
@@ -112,7 +123,7 @@ def further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[Paper
     tasks = {task for task, _ in table.cells}
     shown = {(row.model, row.variant) for row in table.rows}
     found = {(model, without_seed(variant)) for task, model, variant in results if task in tasks}
-    further = sorted(key for key in found - shown if not SHARDS.fullmatch(key[1]))
+    further = sorted(key for key in found - shown if not is_trial(key[1]))
     return [PaperRow(name_of(model, variant), (), model, variant) for model, variant in further]
 
 
