@@ -205,7 +205,7 @@ def _last(training: str, part: str) -> dict[str, float]:
 
 def test_points_of_the_learning_curve_are_no_rows_of_a_table() -> None:
     table = (ROOT / "docs" / "results.md").read_text().split("## Table 3")[0].split("## Table 2")[1]
-    assert "shards" not in table and "one-shard" not in table
+    assert "shards-" not in table and "one-shard" not in table
 
 
 WAYS = ("uni", "bi", "mmi")
@@ -224,6 +224,14 @@ README_ROWS = (
         "Wikipedia pairs, Foltz-GloVe / Foltz-LDA",
         [("pairs", "foltz-glove.glove-6b-100d", "accuracy"), ("pairs", "foltz-lda", "accuracy")],
     ),
+    (
+        "Two neighbours exchanged (chance .5), `weft-small` MMI / HMM-LDA-GM MMI",
+        [("swaps", f"{name}.mmi", "neighbours") for name in ("weft-small", "hmm-lda-gm")],
+    ),
+    (
+        "Probes of our own (chance .5), `weft-small` MMI / `foltz-embedding` / a language model of 1.5 billion weights",
+        [("probes", name, "accuracy") for name in ("weft-small.mmi", "foltz-embedding", "hf.bi-qwen2.5-coder-1.5b")],
+    ),
     ("Order restored, τ, Seq2Seq MMI as in the paper", [("order", "seq2seq.mmi-coherence", "tau_with_given")]),
     ("… with precedence, which it learns on top", [("order", "seq2seq.mmi", "tau_with_given")]),
     ("… the same, the given first sentence not counted", [("order", "seq2seq.mmi", "tau")]),
@@ -239,8 +247,8 @@ def test_the_readme_table_is_what_the_results_say(label: str, places: list[tuple
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     row = next(line for line in text.splitlines() if line.startswith(f"| {label} "))
     cells = [float(number) for number in row.split("|")[3].split("/")]
-    folders = {"pairs": "wikipedia-pairs", "order": "wikipedia-order", "adversarial": "adversarial"}
-    results = [Result.load(ROOT / "results" / folders[task] / f"{name}.json") for task, name, _ in places]
+    folders = {short: f"wikipedia-{short}" for short in ("pairs", "order", "swaps")}
+    results = [Result.load(ROOT / "results" / folders.get(task, task) / f"{name}.json") for task, name, _ in places]
     values = [result.metrics[metric] for result, (_, _, metric) in zip(results, places, strict=True)]
     assert cells == [pytest.approx(value, abs=0.0005) for value in values]
 
@@ -250,6 +258,12 @@ def test_the_readme_says_how_often_the_default_is_right() -> None:
     for name, words in (("weft-small.mmi", "{:.0%} of the time"), ("seq2seq.mmi", "as large, {:.0%}.")):
         result = Result.load(ROOT / "results" / "wikipedia-pairs" / f"{name}.json")
         assert words.format(result.metrics["accuracy"]) in text
+    for task, metric, words in (
+        ("wikipedia-swaps", "neighbours", "in {:.0%} of"),
+        ("probes", "accuracy", "in {:.0%} ("),
+    ):
+        result = Result.load(ROOT / "results" / task / "weft-small.mmi.json")
+        assert words.format(result.metrics[metric]) in text
 
 
 def test_the_probes_page_says_what_the_results_say() -> None:

@@ -89,6 +89,12 @@ def test_paired_bootstrap_of_equal_models_finds_nothing() -> None:
     assert same.p_value == 1.0
 
 
+def test_of_one_document_there_is_no_interval_and_no_difference_that_counts() -> None:
+    assert bootstrap_interval([18.0], [20.0]) is None
+    alone = paired_bootstrap([20.0], [10.0], [20.0])
+    assert (alone.difference, alone.p_value, alone.n_documents) == (0.5, 1.0, 1)
+
+
 def test_paired_bootstrap_refuses_unequal_lengths() -> None:
     with pytest.raises(ValueError, match="unequal lengths"):
         paired_bootstrap([1.0], [1.0, 2.0], [1.0])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.report.plots import COLOURS
+from weft.report.plots import KNOWN, styles
 from weft.tasks.model_facts import ModelFacts, load_facts
 from weft.tasks.plot_data import LINES, Plot, Point, Series, chosen, make_plots
 from weft.tasks.result import Result
@@ -152,7 +152,7 @@ def own_plots() -> list[Plot]:
 
 def drawn_heights(text: str, colour: str, width: str) -> list[float]:
     """Heights of the points of all lines in a picture that have a colour and a width."""
-    style = f"fill: none; stroke: {colour.lower()}; stroke-width: {width}"
+    style = rf"fill: none; stroke: {colour.lower()}; (?:stroke-opacity: [\d.]+; )?stroke-width: {width}"
     paths = re.findall(rf'<path d="([^"]*)" clip-path="[^"]*" style="{style}', text)
     return [float(height) for path in paths for height in re.findall(r"[ML] \S+ (\S+)", path)]
 
@@ -163,14 +163,28 @@ def test_the_numbers_in_the_pictures_of_the_docs_are_those_of_the_results(own_pl
         text = (ROOT / "docs" / "pictures" / f"{plot.name}.svg").read_text(encoding="utf-8")
         known: list[float] = []
         shown: list[float] = []
-        for place, colour in enumerate(COLOURS):
-            points = [point for series in plot.series[place :: len(COLOURS)] for point in series.points]
+        colours = [style["color"] for style in styles(plot.series)]
+        for colour in dict.fromkeys(colours):
+            drawn = (series for series, own in zip(plot.series, colours, strict=True) if own == colour)
+            points = [point for series in drawn for point in series.points]
             known += [point.y for point in points]
             known += [end for point in points for end in (point.interval or (point.y, point.y))]
             shown += [*drawn_heights(text, colour, "1.2"), *drawn_heights(text, colour, "0.8")]
         assert len(known) == len(shown) > 10, plot.name
         scale, zero = np.polyfit(known, shown, 1)
         assert np.abs(np.polyval([scale, zero], known) - shown).max() < 0.0005 * abs(scale), plot.name
+
+
+def test_a_model_looks_the_same_in_every_picture_and_no_two_look_alike(own_plots: list[Plot]) -> None:
+    looks: dict[str, set[str]] = {}
+    for plot in own_plots:
+        found = [f"{style['color']} {style['marker']}" for style in styles(plot.series)]
+        assert len(set(found)) == len(found), plot.name
+        if plot.name != "learning-curve":  # three ways of one model
+            for series, look in zip(plot.series, found, strict=True):
+                looks.setdefault(series.label.split(" (")[0], set()).add(look)
+    assert all(len(looks[model]) == 1 for model in KNOWN if model in looks)
+    assert len(looks.keys() & set(KNOWN)) > 5
 
 
 def test_the_pictures_in_the_docs_are_those_of_the_results(own_plots: list[Plot]) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 from weft.cli.output import csv_table, message, progress_bar, shown, write_json, write_lines
 from weft.errors import ConfigError
 from weft.models import MODELS, load_model
+from weft.report.terminal import counted
 
 if TYPE_CHECKING:
     from weft.tasks import EvaluateOptions, Subject
@@ -158,13 +159,15 @@ def write_result(result: Result, *, form: str) -> None:
     write_lines(
         [
             Text(f"{result.task}  {result.model}  {result.variant}".rstrip(), "bold"),
-            Text(f"{result.n_documents} documents{pairs}, {result.n_excluded} excluded, seed {result.seed}"),
-            *(
-                Text(f"  {name:<24}{shown(value):>8}   95% {shown(low)} to {shown(high)}")
-                for name, value, low, high in rows
-            ),
+            Text(f"{counted(result.n_documents, 'document')}{pairs}, {result.n_excluded} excluded, seed {result.seed}"),
+            *(_measure_line(*row) for row in rows),
         ]
     )
+
+
+def _measure_line(name: str, value: float | None, low: float | None, high: float | None) -> Text:
+    interval = "" if low is None else f"   95% {shown(low)} to {shown(high)}"
+    return Text(f"  {name:<24}{shown(value):>8}{interval}")
 
 
 def best_device() -> str:

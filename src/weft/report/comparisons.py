@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from weft.document import Document
-from weft.report.terminal import printable, shorten
+from weft.report.terminal import counted, printable, shorten
 from weft.tasks.metrics import Comparison
 from weft.tasks.result import Result
 from weft.tasks.revision import AlignedSentence, AlignedTransition, Revision
@@ -38,13 +38,14 @@ def versus_lines(found: Versus, shown: int) -> list[Text]:
     """Every metric with its difference, then the documents that differ most."""
     names = [_title(result) for result in (found.first, found.second)]
     better, worse, equal = found.better
+    wins = f"{names[0]} is better on {counted(better, 'document')}, worse on {worse}, equal on {equal}"
     lines = [
         Text.assemble((f"{found.first.task}  ", "bold"), (names[0], "bold cyan"), " against ", (names[1], "bold cyan")),
-        Text(f"{found.first.n_documents} documents, paired bootstrap; difference: first minus second"),
+        Text(f"{counted(found.first.n_documents, 'document')}, paired bootstrap; difference: first minus second"),
         Text(f"  {'':<24}{'first':>8}{'second':>9}{'difference':>12}   95% interval          p"),
         *(_metric_line(found, name, comparison) for name, comparison in found.comparisons.items()),
         Text(),
-        Text(f"by {found.metric}: {names[0]} is better on {better} documents, worse on {worse}, equal on {equal}"),
+        Text(f"by {found.metric}: {wins}"),
     ]
     if found.first.n_documents < FEW:
         lines.append(Text(f"fewer than {FEW} documents: too few for intervals and p to mean much", "yellow"))
@@ -57,7 +58,8 @@ def _metric_line(found: Versus, name: str, comparison: Comparison) -> Text:
     low, high = comparison.interval
     first, second = found.first.metrics[name] or 0.0, found.second.metrics[name] or 0.0
     sure = comparison.p_value < SIGNIFICANT
-    line = f"  {name:<24}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {low:+.4f} to {high:+.4f}   "
+    interval = f"{low:+.4f} to {high:+.4f}" if comparison.n_documents > 1 else f"{'–':<18}"
+    line = f"  {name:<24}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {interval}   "
     return Text.assemble(
         line, (f"{comparison.p_value:.4f}", "bold" if sure else ""), "" if sure else "  not told apart"
     )

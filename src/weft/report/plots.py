@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,18 @@ from weft.tasks.plot_data import Plot, Point, Series
 
 WIDTH, HEIGHT = 7.5, 4.2  # inches
 # Okabe & Ito (2008): told apart by colour-blind readers too; the marks tell the same on paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
+# The last three are for plots with more than eight models.
+COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C",
+    "#7F3C8D", "#8A8D00", "#6B4C2A",
+)  # fmt: skip
+# Models that have the same colour and mark in every plot they are in.
+KNOWN = (
+    "vlv-gm", "seq2seq", "hmm-lda-gm", "discriminative-pair", "weft-small", "foltz-embedding", "entity-grid",
+    "discriminative",
+)  # fmt: skip
 FEW_PLACES = 6  # that can be named side by side
-MARKS = "osD^vPX"  # one fewer than colours, so that no two of the first 56 look alike
+MARKS = "osD^vPX"  # as many as have no divisor with the colours, so that no two of the first 77 look alike
 
 
 def draw_plots(plots: Sequence[Plot], folder: str | Path) -> list[Path]:
@@ -29,8 +39,7 @@ def draw_plot(plot: Plot) -> Any:
     """A plot as a matplotlib figure."""
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.add_subplot()
-    for number, series in enumerate(plot.series):
-        style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKS[number % len(MARKS)]}
+    for number, (series, style) in enumerate(zip(plot.series, styles(plot.series), strict=True)):
         _draw_series(axes, series, style, shift=0.0 if plot.logarithmic else (number - len(plot.series) / 2) * 0.03)
     if plot.logarithmic:
         axes.set_xscale("log")
@@ -43,6 +52,16 @@ def draw_plot(plot: Plot) -> Any:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize="small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
+
+
+def styles(lines: Sequence[Series]) -> list[dict[str, str]]:
+    """A colour and a mark for every line: a known model's own, else the next that is free."""
+    taken: list[int] = []
+    for line in lines:
+        model = line.label.split(" (")[0]
+        first = KNOWN.index(model) if model in KNOWN else len(KNOWN)
+        taken.append(next(slot for slot in count(first) if slot not in taken))
+    return [{"color": COLOURS[slot % len(COLOURS)], "marker": MARKS[slot % len(MARKS)]} for slot in taken]
 
 
 def _mark_points(axes: Any, plot: Plot) -> None:
@@ -60,7 +79,7 @@ def _draw_series(axes: Any, series: Series, style: dict[str, str], *, shift: flo
     bars = [_reach(point) for point in series.points]
     axes.errorbar(
         across, up, yerr=list(zip(*bars, strict=True)), label=series.label, markersize=4, linewidth=1.2,
-        elinewidth=0.8, **style,
+        elinewidth=0.8, alpha=0.85, **style,
     )  # fmt: skip
 
 

@@ -98,6 +98,16 @@ def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    Example:
+        >>> counted(1, "document"), counted(2, "document")
+        ('1 document', '2 documents')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def shorten(sentence: str, width: int = WIDTH) -> str:
     """A sentence cut to fit a line.
 

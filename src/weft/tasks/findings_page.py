@@ -56,25 +56,26 @@ ends are fixed. Ordering agrees: with the first sentence given and by transition
 LATENT = """\
 ## What the latent variable adds
 
-HMM-LDA-GM and VLV-GM stand on the trained networks of Seq2Seq, so that a difference from it is what their own parts
-add.
+HMM-LDA-GM and VLV-GM start from the trained networks of Seq2Seq. A difference from it is what their own parts and their
+further training add together; VLV-GM also learned from another contrast, whole texts against shuffled ones.
 """
 
 LATENT_READ = """\
-- *Topics add nothing here.* A shuffled paragraph is about the same things as the paragraph. Guided by topics that
-  have seen the sentence (`peek`), as in the paper, it is no better.
+- *Topics add nothing here.* A shuffled paragraph is about the same things as the paragraph. With topics that have seen
+  the sentence (`peek`), as in the paper, it is a little worse; but that one was trained without contrast, so that the
+  two causes are not told apart.
 - *What VLV-GM gains, it gains at the ends.* It tells paragraphs from their permutations better than Seq2Seq, most of
   all by uni; where the first and the last sentence stay (`wikipedia-pairs-inner`) it is worse in all three ways. Its
   chain begins with the first sentence and expects from it what follows, so it notices a text that begins in its middle.
-  It was trained on whole texts against shuffled ones, which that is enough to tell; Seq2Seq on neighbours against
-  other sentences of the paragraph.
-- *z carries it.* With the z of other sentences, at places where they are not expected, VLV-GM tells far fewer
-  paragraphs from their permutations; with the right z expected, but the words decoded with another one, as many as
-  ever ([what z holds](latent.md)). So what matters is how well z can be foreseen, not what the decoder makes of it.
+  It was trained on whole texts against shuffled ones, and noticing this is enough to tell them apart; Seq2Seq on
+  neighbours against other sentences of the paragraph.
+- *z carries it.* When each sentence is given another one's z, which the chain does not expect there, VLV-GM tells far
+  fewer paragraphs from their permutations; with the right z expected, but the words decoded with another one, as many
+  as ever ([what z holds](latent.md)). So what matters is how well z can be foreseen, not what the decoder makes of it.
   A chain of the same size without z has not been trained.
 - *Order is not touched*, and this is why: the first sentence is given, so that what VLV-GM knows better is not asked.
-  By transitions alone it orders no better than Seq2Seq; with precedence, which all three share, τ is the same, whatever
-  precedence counts (the weights tried on validation paragraphs are in the [log](log.md)).
+  By transitions alone it orders no better than Seq2Seq; with precedence, which all three share, τ is the same for every
+  weight of precedence that was tried on validation paragraphs ([log](log.md)).
 """
 
 NEGATIVES = """\
@@ -103,7 +104,7 @@ TEXT_READ = """\
 The test paragraphs are not the same, so these columns cannot be subtracted. Nor does a baseline bridge them:
 Foltz-GloVe, which learns nothing from either corpus, gets {ours} here and {paper} in the paper; but on the accident
 reports, where the texts are the same, it gets {same} and {same_paper}, so that the two baselines differ and not only
-the paragraphs. What can be said is that a ninth of the text, by likelihood alone and in 12 million weights
+the paragraphs. What can be said is that an eighth of the text, by likelihood alone and in 12 million weights
 (`weft-small`), gives {small}.
 """
 

@@ -125,14 +125,14 @@ def _resampled_sums(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[n
 def bootstrap_interval(
     numerators: Sequence[float], denominators: Sequence[float], *, seed: int = 1
 ) -> tuple[float, float] | None:
-    """95% percentile interval of `ratio`, resampling documents.
+    """95% percentile interval of `ratio`, resampling documents; nothing of fewer than two, which vary in no resample.
 
     Example:
         >>> low, high = bootstrap_interval([18, 20, 15], [20, 20, 20])
         >>> low <= 53 / 60 <= high
         True
     """
-    if not len(numerators) or not float(np.sum(denominators)):
+    if len(numerators) < 2 or not float(np.sum(denominators)):
         return None
     parts = np.column_stack([numerators, denominators]).astype(np.float64)  # [documents, 2]
     sums, totals = _resampled_sums(parts, seed).T  # [resamples] each
@@ -182,5 +182,5 @@ def paired_bootstrap(
     low, high = np.quantile(differences, [0.025, 0.975])
     tail = min(float(np.mean(differences <= 0)), float(np.mean(differences >= 0)))
     # With B resamples no probability below 1/B can be told from 0.
-    p_value = min(1.0, 2 * max(tail, 1 / RESAMPLES))
+    p_value = min(1.0, 2 * max(tail, 1 / RESAMPLES)) if len(gaps) > 1 else 1.0  # one document never varies
     return Comparison(float(gaps.sum() / weights.sum()), (float(low), float(high)), p_value, len(gaps))

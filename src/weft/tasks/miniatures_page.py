@@ -38,7 +38,9 @@ def _pairs_part(results: Mapping[str, Result]) -> str:
         return ""
     pairs = list(read_pairs(SHIPPED / "miniatures.jsonl"))
     header = ["model", *(pair.id for pair in pairs), "right"]
-    lines = [pipe(header), pipe(["---"] * len(header)), pipe(["paper, MMI", *map(_paper_cell, pairs), NOTHING])]
+    right = sum(pair.paper is not None and pair.paper[0] > pair.paper[1] for pair in pairs)
+    told = ["paper, MMI", *map(_paper_cell, pairs), f"{right} of {len(pairs)}"]
+    lines = [pipe(header), pipe(["---"] * len(header)), pipe(told)]
     lines += [pipe([name, *_pair_cells(result), _right(result)]) for name, result in results.items()]
     texts = [f"- **{pair.id}**: {_text(pair.better.sentences)} > {_text(pair.worse.sentences)}" for pair in pairs]
     body = "\n".join(lines), PAIRS_NOTE, "\n".join(texts)

@@ -127,8 +127,12 @@ TABLES: tuple[PaperTable, ...] = (
             PaperRow("Seq2Seq (uni)", (0.101, 0.068, 0.024), "seq2seq", "uni"),
         ),
         tuple(
-            (f"{what} {turns}", "adversarial", f"{metric}_{turns}")
-            for what, metric in (("by its odds alone,", "raw_adversuc"), ("second", "second_adversuc"))
+            (f"{what}, {turns}", "adversarial", f"{metric}_{turns}")
+            for what, metric in (
+                ("line at even odds", "raw_adversuc"),
+                ("second evaluator", "second_adversuc"),
+                ("informed", "informed_adversuc"),
+            )
             for turns in (1, 2, 3)
         ),
     ),

@@ -180,7 +180,7 @@ def _by_swaps(results: Results) -> tuple[Plot, str]:
         series.append(Series(_label(result), tuple(points)))
     ticks = (NEIGHBOURS, *map(str, SWAPS))
     title = "How few exchanged sentences can a model see?"
-    plot = Plot("accuracy-by-swaps", title, "swaps", "accuracy", tuple(series), ticks, chance=0.5)
+    plot = Plot("accuracy-by-swaps", title, "exchanges of two sentences", "accuracy", tuple(series), ticks, chance=0.5)
     return plot, f"results of {FEW_SWAPS}"
 
 
@@ -192,12 +192,14 @@ def _learning_curve(results: Results) -> tuple[Plot, str]:
         value, interval = result.metrics.get("accuracy"), result.interval.get("accuracy")
         sentences = result.training.get("sentences")
         if task == PAIRS and found and value is not None and isinstance(sentences, int):
+            units = result.settings.get("hidden")  # the networks of a curve may be smaller than those of the table
             label = f"{model} ({found['way']})" if found["way"] else model
+            label += f", {units} units" if units else ""
             point = Point(sentences, value, (interval[0], interval[1]) if interval else None)
             curves.setdefault(label, []).append(point)
     series = tuple(
         Series(label, tuple(sorted(points, key=lambda point: point.x)))
-        for label, points in curves.items()
+        for label, points in sorted(curves.items(), key=lambda curve: -max(point.y for point in curve[1]))
         if len(points) > 1
     )
     title = "Telling a paragraph from its permutations, by training text"

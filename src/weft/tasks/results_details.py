@@ -71,7 +71,7 @@ def _count(number: int) -> str:
         >>> _count(950), _count(43_210), _count(12_345_678)
         ('950', '43k', '12.3M')
     """
-    return f"{number / 1e6:.1f}M" if number >= 1e6 else f"{number / 1e3:.0f}k" if number >= 1e4 else str(number)
+    return f"{number / 1e6:.1f}M" if number >= 1e6 else f"{number / 1e3:.0f}k" if number >= 1e4 else f"{number:,}"
 
 
 def neighbours(table: PaperTable, results: Mapping[Key, Result]) -> str:

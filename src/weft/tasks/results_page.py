@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,41 +19,46 @@ from weft.writing import write_atomically
 HEAD = """\
 # Results
 
-This page is written by `weft table --write docs/results.md` from the JSON files in `results/`; no number in it was
-typed by hand. Brackets hold 95% bootstrap intervals over documents. A tie counts as wrong. Empty cells (–) are
-models that weft does not have yet, or numbers the paper does not report. Where a model was trained several times
+This page is written by `weft table --write docs/results.md`; every number that was measured comes from the JSON files
+in `results/`. Brackets hold 95% bootstrap intervals over documents. A tie counts as wrong. Empty cells (–) are numbers
+that the paper does not report, or that were not measured. Where a model was trained several times
 (variants `seed-1`, `seed-2`, …), a cell holds the mean over all seeds, never the best, ± their standard deviation.
+
+Rows that are named as in the paper are these models: LDA-HMM-GM is `hmm-lda-gm`, HMM `syntax-hmm`, HMM+Entity
+`hmm-entity`, HMM+Content `hmm-content`, Graph `entity-graph`; Foltz-Glove is `foltz-glove` with all words of GloVe
+(`glove-6b-100d`; plain `foltz-glove` has the 30,000 inside); Entity Grid is `entity-grid`, in Table 3
+`entity-grid-generative`, whose settings were chosen for ordering.
 """
 
 NOTES: Mapping[int, str] = {
-    1: "All published permutations; `perm-1`, which equals the original, is left out. The paper prints the averages "
-    "of its first and tenth row as .956 and .688; the means of its own columns are .961 and .694. Our discriminative "
-    "and recursive models also see how alike the sentences of a clique are, and learn from permutations; our HMMs are "
-    "committees: neither is in the paper.",
+    1: "All published permutations; `perm-1`, which equals the original, is left out. The paper prints the averages of "
+    "its first and tenth row as .956 and .688; the means of its own columns are .961 and .694. Our discriminative "
+    "and recursive models also see how alike the sentences of a clique are, and learn from permutations; our HMMs "
+    "are committees: neither is in the paper.",
     2: "Each paragraph against 20 permutations, a pure function of the seed and the paragraph's id: every model sees "
     "the same ones. The paper does not say how many permutations it used. The paper trains its models by likelihood "
-    "alone; ours also learned to tell neighbours from other sentences of a paragraph, or texts from shuffled ones "
-    "(docs/train.md); what likelihood alone reached is in docs/log.md. The discriminative model has the paper's "
-    "negatives, but also sees how alike the sentences of a clique are, which was most of what it knew in a small trial "
-    "(docs/log.md). Rows named `peek` are guided by topics that "
-    "have seen the sentence they guide.",
-    3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in "
-    "τ: counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "
-    "(Lapata 2003), with precedence and for models with memory to the right only. The paper searches for the highest "
-    "sum of transitions, as our rows named `coherence` do; rows “and precedence”, and other rows of `seq2seq` and "
-    "`weft-small`, also use what the model learned of which of two sentences comes first (docs/order.md).",
+    "alone; ours, except `weft-small` and `peek`, also learned to tell neighbours from other sentences of a "
+    "paragraph, or texts from shuffled ones (docs/train.md); what likelihood alone reached was measured for Seq2Seq "
+    "(docs/log.md). The discriminative model has the paper's negatives, but also sees how alike the sentences of a "
+    "clique are, which was most of what it knew in a small trial (docs/log.md). Rows named `peek` are guided by "
+    "topics that have seen the sentence they guide.",
+    3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in τ: "
+    "counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "
+    "(Lapata 2003); models with precedence or with memory grow to the right only. “Position accuracy” is the share "
+    "of sentences at their own place. The paper searches for the highest sum of transitions, as our rows named "
+    "`coherence` do; rows “and precedence”, and other rows of `seq2seq` and `weft-small`, also use what the model "
+    "learned of which of two sentences comes first (docs/order.md).",
     4: "**“Second”, and the controls with two and three sentences, were measured with a mistake that is mended since "
     "(docs/adversarial.md), and are to be measured again.** AdverSuc-N: the share of a system's continuations of N "
-    "sentences that an evaluator takes for human ones. The "
-    "evaluator is trained anew for every row and every N, on 64,000 contexts with a human and a machine continuation "
-    "each. It knows that half of what it reads is human: its line is drawn where it takes half of the dev part for "
-    "human. “By its odds alone” is the same with the line at even odds, which moves from one training to the next: "
-    "that evaluator takes most of everything for human where there is nothing to tell (control-human). “Second” is "
-    "AdverSuc against boosted trees over counts, overlaps and language-model scores. Rows named `control` are no "
-    "systems: "
-    "human text against other human text (chance is .5), sentences of other pages, the right sentences in a wrong "
-    "order "
-    "(for one sentence, the third instead of the next), the last sentence of the context again. The paper writes with "
+    "sentences that an evaluator takes for human ones. The evaluator is trained anew for every row and every N, on "
+    "64,000 contexts with a human and a machine continuation each. It knows that half of what it reads is human: "
+    "its line is drawn where it takes half of the dev part for human. “Line at even odds” is AdverSuc with the line "
+    "at log-odds of 0 instead, which moves from one training to the next: that evaluator takes most of everything "
+    "for human where there is nothing to tell (control-human). The second evaluator is made of boosted trees over "
+    "counts, overlaps and cosines; “informed” are trees that are also told what the networks of `zoo/seq2seq` say "
+    "of every sentence, which give away those who chose by them. Rows named `control` are no systems: human text "
+    "against other human text (chance is .5), sentences of other pages, the right sentences in a wrong order (for "
+    "one sentence, the third instead of the next), the last sentence of the context again. The paper writes with "
     "beams; how each system wrote here is in its result and in docs/adversarial.md.",
 }
 
@@ -66,9 +72,13 @@ DIFFERS = """\
   between them are not only differences between models.
 - **Negatives.** Table 1 has the published permutations. For Table 2 the paper says neither how many permutations it
   drew nor how.
-- **What the generative models learn.** The paper trains them by likelihood. Ours were then trained further to tell a
-  sentence's neighbour from other sentences, or a text from a shuffled one (`contrast`, docs/train.md). docs/log.md has
-  what likelihood alone reached: above the paper, and below the rows here.
+- **What the generative models learn.** The paper trains them by likelihood. Ours (`seq2seq`, `hmm-lda-gm` and `vlv-gm`
+  in the open domain, `vlv-gm` on the accidents) were then trained further to tell a sentence's neighbour from other
+  sentences, or a text from a shuffled one (`contrast`, docs/train.md); `weft-small`, `peek` and the other models of one
+  domain were not. What likelihood alone reached was measured for Seq2Seq only (docs/log.md): above the paper, below the
+  rows here.
+- **Two choices were made after test numbers had been seen**: that lexical models leave punctuation out (docs/log.md),
+  and where the line of Table 4's evaluators is drawn (docs/adversarial.md; the table has the other line too).
 - **The latent models start from Seq2Seq.** HMM-LDA-GM and VLV-GM are built around its trained networks; the paper does
   not say that its are. Topics come from expectation maximisation, not from sampling, and have not seen the sentence
   that they guide, except in the rows named `peek`, which do as the paper does.
@@ -88,24 +98,28 @@ DIFFERS = """\
   line between human and machine is drawn where the evaluator takes half of the dev part for human; the paper does not
   say where its line is. It has 128,000 instances to train on and does not say how many are human; ours are 64,000
   contexts with a human and a machine continuation each.
-- **Weights** of all neural models are rounded to 8 bits, and every number here is measured with the rounded ones.
+- **Weights** of all neural models trained here, the parser aside, are rounded to 8 bits, and every number here is
+  measured with the rounded ones.
 """
 
 BEHIND = """\
 What the rows rest on. Minutes are those of the training logs in `results/training`, all parts of a model one after the
 other, though some were trained side by side (docs/log.md says on which machine); “before” is what the models took that
-it starts from. Parameters and bytes are those of all parts, whichever a row uses."""
+it starts from. Parameters and bytes are those of all parts, whichever a row uses. `train-00` is the first of five
+shards of Wikipedia; `exact` and `iwae-N` say how probabilities were found (N samples)."""
 
 BEHIND_NOTE = """\
 Minutes are – where no log of the training is kept, or where nothing is trained. Rows of the first table that have no
 line here rest on nothing that was trained here."""
 
 PLOTS_NOTE = """\
-Drawn by `weft plots --out docs/pictures` (docs/plots.md); bars are 95% bootstrap intervals, the dashed line is chance.
-Of a model with several variants one is shown, and of the models at most eight where there are lines."""
+Drawn by `weft plots --out docs/pictures` (docs/plots.md); bars are 95% bootstrap intervals, a dashed line is chance.
+Of a model with several variants one is shown, and of the models at most eight where there are lines; the best two or
+three often lie on each other. The learning curve shows uni, bi and MMI."""
 
 BESIDE = """\
-Each row against the next one that was measured, first minus second, by paired bootstrap over documents; bold where p is
+Each row of the paper's (in Table 3 also those “and precedence”) against the next one that was measured, first minus
+second, by paired bootstrap over documents; bold where p is
 below .05. Many pairs are tested, and p is not corrected for that."""
 
 
@@ -133,25 +147,35 @@ def _pictures(results: Mapping[Key, Result], facts: Sequence[ModelFacts]) -> str
     """The plots for which there are data, as links to where `weft plots --out docs/pictures` draws them."""
     plots, _ = make_plots(results, facts)
     links = [f"![{plot.title}](pictures/{plot.name}.svg)\n" for plot in plots]
-    return "\n".join(["## Plots", "", PLOTS_NOTE, "", *links]) if links else ""
+    return "\n".join(["## Plots", "", _linked(PLOTS_NOTE), "", *links]) if links else ""
 
 
 def _differs(facts: Sequence[ModelFacts]) -> str:
     """In words; how much text the open-domain models saw is what their records say."""
     most = max((one.sentences or 0 for one in facts), default=0)
-    return DIFFERS.format(sentences=f"the {most:,} of five shards" if most else "five shards")
+    return _linked(DIFFERS).format(sentences=f"the {most:,} of five shards" if most else "five shards")
+
+
+def _linked(text: str) -> str:
+    """A text that names pages by their paths, with links instead.
+
+    Example:
+        >>> _linked("more (docs/log.md)")
+        'more ([log](log.md))'
+    """
+    return re.sub(r"docs/([\w-]+)\.md", r"[\1](\1.md)", text)
 
 
 def _table_part(table: PaperTable, results: Mapping[Key, Result], facts: Sequence[ModelFacts]) -> str:
     """A table, its note, what stands behind the rows, and which of them can be told apart."""
     rendered = build_table(table, results)
     measured = any(cell.value is not None for _, cells in rendered.rows for cell in cells[1::2])
-    note = NOTES[table.number] if measured else "Not measured yet."
+    note = _linked(NOTES[table.number]) if measured else "Not measured yet."
     text = f"## Table {table.number}. {table.title}\n\n{render(rendered, 'markdown')}\n{note}\n"
     if table.number == 4 and measured:
         text += f"\n{adversarial_section(results)}"
     behind, beside = details(table, results, facts), neighbours(table, results)
-    text += f"\n{BEHIND}\n\n{behind}\n{BEHIND_NOTE}\n" if behind else ""
+    text += f"\n{_linked(BEHIND)}\n\n{behind}\n{BEHIND_NOTE}\n" if behind else ""
     return text + (f"\n{BESIDE}\n\n{beside}" if beside else "")
 
 

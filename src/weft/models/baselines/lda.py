@@ -129,7 +129,7 @@ class FoltzLda:
         score_range="0 to 1",
         meaning="neighbouring sentences are about the same topics of the training corpus",
         comparable=COMPARABLE,
-        needs="training (weft train configs/foltz-lda.toml; extra `topics`)",
+        needs="zoo/foltz-lda, or training (weft train configs/foltz-lda.toml; extra `topics`)",
     )
 
     def __init__(

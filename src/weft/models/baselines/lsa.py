@@ -71,7 +71,7 @@ class FoltzLsa:
         score_range=SCORE_RANGE,
         meaning="neighbouring sentences use words that occur in the same paragraphs",
         comparable=COMPARABLE,
-        needs="training (weft train configs/foltz-lsa.toml)",
+        needs="zoo/foltz-lsa, or training (weft train configs/foltz-lsa.toml)",
     )
 
     def __init__(self, dimensions: int = 300, vocabulary: int = 15000) -> None:

@@ -71,7 +71,7 @@ class Seq2Seq(WithPrecedence):
         reference="Li & Jurafsky 2017, section 3.1; Sutskever et al. 2014; Luong et al. 2015",
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: the neighbours make each word likely; mmi: likelier than it is by itself (nats per token)",
-        comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
+        comparable="mmi: roughly, between texts of one kind; uni and bi: only between orders of one text",
         needs="training (docs/train.md), or zoo/seq2seq",
     )
 

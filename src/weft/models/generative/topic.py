@@ -122,7 +122,7 @@ class HmmLdaGm(GuidedModel):
         reference="Li & Jurafsky 2017, section 3.2; Gruber et al. 2007",
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
-        comparable="mmi: yes, it is a gain over no context; uni and bi: only between orders of one text",
+        comparable="mmi: roughly, between texts of one kind; uni and bi: only between orders of one text",
         needs="zoo/hmm-lda-gm, or training (weft train configs/hmm-lda-gm.toml)",
     )
 

@@ -122,7 +122,7 @@ class WeftSmall:
         reference="Li & Jurafsky 2017, section 3.1 (MMI)",
         score_range="around -1 to 3 nats per token (mmi); 0 says that neighbours do not help each other",
         meaning="each sentence makes the words of the next, and of the one before, likelier than they are alone",
-        comparable="yes: it is a gain over no context",
+        comparable="roughly, between texts of one kind and length; best between versions of one text",
     )
 
     def __init__(self, combine: str = "mmi") -> None:

@@ -1,4 +1,4 @@
-"""What a second evaluator looks at: counts, overlaps, likenesses and language-model scores, no learned reading."""
+"""What the second evaluator looks at: counts, overlaps and likenesses, no learned reading; the third also at scores."""
 
 from __future__ import annotations
 

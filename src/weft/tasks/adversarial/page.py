@@ -16,7 +16,7 @@ ACCURACIES = {  # what the columns are named, and the measure that each shows
     "on machine text": "machine_accuracy",
     "second, on both": "second_accuracy",
     "informed, on both": "informed_accuracy",
-    "on human text by its odds alone": "raw_human_accuracy",
+    "on human text, line at even odds": "raw_human_accuracy",
 }
 
 
@@ -57,13 +57,20 @@ def _strength(results: Mapping[Key, Result]) -> str:
 
 
 def _agreement(found: Mapping[str, Result]) -> str:
-    """Kendall's τ between the rankings of the systems by the first evaluator and by others; controls are no systems."""
-    writers = [result for name, result in found.items() if not name.startswith("control-")]
+    """Kendall's τ between the rankings of the systems by the first evaluator and by others.
+
+    Controls are no systems, and a system that also met an evaluator trained in another way is not two.
+    """
+    writers = [result for name, result in found.items() if not name.startswith("control-") and not _apart(result)]
     told = [f"{name} {' / '.join(map(decimal, values))}" for name in OTHERS if any(values := _taus(writers, name))]
     agreed = "; ".join(told) or "not measured"
     return (
         f"Agreement of the ranking of {len(writers)} systems with that of the other evaluators, Kendall's τ: {agreed}."
     )
+
+
+def _apart(result: Result) -> bool:
+    return bool(result.settings.get("evaluator", {}).get("apart"))
 
 
 def _taus(writers: Sequence[Result], other: str) -> list[float | None]:
