@@ -377,18 +377,24 @@ def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, d
     again = Result.load(mmi.save(tmp_path / "results"))
     assert again.metrics == mmi.metrics and not is_standard(again) and uni.variant == "uni"
     for n in (1, 2, 3):
-        for prefix in ("", "second_", "informed_"):
+        for prefix in ("", "second_", "informed_", "lengths_"):
             metrics = mmi.metrics
             fooled, caught = metrics[f"{prefix}adversuc_{n}"], metrics[f"{prefix}machine_accuracy_{n}"]
             assert fooled is not None and caught is not None and fooled + caught == pytest.approx(1.0)
             assert sum(mmi.per_document[f"{prefix}adversuc_{n}"]["denominators"]) == 5
     verdicts = sorted((tmp_path / "work" / "verdicts").iterdir())
-    assert len(verdicts) == 24  # two ways, three numbers of turns, two seeds of the first evaluator, two of trees
+    assert len(verdicts) == 30  # two ways, three numbers of turns, two seeds of the first evaluator, three of trees
     stamps = [path.stat().st_mtime_ns for path in verdicts]
     (once_more,) = evaluate_writers(subjects[1:], chosen, adversarial, command="weft evaluate")
     assert once_more.metrics == mmi.metrics and [path.stat().st_mtime_ns for path in verdicts] == stamps
     control = evaluate_control("control-repeat-last", "", chosen, adversarial)
     assert control.model == "control-repeat-last" and control.n_pairs == 5
+    before = set((tmp_path / "work" / "verdicts").iterdir())
+    evaluate_control("control-random-sentence", "", chosen, adversarial)
+    first = set((tmp_path / "work" / "verdicts").iterdir()) - before
+    evaluate_control("control-random-sentence", "", chosen, replace(adversarial, seed=2))
+    other = set((tmp_path / "work" / "verdicts").iterdir()) - before - first
+    assert len(first) == len(other) == 15, "other sentences, other verdicts, though seeds of evaluators come again"
 
 
 def test_what_cannot_be_done_is_told(model: Seq2Seq, folder: Path, data: Path, tmp_path: Path) -> None:

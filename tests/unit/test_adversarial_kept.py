@@ -109,8 +109,11 @@ def test_training_chunks_that_share_no_sentence(tokenizer: BpeTokenizer) -> None
     assert len(np.unique(kept)) == kept.size and len(kept) == len(thin.machine["train"]) < len(bout.human["train"])
     for human, machine in zip(kept.tolist(), thin.machine["train"].tolist(), strict=True):
         assert human[:3] == machine[:3]  # still each with its opponent
-    left = [chunk for chunk in bout.human["train"].tolist() if chunk not in kept.tolist()]
-    assert all(set(chunk) & set(kept.ravel().tolist()) for chunk in left)  # none was left out without need
+    sides = np.concatenate([bout.human["train"], bout.machine["train"]], axis=1).tolist()
+    chosen = np.concatenate([kept, thin.machine["train"]], axis=1)
+    assert sum(len(set(pair)) for pair in chosen.tolist()) == len(np.unique(chosen))  # nor do opponents share any
+    left = [pair for pair in sides if pair not in chosen.tolist()]
+    assert all(set(pair) & set(chosen.ravel().tolist()) for pair in left)  # none was left out without need
     assert thin.human["test"] is bout.human["test"]
 
 

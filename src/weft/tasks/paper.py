@@ -131,7 +131,6 @@ TABLES: tuple[PaperTable, ...] = (
             for what, metric in (
                 ("line at even odds", "raw_adversuc"),
                 ("second evaluator", "second_adversuc"),
-                ("informed", "informed_adversuc"),
             )
             for turns in (1, 2, 3)
         ),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from weft.tasks.adversarial.features import Reals, SentenceFeatures, SentenceScores, chunk_features
 from weft.tasks.adversarial.opponents import Bout
+from weft.tasks.adversarial.rows import Whole
 from weft.tasks.adversarial.verdicts import Verdicts
 
 ROUNDS, RATE, LEAVES = 1000, 0.1, 31
+FEW_ROUNDS = 100  # for a few features
+Tables = dict[tuple[str, str], Reals]  # features of the chunks of a side and a part
 
 
 def judge_by_features(
@@ -23,16 +28,29 @@ def judge_by_features(
         shared: How many of the sentences, at the beginning, people wrote.
         seed: Of the trees.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     scored = None if scores is None else (scores, scores.alone(bout.rows, shared))
-    tables = {
-        (side, part): chunk_features(chunks[part], known, bout.rows, scored)
+    tables = _tables(bout, lambda chunks: chunk_features(chunks, known, bout.rows, scored))
+    return _judged(tables, ROUNDS, seed)
+
+
+def judge_by_lengths(bout: Bout, *, seed: int) -> Verdicts:
+    """The same by nothing but how many tokens each sentence of a chunk has: what may be known before reading."""
+    return _judged(_tables(bout, lambda chunks: bout.rows.lengths[chunks].astype(np.float32)), FEW_ROUNDS, seed)
+
+
+def _tables(bout: Bout, features: Callable[[Whole], Reals]) -> Tables:
+    return {
+        (side, part): features(chunks[part])
         for side, chunks in (("human", bout.human), ("machine", bout.machine))
         for part in ("train", "dev", "test")
     }
+
+
+def _judged(tables: Tables, rounds: int, seed: int) -> Verdicts:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     trees = HistGradientBoostingClassifier(
-        max_iter=ROUNDS, learning_rate=RATE, max_leaf_nodes=LEAVES, early_stopping=False, random_state=seed
+        max_iter=rounds, learning_rate=RATE, max_leaf_nodes=LEAVES, early_stopping=False, random_state=seed
     )
     trees.fit(*_both(tables, "train"))
     features, labels = _both(tables, "dev")
@@ -43,7 +61,7 @@ def judge_by_features(
     return Verdicts(found[0], found[1], {"trees": best + 1, "dev": {"loss": losses[best], "accuracy": right}})
 
 
-def _both(tables: dict[tuple[str, str], Reals], part: str) -> tuple[Reals, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _both(tables: Tables, part: str) -> tuple[Reals, np.ndarray[tuple[int], np.dtype[np.int64]]]:
     human, machine = tables["human", part], tables["machine", part]
     labels = np.concatenate([np.ones(len(human), dtype=np.int64), np.zeros(len(machine), dtype=np.int64)])
     return np.concatenate([human, machine]), labels

@@ -23,12 +23,13 @@ from weft.models.generative.bulk import bulk_writer
 from weft.progress import Progress, silent
 from weft.runtime import Runtime, start_runtime
 from weft.scoring import Combine
-from weft.tasks.adversarial.boosting import judge_by_features
+from weft.tasks.adversarial.boosting import judge_by_features, judge_by_lengths
 from weft.tasks.adversarial.chunks import CONTEXT, TURNS, Chunks, Protocol, load_chunks
 from weft.tasks.adversarial.continuations import Order, Written, weights_hash, write_all
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge
 from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
 from weft.tasks.adversarial.frozen import FrozenReader
+from weft.tasks.adversarial.lengths import tokens_a_sentence
 from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, without_overlap, written_bout
 from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
@@ -36,7 +37,7 @@ from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, t
 from weft.tasks.result import Measure
 from weft.training import Report
 
-SECOND, INFORMED = "second_", "informed_"  # what the measures of the other evaluators begin with
+SECOND, INFORMED, LENGTHS = "second_", "informed_", "lengths_"  # what the measures of other evaluators begin with
 FORMAT = 2  # rises when evaluators are built or trained differently
 
 
@@ -124,7 +125,7 @@ class Arena:
     def meet_control(self, name: str) -> Contest:
         """Evaluators of every number of turns against a control."""
         bouts = [control_bout(self.chunks, name, turns, self.options.seed) for turns in range(1, TURNS + 1)]
-        return self._contest(bouts, f"control {name}", {})
+        return self._contest(bouts, f"control {name}, seed {self.options.seed}", {})
 
     def _contest(self, bouts: Sequence[Bout], opponent: str, settings: Mapping[str, Any]) -> Contest:
         vectors = cache(lambda: self._vectors(bouts[0].rows))  # long work, and not needed where all verdicts are kept
@@ -139,6 +140,7 @@ class Arena:
         recorded = {
             **settings, "evaluator": asdict(self.options.evaluator), "evaluators": records,
             "chunks": self.chunks.fingerprint, "contexts": list(self.chunks.sizes),
+            "tokens_a_sentence": tokens_a_sentence(bouts[-1]),
         }  # fmt: skip
         if self.options.limit is not None:
             recorded["limit"] = self.options.limit
@@ -156,6 +158,8 @@ class Arena:
             self.progress(f"{prefix.rstrip('_')} evaluator, {turns} turns", 0)
             make = partial(self._judged_by_features, bout, vectors, self.scores if prefix == INFORMED else None)
             found[prefix] = [self._kept(bout, f"{prefix}{name}", first, make)]
+        by_lengths = partial(judge_by_lengths, bout, seed=first)
+        found[LENGTHS] = [self._kept(bout, f"{LENGTHS}{name}", first, by_lengths)]
         return found
 
     def _kept(self, bout: Bout, what: str, seed: int, make: Callable[[], Verdicts]) -> Verdicts:

@@ -84,12 +84,13 @@ def _halves(chunks: Chunks, turns: int) -> Bout:
 
 
 def without_overlap(bout: Bout) -> Bout:
-    """The same with only those training chunks, and their opponents, whose human sentences stand in no other one."""
+    """The same with only those training chunks, and their opponents, that share no sentence with another pair."""
     used: set[int] = set()
     kept = []
-    for number, chunk in enumerate(bout.human["train"].tolist()):
-        if used.isdisjoint(chunk):
-            used.update(chunk)
+    both = zip(bout.human["train"].tolist(), bout.machine["train"].tolist(), strict=True)
+    for number, (chunk, opponent) in enumerate(both):  # an opponent may be made of human sentences too
+        if used.isdisjoint(chunk) and used.isdisjoint(opponent):
+            used.update(chunk, opponent)
             kept.append(number)
     human, machine = ({**side, "train": side["train"][kept]} for side in (bout.human, bout.machine))
     return replace(bout, human=human, machine=machine)

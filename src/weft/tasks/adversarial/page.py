@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from weft.tasks.metrics import kendall_tau
 from weft.tasks.result import Result
-from weft.tasks.tables import Key, decimal, name_of, pipe
+from weft.tasks.tables import NOTHING, Key, decimal, name_of, pipe
 
 STRONG = 0.85  # accuracy against sentences of other pages, below which AdverSuc says little
 TURNS = (1, 2, 3)
@@ -14,33 +16,56 @@ OTHERS = ("second", "informed")  # evaluators beside the first
 ACCURACIES = {  # what the columns are named, and the measure that each shows
     "right on human text": "human_accuracy",
     "on machine text": "machine_accuracy",
+    "on human text, line at even odds": "raw_human_accuracy",
     "second, on both": "second_accuracy",
     "informed, on both": "informed_accuracy",
-    "on human text, line at even odds": "raw_human_accuracy",
+}
+LENGTHS_NOTE = """\
+Systems that choose among samples by a score a token choose short ones, and whoever writes shorter than people is the
+sooner known. “Told by lengths alone” is the accuracy of trees that see nothing but how many tokens each sentence has;
+“lengths alike” is AdverSuc with the machine's continuations weighed so that their lengths are those of people's.
+"""
+LENGTHS = {
+    "told by lengths alone": "lengths_accuracy",
+    "AdverSuc, lengths alike": "matched_adversuc",
+    "the same, second evaluator": "second_matched_adversuc",
+    "AdverSuc, informed": "informed_adversuc",
 }
 
 
 def adversarial_section(results: Mapping[Key, Result]) -> str:
-    """Accuracies of the evaluator on either side, the agreement of the two rankings, and the speed of writing."""
+    """Accuracies on either side, what lengths explain, whether rankings agree, and the speed of writing."""
     found = {
         name_of(model, variant): result
         for (task, model, variant), result in sorted(results.items())
         if task == "adversarial"
     }
-    header = ["opponent", *(f"{what}, {turns}" for what in ACCURACIES for turns in TURNS), "sentences/s"]
+    accuracies = _measures(found, ACCURACIES, {"sentences/s": _speed})
+    lengths = _measures(found, LENGTHS, {"tokens a sentence": _tokens})
+    return "\n".join([accuracies, LENGTHS_NOTE, lengths, _strength(results), _agreement(found), _chance(found), ""])
+
+
+def _measures(
+    found: Mapping[str, Result], columns: Mapping[str, str], last: Mapping[str, Callable[[Result], str]]
+) -> str:
+    """A table with the measures of every opponent for each number of turns, and what else is asked."""
+    header = ["opponent", *(f"{what}, {turns}" for what in columns for turns in TURNS), *last]
     lines = [pipe(header), pipe(["---"] * len(header))]
-    lines += [pipe([name, *_accuracies(result), _speed(result)]) for name, result in found.items()]
-    return "\n".join([*lines, "", _strength(results), _agreement(found), ""])
-
-
-def _accuracies(result: Result) -> list[str]:
-    names = [f"{measure}_{turns}" for measure in ACCURACIES.values() for turns in TURNS]
-    return [decimal(result.metrics.get(name)) for name in names]
+    names = [f"{measure}_{turns}" for measure in columns.values() for turns in TURNS]
+    for opponent, result in found.items():
+        values = [decimal(result.metrics.get(name)) for name in names]
+        lines.append(pipe([opponent, *values, *(told(result) for told in last.values())]))
+    return "\n".join([*lines, ""])
 
 
 def _speed(result: Result) -> str:
     speed = result.settings.get("sentences_per_second")
-    return f"{speed:,.0f}" if isinstance(speed, int | float) else "–"
+    return f"{speed:,.0f}" if isinstance(speed, int | float) else NOTHING
+
+
+def _tokens(result: Result) -> str:
+    both = result.settings.get("tokens_a_sentence")
+    return f"{both[1]:.1f} (people {both[0]:.1f})" if both else NOTHING
 
 
 def _strength(results: Mapping[Key, Result]) -> str:
@@ -66,6 +91,24 @@ def _agreement(found: Mapping[str, Result]) -> str:
     agreed = "; ".join(told) or "not measured"
     return (
         f"Agreement of the ranking of {len(writers)} systems with that of the other evaluators, Kendall's τ: {agreed}."
+    )
+
+
+def _chance(found: Mapping[str, Result]) -> str:
+    """How far evaluators that differ in their seed alone disagree, which intervals leave out."""
+    spreads = {
+        f"{name} with {turns}": float(np.std(seeds, ddof=1))
+        for name, result in found.items()
+        for turns in TURNS
+        if len(seeds := result.settings.get("evaluators", {}).get(str(turns), {}).get("adversuc", [])) > 1
+    }
+    if not spreads:
+        return ""
+    widest = max(spreads, key=spreads.__getitem__)
+    return (
+        "Intervals are over pages and leave out the chance of training. Of evaluators that differ in their seed alone, "
+        f"AdverSuc has a standard deviation of {decimal(float(np.median(list(spreads.values()))))} in the middle "
+        f"and of {decimal(spreads[widest])} at most ({widest}); the table has the mean over seeds."
     )
 
 
