@@ -355,10 +355,20 @@ def test_the_page_says_how_strong_the_evaluator_is_and_whether_the_second_agrees
     page = adversarial_section({("adversarial", one.model, ""): one for one in rows})
     assert "| a |" in page and "| 1,234 |" in page
     assert "accuracy of .900 / .900 / .900, at or above the .850" in page
-    assert "Kendall's τ: second -1.000 / -1.000 / -1.000." in page  # which ranks the two the other way
+    assert "Kendall's τ: second −1.000 / −1.000 / −1.000." in page  # which ranks the two the other way
     weak = {("adversarial", "control-random-sentence", ""): row("control-random-sentence", 0.0, 0.0, 0.8)}
     assert "below the .850" in adversarial_section(weak)
     assert "was not measured" in adversarial_section({})
+    assert "chance of training" not in page, "one training says nothing of chance"
+    told = {
+        "evaluators": {"1": {"adversuc": [0.2, 0.2]}, "3": {"adversuc": [0.1, 0.3]}},
+        "tokens_a_sentence": [32.3, 22.15],
+    }
+    apart = replace(rows[1], variant="apart", settings={**told, "evaluator": {"apart": True}})
+    more = adversarial_section({("adversarial", one.model, one.variant): one for one in (*rows, apart)})
+    assert "ranking of 2 systems" in more, "judged in another way, b is not a third"
+    assert "22.1 (people 32.3)" in more
+    assert "standard deviation of .071 in the middle and of .141 at most (b (apart) with 3)" in more
 
 
 # All of it ------------------------------------------------------------------------------------------------------------

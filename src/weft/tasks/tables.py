@@ -216,10 +216,16 @@ def name_of(model: str, variant: str) -> str:
 
 
 def decimal(value: float | None) -> str:
-    """Three places, without the leading zero, as the field prints accuracies."""
+    """Three places, without the leading zero, as the field prints accuracies.
+
+    Example:
+        >>> decimal(0.9465), decimal(-0.0376), decimal(1.0)
+        ('.947', '−.038', '1.000')
+    """
     if value is None:
         return NOTHING
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+    shown = f"{value:.3f}".replace("-", "−")
+    return shown.replace("0.", ".", 1) if abs(value) < 1 else shown
 
 
 def signed(value: float) -> str:
@@ -277,6 +283,7 @@ def _csv_cells(columns: Sequence[Column], cells: Sequence[Cell]) -> list[str]:
 
 
 LATEX_SPECIAL = {
+    "−": "$-$",
     "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "τ": r"$\tau$", "±": r"$\pm$", NOTHING: "--",
 }  # fmt: skip
 
