@@ -380,7 +380,11 @@ def options_of(data: Path, folder: Path, work: Path, *, second: bool) -> tuple[E
     return chosen, AdversarialOptions(work, 5, FEW, evaluator)
 
 
-def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, data: Path, tmp_path: Path) -> None:
+def test_models_and_controls_from_data_to_result(
+    model: Seq2Seq, folder: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rounds in ("ROUNDS", "FEW_ROUNDS"):
+        monkeypatch.setattr(f"weft.tasks.adversarial.boosting.{rounds}", 5)  # a thousand trees take their time
     chosen, adversarial = options_of(data, folder, tmp_path / "work", second=True)
     subjects = [Subject(model.combined(way), "seq2seq", way) for way in ("uni", "mmi")]
     uni, mmi = evaluate_writers(subjects, chosen, adversarial, command="weft evaluate")

@@ -142,6 +142,8 @@ def swapped_orders(document: Document, *, count: int = 20, seed: int = 1) -> tup
     seen = {document.sentences}
     orders = []
     for swaps in (0, *SWAPS):
+        if len(document) <= max(swaps, 1):
+            continue  # n exchanges that no fewer undo need n + 1 sentences
         found = 0
         # A short text has few orders of a kind: the draws end, whether or not there were enough.
         for number in range(20 * count):
