@@ -9,10 +9,9 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from weft.tasks.adversarial.boosting import judge_by_lengths
-from weft.tasks.adversarial.lengths import like_lengths, tokens_a_sentence
+from weft.tasks.adversarial.lengths import alike_in_length, tokens_a_sentence
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.rows import IdRows
-from weft.tasks.adversarial.verdicts import Verdicts, measured
 
 PARTS = ("train", "dev", "test")
 
@@ -32,27 +31,23 @@ def test_mean_lengths_are_those_of_the_continuations() -> None:
     assert tokens_a_sentence(bout_of([10, 20], [5, 6])) == (15.0, 5.5)
 
 
-def test_weights_give_the_opponent_the_lengths_of_people() -> None:
+def test_of_every_length_both_sides_are_left_with_equally_many() -> None:
     generator = np.random.default_rng(1)
-    human, machine = generator.integers(20, 50, 4000), np.clip(generator.normal(22, 8, 4000).astype(int), 1, 58)
-    weights = like_lengths(bout_of(human.tolist(), machine.tolist()))
-    assert machine.mean() == pytest.approx(22, abs=1) and human.mean() == pytest.approx(34.5, abs=1)
-    assert np.average(machine, weights=weights) == pytest.approx(human.mean(), abs=1)
-    assert weights[machine < 15].max() == 0, "where people write none, the opponent does not count"
-    assert like_lengths(bout_of(human.tolist(), human.tolist())) == pytest.approx(np.ones(4000))
-
-
-def test_adversuc_by_like_lengths_weighs_chunks() -> None:
-    """Long machine chunks pass, short ones do not; people write long ones three times as often."""
-    bout = bout_of([50, 50, 50, 5], [50, 5, 5, 5])
-    odds = np.array([1.0, -1.0, -1.0, -1.0], dtype=np.float32)
-    human = {"dev": np.array([1.0, 1.0, -1.0, -1.0], dtype=np.float32), "test": np.ones(4, dtype=np.float32)}
-    machine = {"dev": np.array([1.0, 1.0, -1.0, -1.0], dtype=np.float32), "test": odds}
-    pages = [f"page {number}" for number in range(4)]
-    found = measured(bout, [Verdicts(human, machine, {})], 1, pages)
-    plain, matched = found["adversuc_1"], found["matched_adversuc_1"]
-    assert sum(plain.numerators) / sum(plain.denominators) == 0.25
-    assert sum(matched.numerators) / sum(matched.denominators) == pytest.approx(0.75)
+    human, machine = generator.integers(20, 50, 400), np.clip(generator.normal(22, 8, 300).astype(int), 1, 58)
+    bout = bout_of(human.tolist(), machine.tolist())
+    alike = alike_in_length(bout, seed=1)
+    room = sum(min((human == length).sum(), (machine == length).sum()) for length in range(60))
+    for part in PARTS:
+        one, other = (np.sort(side[part][:, 3]) for side in (alike.human, alike.machine))
+        assert one.tolist() == other.tolist() and len(one) == room > 50
+        for side, names in zip((alike.human[part], alike.machine[part]), alike.pages[part], strict=True):
+            assert len(side) == len(names) == len(set(names))  # no chunk twice, and each with its own page
+    for place, length in zip(alike.pages["test"][1], alike.machine["test"][:, 3], strict=True):
+        assert machine[int(place.removeprefix("page "))] == length + 1
+    again, other_seed = alike_in_length(bout, seed=1), alike_in_length(bout, seed=2)
+    assert again.pages == alike.pages != other_seed.pages
+    same = alike_in_length(bout_of(human.tolist(), human.tolist()), seed=1)
+    assert len(same.human["test"]) == 400, "nothing is left out where nothing differs"
 
 
 def test_lengths_alone_tell_long_from_short_and_nothing_from_the_same() -> None:

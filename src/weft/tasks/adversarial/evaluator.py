@@ -42,7 +42,7 @@ class EvaluatorSettings:
         patience: Looks without gain before training stops.
         learning_rate: At its peak.
         weight_decay: Of AdamW.
-        second: Whether boosted trees judge too.
+        second: Whether boosted trees judge too, of all chunks and where lengths are alike.
         informed: Whether others do that also know what the reader's networks, which may be the writer's, say.
         seeds: Evaluators for every opponent and number of turns, each trained with its own seed; their mean counts.
         apart: Train only on chunks that share no sentence. Where chunks overlap, human sentences come again in other

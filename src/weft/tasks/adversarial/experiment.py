@@ -29,7 +29,7 @@ from weft.tasks.adversarial.continuations import Order, Written, weights_hash, w
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge
 from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
 from weft.tasks.adversarial.frozen import FrozenReader
-from weft.tasks.adversarial.lengths import tokens_a_sentence
+from weft.tasks.adversarial.lengths import alike_in_length, tokens_a_sentence
 from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, without_overlap, written_bout
 from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
@@ -37,7 +37,8 @@ from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, t
 from weft.tasks.result import Measure
 from weft.training import Report
 
-SECOND, INFORMED, LENGTHS = "second_", "informed_", "lengths_"  # what the measures of other evaluators begin with
+SECOND, INFORMED = "second_", "informed_"  # what the measures of other evaluators begin with
+LENGTHS, MATCHED = "lengths_", "matched_"
 FORMAT = 2  # rises when evaluators are built or trained differently
 
 
@@ -134,8 +135,8 @@ class Arena:
         records: dict[str, Any] = {}
         for turns, whole in enumerate(bouts, 1):
             bout = without_overlap(whole) if self.options.evaluator.apart else whole
-            for prefix, panel in self._all_verdicts(bout, vectors, opponent, turns).items():
-                measures |= measured(bout, panel, turns, pages, prefix=prefix)
+            for prefix, (met, panel) in self._all_verdicts(bout, vectors, opponent, turns).items():
+                measures |= measured(met, panel, turns, pages, prefix=prefix)
                 records[f"{prefix}{turns}"] = trained(panel)
         recorded = {
             **settings, "evaluator": asdict(self.options.evaluator), "evaluators": records,
@@ -148,18 +149,25 @@ class Arena:
 
     def _all_verdicts(
         self, bout: Bout, vectors: Callable[[], Tensor], opponent: str, turns: int
-    ) -> dict[str, list[Verdicts]]:
-        """What the evaluators say, by the prefix of their measures: none for the first."""
+    ) -> dict[str, tuple[Bout, list[Verdicts]]]:
+        """What the evaluators say and of which chunks, by the prefix of their measures: none for the first."""
         name, first = f"{opponent} {turns}", self.options.seed
         seeds = range(first, first + self.options.evaluator.seeds)
-        found = {"": [self._kept(bout, name, seed, partial(self._judged, bout, vectors, seed)) for seed in seeds]}
-        asked = {SECOND: self.options.evaluator.second, INFORMED: self.options.evaluator.informed}
-        for prefix in (prefix for prefix, wanted in asked.items() if wanted):
+        panel = [self._kept(bout, name, seed, partial(self._judged, bout, vectors, seed)) for seed in seeds]
+        found = {"": (bout, panel)}
+
+        def ask(prefix: str, met: Bout, make: Callable[[], Verdicts]) -> None:
             self.progress(f"{prefix.rstrip('_')} evaluator, {turns} turns", 0)
-            make = partial(self._judged_by_features, bout, vectors, self.scores if prefix == INFORMED else None)
-            found[prefix] = [self._kept(bout, f"{prefix}{name}", first, make)]
-        by_lengths = partial(judge_by_lengths, bout, seed=first)
-        found[LENGTHS] = [self._kept(bout, f"{LENGTHS}{name}", first, by_lengths)]
+            found[prefix] = met, [self._kept(met, f"{prefix}{name}", first, make)]
+
+        if self.options.evaluator.second:
+            ask(SECOND, bout, partial(self._judged_by_features, bout, vectors, None))
+            alike = alike_in_length(bout, seed=first)
+            if all(map(len, alike.human.values())):  # a small copy may have no two continuations of one length
+                ask(MATCHED, alike, partial(self._judged_by_features, alike, vectors, None))
+        if self.options.evaluator.informed:
+            ask(INFORMED, bout, partial(self._judged_by_features, bout, vectors, self.scores))
+        ask(LENGTHS, bout, partial(judge_by_lengths, bout, seed=first))
         return found
 
     def _kept(self, bout: Bout, what: str, seed: int, make: Callable[[], Verdicts]) -> Verdicts:

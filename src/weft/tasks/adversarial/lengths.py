@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import numpy.typing as npt
 
 from weft.tasks.adversarial.chunks import CONTEXT
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.rows import Whole
-
-BINS = 20
-Shares = npt.NDArray[np.float64]
 
 
 def tokens_a_sentence(bout: Bout) -> tuple[float, float]:
@@ -19,26 +17,52 @@ def tokens_a_sentence(bout: Bout) -> tuple[float, float]:
     return float(human), float(machine)
 
 
-def like_lengths(bout: Bout) -> Shares:
-    """Weights of the opponent's test chunks by which their continuations are as long as those of people: [chunks].
+def alike_in_length(bout: Bout, *, seed: int) -> Bout:
+    """The same with only so many chunks of either side that of every length both have equally many, in every part.
 
-    Lengths of whole continuations fall into bins with as many chunks of both sides together; in every bin the opponent
-    then weighs as much as people. Opponents in a bin without people weigh nothing.
+    Weighing the verdicts of evaluators that have learned from unlike lengths would not do: they have learned that
+    what is long is human, and are fooled by any system's long continuations.
+
+    Args:
+        bout: Human chunks and their opponents.
+        seed: Of the choice among chunks of one length.
 
     Example:
         >>> from weft.tasks.adversarial.rows import IdRows
         >>> rows = IdRows.of([[1], [1] * 9])
         >>> short, long = [0, 0, 0, 0], [0, 0, 0, 1]
-        >>> human, machine = {"test": np.array([short, long])}, {"test": np.array([short, short, short, long])}
-        >>> like_lengths(Bout(rows, human, machine, {})).round(2).tolist()
-        [0.67, 0.67, 0.67, 2.0]
+        >>> sides = np.array([short, long, long]), np.array([short, short, long])
+        >>> bout = Bout(rows, {"test": sides[0]}, {"test": sides[1]}, {"test": (["a", "b", "c"], ["a", "b", "c"])})
+        >>> found = alike_in_length(bout, seed=1)
+        >>> found.human["test"][:, -1].tolist(), found.machine["test"][:, -1].tolist()
+        ([0, 1], [0, 1])
     """
-    human, machine = (_lengths(bout, side["test"]) for side in (bout.human, bout.machine))
-    edges = np.unique(np.quantile(np.concatenate([human, machine]), np.linspace(0, 1, BINS + 1)[1:-1]))
-    places = [np.searchsorted(edges, lengths, side="right") for lengths in (human, machine)]
-    wanted, found = (np.bincount(place, minlength=len(edges) + 1) / len(place) for place in places)
-    weights: Shares = (wanted / np.maximum(found, 1e-12))[places[1]]
-    return weights
+    human, machine, pages = {}, {}, {}
+    for part, names in bout.pages.items():
+        sides = bout.human[part], bout.machine[part]
+        kept = _matched(_lengths(bout, sides[0]), _lengths(bout, sides[1]), seed)
+        human[part], machine[part] = (side[chosen] for side, chosen in zip(sides, kept, strict=True))
+        chosen_pages = [[own[place] for place in chosen] for own, chosen in zip(names, kept, strict=True)]
+        pages[part] = chosen_pages[0], chosen_pages[1]
+    return replace(bout, human=human, machine=machine, pages=pages)
+
+
+def _matched(human: Whole, machine: Whole, seed: int) -> tuple[Whole, Whole]:
+    """Of two lists of lengths, places that hold equally many of every length."""
+    generator = np.random.default_rng([seed, 3])
+    longest = int(max(human.max(initial=0), machine.max(initial=0))) + 1
+    room = np.minimum(np.bincount(human, minlength=longest), np.bincount(machine, minlength=longest))  # [lengths]
+    found = [_first_of_each(lengths, room, generator.permutation(len(lengths))) for lengths in (human, machine)]
+    return found[0], found[1]
+
+
+def _first_of_each(lengths: Whole, room: Whole, order: Whole) -> Whole:
+    """Places of the first so many of every length along an order, sorted."""
+    by_length = order[np.argsort(lengths[order], kind="stable")]
+    known = lengths[by_length]
+    rank = np.arange(len(known)) - np.searchsorted(known, known)  # among those of the same length
+    found: Whole = np.sort(by_length[rank < room[known]])
+    return found
 
 
 def _lengths(bout: Bout, chunks: Whole) -> Whole:

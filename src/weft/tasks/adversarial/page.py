@@ -23,12 +23,12 @@ ACCURACIES = {  # what the columns are named, and the measure that each shows
 LENGTHS_NOTE = """\
 Systems that choose among samples by a score a token choose short ones, and whoever writes shorter than people is the
 sooner known. “Told by lengths alone” is the accuracy of trees that see nothing but how many tokens each sentence has;
-“lengths alike” is AdverSuc with the machine's continuations weighed so that their lengths are those of people's.
+“lengths alike” is AdverSuc by a second evaluator that learned, and is asked, where of every length there are equally
+many continuations of either side.
 """
 LENGTHS = {
     "told by lengths alone": "lengths_accuracy",
-    "AdverSuc, lengths alike": "matched_adversuc",
-    "the same, second evaluator": "second_matched_adversuc",
+    "AdverSuc by second evaluator, lengths alike": "matched_adversuc",
     "AdverSuc, informed": "informed_adversuc",
 }
 

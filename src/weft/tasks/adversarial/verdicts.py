@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.tasks.adversarial.kept import Arrays, damaged, read_arrays, write_arrays
-from weft.tasks.adversarial.lengths import like_lengths
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.result import Measure
 
@@ -67,7 +66,7 @@ def half_line(odds: npt.NDArray[np.float32]) -> tuple[float, float]:
 def measured(
     bout: Bout, panel: Sequence[Verdicts], turns: int, pages: Sequence[str], *, prefix: str = ""
 ) -> dict[str, Measure]:
-    """AdverSuc, accuracy on either side and over both, per page of the test part; by the odds alone; by like lengths.
+    """AdverSuc, accuracy on either side and over both, per page of the test part; and by the odds alone.
 
     Args:
         bout: Who met whom.
@@ -88,29 +87,16 @@ def measured(
         f"{prefix}accuracy_{turns}": Measure(both, all_chunks),
         f"{prefix}raw_adversuc_{turns}": own_machine,
         f"{prefix}raw_human_accuracy_{turns}": own_human,
-        f"{prefix}matched_adversuc_{turns}": _matched(bout, panel, pages),
     }
 
 
 def _by_page(bout: Bout, panel: Sequence[Verdicts], pages: Sequence[str], *, even: bool) -> tuple[Measure, Measure]:
     """Chunks of each page that were taken for human, of how many; of people and of their opponents."""
     human, machine = (
-        _per_page(_mean_taken(panel, side, even=even), names, pages)
+        _per_page(np.mean([one.taken(side, "test", even=even) for one in panel], axis=0), names, pages)
         for side, names in zip(SIDES, bout.pages["test"], strict=True)
     )
     return human, machine
-
-
-def _matched(bout: Bout, panel: Sequence[Verdicts], pages: Sequence[str]) -> Measure:
-    """AdverSuc where the opponent's chunks weigh so that their lengths are those of people."""
-    weights, names = like_lengths(bout), bout.pages["test"][1]
-    fooled = _per_page(weights * _mean_taken(panel, "machine", even=True), names, pages)
-    return Measure(fooled.numerators, _per_page(weights, names, pages).numerators)
-
-
-def _mean_taken(panel: Sequence[Verdicts], side: Side, *, even: bool) -> Shares:
-    found: Shares = np.mean([one.taken(side, "test", even=even) for one in panel], axis=0)
-    return found
 
 
 def _per_page(taken: Shares, names: Sequence[str], pages: Sequence[str]) -> Measure:
