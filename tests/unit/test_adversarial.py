@@ -25,7 +25,7 @@ from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, 
 from weft.tasks.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
 from weft.tasks.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
-from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bout  # noqa: E402
+from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bouts  # noqa: E402
 from weft.tasks.adversarial.page import adversarial_section  # noqa: E402
 from weft.tasks.adversarial.results import adversarial_options, evaluate_control, evaluate_writers  # noqa: E402
 from weft.tasks.adversarial.rows import IdRows, canonical_rows  # noqa: E402
@@ -138,7 +138,7 @@ def test_human_and_machine_sentences_take_the_same_way(chunks: Chunks, tokenizer
         tuple("  " + tokenizer.decode(chunks.rows.row(place)).replace(" ", "\u00a0 ") + "\n" for place in row)
         for row in chunks.human.tolist()
     ]
-    bout = written_bout(chunks, copied, tokenizer, 3, SMALL.longest)
+    bout = written_bouts(chunks, copied, tokenizer, SMALL.longest)[2]
     for part in PARTS:
         for human, machine in zip(bout.human[part].ravel().tolist(), bout.machine[part].ravel().tolist(), strict=True):
             assert bout.rows.row(human) == bout.rows.row(machine)

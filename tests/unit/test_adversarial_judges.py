@@ -108,6 +108,16 @@ def lead(verdicts: Verdicts) -> float:
     return float(verdicts.human["test"].mean() - verdicts.machine["test"].mean())
 
 
+def test_another_opponent_is_scored_anew_and_the_same_one_once(reader: Seq2Seq) -> None:
+    one, other = IdRows.of([[5, 6], [7]]), IdRows.of([[5, 6], [8, 9, 5]])  # the first sentence is a person's
+    scores = plain_scores(reader)
+    first = scores.alone(one, 1)
+    assert scores.alone(one, 1) is first
+    second = scores.alone(other, 1)
+    assert first[0] == second[0] and first[1] != second[1]
+    assert second == pytest.approx(plain_scores(reader).alone(other, 1))
+
+
 # Which part may decide what -------------------------------------------------------------------------------------------
 
 

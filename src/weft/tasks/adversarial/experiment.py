@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge
 from weft.tasks.adversarial.features import SentenceFeatures, SentenceScores
 from weft.tasks.adversarial.frozen import FrozenReader
 from weft.tasks.adversarial.lengths import alike_in_length, tokens_a_sentence
-from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, without_overlap, written_bout
+from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, without_overlap, written_bouts
 from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
 from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
@@ -118,8 +118,7 @@ class Arena:
 
     def meet_writer(self, written: Written) -> Contest:
         """Evaluators of every number of turns against a system."""
-        turns = range(1, TURNS + 1)
-        bouts = [written_bout(self.chunks, written.texts, self.tokenizer, n, self.longest) for n in turns]
+        bouts = written_bouts(self.chunks, written.texts, self.tokenizer, self.longest)
         made = {"continuations": written.fingerprint, "sentences_per_second": round(written.speed, 1)}
         return self._contest(bouts, written.fingerprint, {**made, "decoding": asdict(self.options.decoding)})
 
@@ -129,13 +128,13 @@ class Arena:
         return self._contest(bouts, f"control {name}, seed {self.options.seed}", {})
 
     def _contest(self, bouts: Sequence[Bout], opponent: str, settings: Mapping[str, Any]) -> Contest:
-        vectors = cache(lambda: self._vectors(bouts[0].rows))  # long work, and not needed where all verdicts are kept
+        read = _Sentences(self, bouts[0].rows)
         measures: dict[str, Measure] = {}
         pages = sorted({page for side in bouts[0].pages["test"] for page in side})
         records: dict[str, Any] = {}
         for turns, whole in enumerate(bouts, 1):
             bout = without_overlap(whole) if self.options.evaluator.apart else whole
-            for prefix, (met, panel) in self._all_verdicts(bout, vectors, opponent, turns).items():
+            for prefix, (met, panel) in self._all_verdicts(bout, read, opponent, turns).items():
                 measures |= measured(met, panel, turns, pages, prefix=prefix)
                 records[f"{prefix}{turns}"] = trained(panel)
         recorded = {
@@ -148,12 +147,12 @@ class Arena:
         return Contest(measures, pages, len(bouts[0].human["test"]), recorded)
 
     def _all_verdicts(
-        self, bout: Bout, vectors: Callable[[], Tensor], opponent: str, turns: int
+        self, bout: Bout, read: _Sentences, opponent: str, turns: int
     ) -> dict[str, tuple[Bout, list[Verdicts]]]:
         """What the evaluators say and of which chunks, by the prefix of their measures: none for the first."""
         name, first = f"{opponent} {turns}", self.options.seed
         seeds = range(first, first + self.options.evaluator.seeds)
-        panel = [self._kept(bout, name, seed, partial(self._judged, bout, vectors, seed)) for seed in seeds]
+        panel = [self._kept(bout, name, seed, partial(self._judged, bout, read, seed)) for seed in seeds]
         found = {"": (bout, panel)}
 
         def ask(prefix: str, met: Bout, make: Callable[[], Verdicts]) -> None:
@@ -161,12 +160,12 @@ class Arena:
             found[prefix] = met, [self._kept(met, f"{prefix}{name}", first, make)]
 
         if self.options.evaluator.second:
-            ask(SECOND, bout, partial(self._judged_by_features, bout, vectors, None))
+            ask(SECOND, bout, partial(self._judged_by_features, bout, read, None))
             alike = alike_in_length(bout, seed=first)
             if all(map(len, alike.human.values())):  # a small copy may have no two continuations of one length
-                ask(MATCHED, alike, partial(self._judged_by_features, alike, vectors, None))
+                ask(MATCHED, alike, partial(self._judged_by_features, alike, read, None))
         if self.options.evaluator.informed:
-            ask(INFORMED, bout, partial(self._judged_by_features, bout, vectors, self.scores))
+            ask(INFORMED, bout, partial(self._judged_by_features, bout, read, self.scores))
         ask(LENGTHS, bout, partial(judge_by_lengths, bout, seed=first))
         return found
 
@@ -182,7 +181,7 @@ class Arena:
             write_verdicts(path, make())
         return read_verdicts(path, bout)
 
-    def _judged(self, bout: Bout, vectors: Callable[[], Tensor], seed: int) -> Verdicts:
+    def _judged(self, bout: Bout, read: _Sentences, seed: int) -> Verdicts:
         turns = bout.human["test"].shape[1] - CONTEXT
         label = f"evaluator, {turns} turns, seed {seed}"
 
@@ -192,7 +191,7 @@ class Arena:
         embedding = self.reader.networks()["forward"].embedding.weight.detach().float().cpu()
         return judge(
             bout,
-            vectors(),
+            read.vectors,
             self.frozen.groups,
             embedding,
             self.tokenizer.pad_id,
@@ -202,10 +201,8 @@ class Arena:
             listen=listen,
         )
 
-    def _judged_by_features(self, bout: Bout, vectors: Callable[[], Tensor], scores: SentenceScores | None) -> Verdicts:
-        shared = len(self.chunks.rows)
-        known = SentenceFeatures(bout.rows, self.tokenizer, (vectors(), self.frozen.groups), self.seen)
-        return judge_by_features(bout, known, scores, shared, seed=self.options.seed)
+    def _judged_by_features(self, bout: Bout, read: _Sentences, scores: SentenceScores | None) -> Verdicts:
+        return judge_by_features(bout, read.features, scores, len(self.chunks.rows), seed=self.options.seed)
 
     def _token_counts(self) -> npt.NDArray[np.int64]:
         """How often people wrote each token in the training part: [vocabulary]."""
@@ -214,7 +211,7 @@ class Arena:
         tokens = rows.flat[np.repeat(learned, rows.lengths)]
         return np.bincount(tokens, minlength=self.tokenizer.vocabulary_size).astype(np.int64)
 
-    def _vectors(self, rows: IdRows) -> Tensor:
+    def vectors(self, rows: IdRows) -> Tensor:
         """What the frozen reader makes of the sentences of a bout; those of people are read once for all opponents."""
         if self._human is None:
             self._human = self.frozen(self.chunks.rows)
@@ -223,6 +220,24 @@ class Arena:
             return self._human
         own = IdRows(rows.flat[rows.offsets[known] :], rows.offsets[known:] - rows.offsets[known])
         return torch.cat([self._human, self.frozen(own)])
+
+
+class _Sentences:
+    """What is known of the sentences of an opponent and of people: long work, done where a verdict is not kept yet."""
+
+    def __init__(self, arena: Arena, rows: IdRows) -> None:
+        self.arena, self.rows = arena, rows
+
+    @cached_property
+    def vectors(self) -> Tensor:
+        """[sentences, size], by the frozen reader."""
+        return self.arena.vectors(self.rows)
+
+    @cached_property
+    def features(self) -> SentenceFeatures:
+        """Counts, overlaps and likenesses."""
+        arena = self.arena
+        return SentenceFeatures(self.rows, arena.tokenizer, (self.vectors, arena.frozen.groups), arena.seen)
 
 
 def _reader(folder: str) -> Any:

@@ -37,12 +37,15 @@ class SentenceScores:
         self.forward = GuidedDecoder(networks["forward"], known)
         self.pad, self.device = pad, device
         self.human: Reals | None = None  # log p_L per token of the sentences of people, which all opponents share
+        self.latest: tuple[IdRows, Reals] | None = None  # of the opponent that was asked about last
 
     def alone(self, rows: IdRows, shared: int) -> Reals:
         """Log p_L per token: [sentences]; of the first ``shared`` sentences it is found once."""
         if self.human is None:
             self.human = self._alone(rows, 0, shared)
-        return np.concatenate([self.human, self._alone(rows, shared, len(rows))])
+        if self.latest is None or self.latest[0] is not rows:
+            self.latest = rows, np.concatenate([self.human, self._alone(rows, shared, len(rows))])
+        return self.latest[1]
 
     def _alone(self, rows: IdRows, start: int, stop: int) -> Reals:
         numbers = np.arange(start, stop)

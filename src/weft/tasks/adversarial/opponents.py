@@ -33,13 +33,12 @@ class Bout:
     pages: Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
 
-def written_bout(
-    chunks: Chunks, texts: Sequence[Sequence[str]], tokenizer: Tokenizer, turns: int, longest: int
-) -> Bout:
-    """A system's continuations against the human ones, each after the same context."""
+def written_bouts(chunks: Chunks, texts: Sequence[Sequence[str]], tokenizer: Tokenizer, longest: int) -> list[Bout]:
+    """A system's continuations against the human ones, each after the same context; for every number of turns."""
     own = canonical_rows((text for three in texts for text in three), tokenizer, longest=longest)
     numbers = len(chunks.rows) + np.arange(len(own)).reshape(-1, TURNS)
-    return _bout(chunks, IdRows.joined([chunks.rows, own]), numbers[:, :turns], turns)
+    rows = IdRows.joined([chunks.rows, own])  # the same for all, so that what is known of sentences is found once
+    return [_bout(chunks, rows, numbers[:, :turns], turns) for turns in range(1, TURNS + 1)]
 
 
 def control_bout(chunks: Chunks, name: str, turns: int, seed: int) -> Bout:
