@@ -15,7 +15,7 @@ from weft.models.generative.guided import encode_rows
 from weft.models.generative.network import Tokens
 from weft.tasks.adversarial.rows import IdRows
 
-ENCODED_AT_ONCE = 4096  # sentences read at a time: states of all their words take about 3 GiB meanwhile
+ENCODED_AT_ONCE = 4096  # sentences read at a time: the states of all their words are held meanwhile
 SKETCH, SKETCH_SEED = 512, 1
 
 
