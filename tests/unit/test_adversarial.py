@@ -324,7 +324,8 @@ def test_samples_are_drawn_by_the_seed_and_stand_beside_what_people_wrote(
     out = tmp_path / "samples.md"
     assert write_samples(out, chunks, tmp_path, tokenizer, count=3, seed=2) == 2
     page = out.read_text()
-    assert page.count("## ") == page.count("- **people**") == page.count("- **tiny (mmi)**") == 3
+    assert page.count("## ") == page.count("- **people**") == page.count("- **tiny (mmi), ") == 3
+    assert page.count("top_p=0.9") == 6, "how it wrote, where that is not the usual way"
     assert "stranger" not in page  # wrote after other contexts
     again, more = tmp_path / "again.md", tmp_path / "more.md"
     write_samples(again, chunks, tmp_path, tokenizer, count=3, seed=2)
@@ -366,7 +367,7 @@ def test_the_page_says_how_strong_the_evaluator_is_and_whether_the_second_agrees
     }
     apart = replace(rows[1], variant="apart", settings={**told, "evaluator": {"apart": True}})
     more = adversarial_section({("adversarial", one.model, one.variant): one for one in (*rows, apart)})
-    assert "ranking of 2 systems" in more, "judged in another way, b is not a third"
+    assert "ranking of 2 ways of writing" in more, "judged in another way, b is not a third"
     assert "22.1 (people 32.3)" in more
     assert "standard deviation of .071 in the middle and of .141 at most (b (apart) with 3)" in more
 

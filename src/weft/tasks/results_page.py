@@ -40,26 +40,27 @@ NOTES: Mapping[int, str] = {
     "alone; ours, except `weft-small` and `peek`, also learned to tell neighbours from other sentences of a "
     "paragraph, or texts from shuffled ones (docs/train.md); what likelihood alone reached was measured for Seq2Seq "
     "(docs/log.md). The discriminative model has the paper's negatives, but also sees how alike the sentences of a "
-    "clique are, which was most of what it knew in a small trial (docs/log.md). Rows named `peek` are guided by "
-    "topics that have seen the sentence they guide.",
+    "clique are, which is worth more to it than the choice of negatives (docs/findings.md). Rows named `peek` are "
+    "guided by topics that have seen the sentence they guide.",
     3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in τ: "
     "counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "
     "(Lapata 2003); models with precedence or with memory grow to the right only. “Position accuracy” is the share "
     "of sentences at their own place. The paper searches for the highest sum of transitions, as our rows named "
     "`coherence` do; rows “and precedence”, and other rows of `seq2seq` and `weft-small`, also use what the model "
     "learned of which of two sentences comes first (docs/order.md).",
-    4: "**“Second”, and the controls with two and three sentences, were measured with a mistake that is mended since "
-    "(docs/adversarial.md), and are to be measured again.** AdverSuc-N: the share of a system's continuations of N "
-    "sentences that an evaluator takes for human ones. The evaluator is trained anew for every row and every N, on "
-    "64,000 contexts with a human and a machine continuation each. Its line is drawn where it takes half of the dev "
-    "part for human, so that both kinds of errors are equally many. “Line at even odds” is AdverSuc with the line "
-    "at log-odds of 0 instead, which moves from one training to the next: that evaluator takes most of everything "
-    "for human where there is nothing to tell (control-human). The second evaluator is made of boosted trees over "
-    "counts, overlaps and cosines; “informed” are trees that are also told what the networks of `zoo/seq2seq` say "
-    "of every sentence, which give away those who chose by them. Rows named `control` are no systems: human text "
-    "against other human text (chance is .5), sentences of other pages, the right sentences in a wrong order (for "
-    "one sentence, the third instead of the next), the last sentence of the context again. The paper writes with "
-    "beams; how each system wrote here is in its result and in docs/adversarial.md.",
+    4: "AdverSuc-N: the share of a system's continuations of N sentences that an evaluator takes for human ones. The "
+    "evaluator is trained anew for every row and every N, on 64,000 contexts with a human and a machine "
+    "continuation each. Its line is drawn where it takes half of the dev part for human, so that both kinds of "
+    "errors are equally many. “Line at even odds” is AdverSuc with the line at log-odds of 0 instead, which moves "
+    "from one training to the next: where there is nothing to tell (control-human) that evaluator takes more than "
+    "half of everything for human. The second evaluator is made of boosted trees over counts, overlaps and cosines; "
+    "“informed” are trees that are also told what the networks of `zoo/seq2seq` say of every sentence, which give "
+    "away those who chose by them. Rows named `control` are no systems: human text against other human text (chance "
+    "is .5), sentences of other pages, the right sentences in a wrong order (for one sentence, the third instead of "
+    "the next), the last sentence of the context again. Rows named `one-sample` write one sentence instead of "
+    "choosing among ten; rows named `apart` met evaluators that were trained on chunks without a sentence in "
+    "common, fewer than half of them. The paper writes with beams; how each system wrote here is in its result and "
+    "in docs/adversarial.md.",
 }
 
 

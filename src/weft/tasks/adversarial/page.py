@@ -12,7 +12,7 @@ from weft.tasks.tables import NOTHING, Key, decimal, name_of, pipe
 
 STRONG = 0.85  # accuracy against sentences of other pages, below which AdverSuc says little
 TURNS = (1, 2, 3)
-OTHERS = ("second", "informed")  # evaluators beside the first
+OTHERS = {"second": "second", "second, lengths alike": "matched", "informed": "informed"}  # evaluators beside the first
 ACCURACIES = {  # what the columns are named, and the measure that each shows
     "right on human text": "human_accuracy",
     "on machine text": "machine_accuracy",
@@ -87,10 +87,12 @@ def _agreement(found: Mapping[str, Result]) -> str:
     Controls are no systems, and a system that also met an evaluator trained in another way is not two.
     """
     writers = [result for name, result in found.items() if not name.startswith("control-") and not _apart(result)]
-    told = [f"{name} {' / '.join(map(decimal, values))}" for name in OTHERS if any(values := _taus(writers, name))]
+    asked = {name: _taus(writers, prefix) for name, prefix in OTHERS.items()}
+    told = [f"{name} {' / '.join(map(decimal, values))}" for name, values in asked.items() if any(values)]
     agreed = "; ".join(told) or "not measured"
     return (
-        f"Agreement of the ranking of {len(writers)} systems with that of the other evaluators, Kendall's τ: {agreed}."
+        f"Agreement of the ranking of {len(writers)} ways of writing by the first evaluator with that by the others, "
+        f"Kendall's τ: {agreed}."
     )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.tasks.adversarial.chunks import Chunks
+from weft.tasks.adversarial.turns import ADVERSARIAL
 from weft.writing import write_atomically
 
 HEAD = """\
@@ -67,8 +70,8 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
                 texts = [tuple(json.loads(line)["sentences"]) for line in handle]
                 if len(texts) != len(chunks):
                     raise ValueError(f"{len(texts)} continuations, not {len(chunks)}")
-                name = f"{head['model']} ({head['combine']})"
-                # The same model may have written twice, by other settings: then the name of the file tells which.
+                name = _name(head)
+                # The same model may have written twice with other weights: then the name of the file tells which.
                 found[f"{name}, {path.name}" if name in found else name] = texts
         except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, StopIteration) as error:
             raise CorpusError(
@@ -78,7 +81,19 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
             ) from error
     if not found:
         raise nothing_written(folder)
-    return found
+    return dict(sorted(found.items()))
+
+
+def _name(head: Mapping[str, Any]) -> str:
+    """Who wrote, and how where that is not the standard way.
+
+    Example:
+        >>> _name({"model": "seq2seq", "combine": "mmi", "decoding": {"method": "sample", "beam": 1}})
+        'seq2seq (mmi), beam=1'
+    """
+    usual = asdict(ADVERSARIAL)
+    other = [f"{key}={value}" for key, value in head["decoding"].items() if value != usual.get(key)]
+    return ", ".join([f"{head['model']} ({head['combine']})", *other])
 
 
 def samples_page(
