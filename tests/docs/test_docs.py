@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.published import published_results
 
 from weft.tasks.findings_page import findings_page
 from weft.tasks.gentle_page import INNER
 from weft.tasks.model_facts import load_facts
 from weft.tasks.result import Result, compare_results
 from weft.tasks.results_page import results_page
-from weft.tasks.tables import load_results
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -99,17 +99,17 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_results_page_is_what_the_results_say() -> None:
-    page = results_page(load_results(ROOT / "results"), load_facts(ROOT / "results"))
+    page = results_page(published_results(), load_facts(ROOT / "results"))
     assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page
 
 
 def test_the_findings_page_is_what_the_results_say() -> None:
-    page = findings_page(load_results(ROOT / "results"), load_facts(ROOT / "results"))
+    page = findings_page(published_results(), load_facts(ROOT / "results"))
     assert (ROOT / "docs" / "findings.md").read_text(encoding="utf-8") == page
 
 
 def test_what_the_findings_page_says_in_words_holds() -> None:
-    results = load_results(ROOT / "results")
+    results = published_results()
     inner = {key[1:]: result.metrics["accuracy"] or 0 for key, result in results.items() if key[0] == INNER}
     assert inner["weft-small", "bi"] > (results["wikipedia-pairs", "weft-small", "bi"].metrics["accuracy"] or 1)
     for (model, variant), accuracy in inner.items():
@@ -158,7 +158,7 @@ Adversarial = dict[tuple[str, str], dict[str, float]]  # metrics by model and va
 
 @pytest.fixture(scope="module")
 def adversarial() -> Adversarial:
-    results = load_results(ROOT / "results")
+    results = published_results()
     return {
         key[1:]: {name: value for name, value in one.metrics.items() if value is not None}
         for key, one in results.items()
@@ -217,8 +217,23 @@ def test_what_the_adversarial_page_says_of_systems_holds(adversarial: Adversaria
         assert systems[model, "mmi-one-sample"][f"informed_{first}"] > systems[model, "mmi"][f"informed_{first}"]
 
 
+def test_what_negatives_alone_are_worth_holds_in_words() -> None:
+    results = published_results()
+    permutation, corpus, document, without = (
+        results["wikipedia-pairs", "discriminative", f"one-shard-{kind}"]
+        for kind in ("permutation", "corpus", "document", "corpus-without-likeness")
+    )
+    about_as_well, better, likeness = (
+        compare_results(*pair, "accuracy") for pair in ((permutation, corpus), (corpus, document), (corpus, without))
+    )
+    assert abs(about_as_well.difference) < 0.02
+    assert better.interval[0] > about_as_well.interval[1]
+    choice = abs(compare_results(permutation, document, "accuracy").difference)
+    assert likeness.difference > choice and likeness.interval[0] > better.difference
+
+
 def test_what_the_learning_curve_says_in_words_holds() -> None:
-    results = load_results(ROOT / "results")
+    results = published_results()
     for way in WAYS:
         most, least = (results["wikipedia-pairs", "seq2seq", f"{way}-shards-{n}"] for n in (5, 1))
         low, high = compare_results(most, least, "accuracy").interval
@@ -229,7 +244,7 @@ def test_what_the_learning_curve_says_in_words_holds() -> None:
 
 
 def test_what_more_steps_are_worth_holds_in_words() -> None:
-    results = load_results(ROOT / "results")
+    results = published_results()
     longer, first, small = (
         results["wikipedia-pairs", model, variant]
         for model, variant in (("seq2seq", "mmi-one-shard-24k"), ("seq2seq", "mmi-shards-1"), ("weft-small", "mmi"))
@@ -318,7 +333,7 @@ def test_the_readme_says_how_often_the_default_is_right() -> None:
 
 def test_the_probes_page_says_what_the_results_say() -> None:
     text = " ".join((ROOT / "docs" / "probes.md").read_text(encoding="utf-8").split())
-    probes = {key[1:]: result.metrics for key, result in load_results(ROOT / "results").items() if key[0] == "probes"}
+    probes = {key[1:]: result.metrics for key, result in published_results().items() if key[0] == "probes"}
     ours = {key: metrics for key, metrics in probes.items() if key[0] != "hf"}
     for among, said in (
         (probes, "The best is `{}` with {:.0%} of the pairs, {:.0%} both ways."),
@@ -333,7 +348,7 @@ def test_the_probes_page_says_what_the_results_say() -> None:
 
 
 def test_the_probes_page_is_right_about_the_papers_pairs_and_about_chance() -> None:
-    results = load_results(ROOT / "results")
+    results = published_results()
     right = {
         key[1:]: sum(r.per_document["accuracy"]["numerators"])
         for key, r in results.items()
@@ -359,7 +374,7 @@ def test_the_probes_page_is_right_about_where_mmi_is_worst() -> None:
     text = " ".join((ROOT / "docs" / "probes.md").read_text(encoding="utf-8").split())
     assert "the worst of the three ways, or as bad as the worst, for every model here but `vlv-gm`" in text
     found: dict[tuple[str, str], dict[str, float]] = {}
-    for (task, model, variant), result in load_results(ROOT / "results").items():
+    for (task, model, variant), result in published_results().items():
         way, _, rest = variant.partition("-")
         if task == "probes" and way in WAYS:
             found.setdefault((model, rest), {})[way] = result.metrics["accuracy"] or 0
@@ -377,7 +392,7 @@ HF_ROWS = {
 
 def test_the_probes_page_is_right_about_language_models() -> None:
     text = (ROOT / "docs" / "probes.md").read_text(encoding="utf-8")
-    results = load_results(ROOT / "results")
+    results = published_results()
     for label, suffix in HF_ROWS.items():
         row = next(line for line in text.splitlines() if line.startswith(f"| {label} "))
         probes, pairs = ([results[task, "hf", way + suffix] for way in WAYS] for task in ("probes", "miniatures"))
@@ -390,7 +405,7 @@ def test_the_probes_page_is_right_about_language_models() -> None:
 
 def test_the_probes_page_is_right_about_what_the_largest_model_knows() -> None:
     text = " ".join((ROOT / "docs" / "probes.md").read_text(encoding="utf-8").split())
-    results = load_results(ROOT / "results")
+    results = published_results()
     largest = [results["probes", "hf", way + HF_ROWS["Qwen2.5-Coder-1.5B-Instruct"]] for way in WAYS]
     ranges = []
     for phenomena in (("causal", "temporal", "connective"), ("lexical", "centering", "pronoun")):

@@ -2,16 +2,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.published import published_results
+
 from weft.tasks.findings_page import findings_page
 from weft.tasks.model_facts import load_facts
-from weft.tasks.tables import load_results
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_a_part_without_results_is_left_out() -> None:
     assert findings_page({}).count("## ") == 0
-    results = {key: r for key, r in load_results(ROOT / "results").items() if key[1] in {"seq2seq", "vlv-gm"}}
+    results = {key: r for key, r in published_results().items() if key[1] in {"seq2seq", "vlv-gm"}}
     results = {key: result for key, result in results.items() if key[0] != "wikipedia-swaps"}
     page = findings_page(results, load_facts(ROOT / "results"))
     assert "## What the latent variable adds" in page

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.published import published_results
 
 from weft.report.plots import KNOWN, styles
 from weft.tasks.model_facts import ModelFacts, load_facts
 from weft.tasks.plot_data import LINES, Plot, Point, Series, chosen, make_plots
 from weft.tasks.result import Result
-from weft.tasks.tables import Key, load_results
+from weft.tasks.tables import Key
 
 ROOT = Path(__file__).parents[2]
 
@@ -147,7 +148,7 @@ def test_bars_reach_from_the_lower_to_the_upper_end_of_an_interval() -> None:
 @pytest.fixture(scope="module")
 def own_plots() -> list[Plot]:
     """Of the results of the repository."""
-    return make_plots(load_results(ROOT / "results"), load_facts(ROOT / "results"))[0]
+    return make_plots(published_results(), load_facts(ROOT / "results"))[0]
 
 
 def drawn_heights(text: str, colour: str, width: str) -> list[float]:

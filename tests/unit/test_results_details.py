@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.published import published_results
 
 from weft.artifacts import load_artifact
 from weft.errors import CorpusError
@@ -43,7 +44,7 @@ def test_the_record_is_what_the_models_say(tmp_path: Path) -> None:
 
 
 def test_results_find_their_models() -> None:
-    known, results = load_facts(RESULTS), load_results(RESULTS)
+    known, results = load_facts(RESULTS), published_results()
     for key, name in {
         ("wikipedia-pairs", "seq2seq", "mmi"): "seq2seq",
         ("accidents", "seq2seq", "bi"): "seq2seq-accidents",
@@ -136,7 +137,7 @@ def test_neighbours_are_the_rows_that_were_measured() -> None:
 
 
 def test_rows_of_our_own_have_a_line_where_facts_are_known() -> None:
-    known, results = load_facts(RESULTS), load_results(RESULTS)
+    known, results = load_facts(RESULTS), published_results()
     text = details(TABLES[1], results, known)
     for name in (
         "weft-small (mmi)",
