@@ -29,6 +29,7 @@ from weft.training import Batches, LossPart, Report, Trainer, TrainingSettings, 
 VALIDATION_BATCHES = 40
 LOG_EVERY = 50
 CHECKPOINT_SECONDS = 60.0
+SHORT = TrainingSettings(steps=200, warmup=20, validate_every=0)  # for documents in memory
 NETWORKS = 2  # rises when networks are put together differently: checkpoints from before are then not resumed
 
 
@@ -279,7 +280,7 @@ def fit_documents(
     from weft.corpora.prepare import prepare
 
     documents = list(documents)
-    chosen = replace(settings or TrainingSettings(steps=200, warmup=20, validate_every=0), seed=seed)
+    chosen = replace(settings or SHORT, seed=seed)
     with tempfile.TemporaryDirectory() as place, start_runtime() as runtime:
         text = Path(place) / "documents.jsonl"
         write_negatives(text, (PermutedDocument(document, ()) for document in documents))

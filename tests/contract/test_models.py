@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from tests.tiny_lm import tiny_lm
 
+from weft import fitting
 from weft.artifacts import load_artifact, save_artifact
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
@@ -58,6 +60,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "discriminative-pair": {"dimensions": 16, "hidden": 16, "width": 16},
     "recursive": {"dimensions": 16, "hidden": 16, "width": 16},
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_steps() -> Iterator[None]:
+    """What is asked here does not hang on how much a model has learned."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fitting, "SHORT", replace(fitting.SHORT, steps=50, warmup=5))
+        yield
 
 
 @pytest.fixture(scope="module", params=list(MODELS))

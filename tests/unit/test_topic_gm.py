@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from weft import fitting  # noqa: E402
 from weft.config import build_config, config_of, read_config  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, WeftError  # noqa: E402
@@ -139,7 +141,9 @@ def test_frozen_names_what_it_takes_visibly() -> None:
         HmmLdaGm(frozen="all")
 
 
-def test_a_second_fit_learns_its_topics_again() -> None:
+def test_a_second_fit_learns_its_topics_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "SHORT", replace(fitting.SHORT, steps=20, warmup=2))
+
     def new() -> HmmLdaGm:
         return HmmLdaGm(topic_count=2, dimensions=8, hidden=8, layers=1, guide=3, precision="float32")
 
