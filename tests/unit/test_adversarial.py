@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -340,6 +341,11 @@ def test_samples_say_what_is_missing_or_damaged(chunks: Chunks, tokenizer: BpeTo
         write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
     (tmp_path / "bad.mmi-0.jsonl.xz").write_bytes(b"nothing of the kind")
     with pytest.raises(CorpusError, match="cannot read"):
+        write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
+    head = {"chunks": chunks.fingerprint, "model": "m", "combine": "mmi", "decoding": ["sample"]}
+    lines = [head, *({"sentences": ["A.", "B.", "C."]} for _ in range(len(chunks)))]
+    (tmp_path / "bad.mmi-0.jsonl.xz").write_bytes(lzma.compress("\n".join(map(json.dumps, lines)).encode()))
+    with pytest.raises(CorpusError, match="cannot read"):  # how it wrote is no list
         write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
     assert not (tmp_path / "samples.md").exists()
 

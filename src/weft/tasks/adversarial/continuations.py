@@ -20,7 +20,7 @@ from weft.models.generative.bulk import BulkWriter
 from weft.progress import Progress, silent
 from weft.scoring import Combine
 from weft.tasks.adversarial.chunks import TURNS, Chunks
-from weft.tasks.adversarial.kept import damaged
+from weft.tasks.adversarial.kept import NO_LINES, damaged
 from weft.tasks.adversarial.turns import continued
 from weft.writing import write_atomically
 
@@ -165,7 +165,7 @@ def read_written(path: Path, fingerprint: str, count: int) -> Written:
         if head["fingerprint"] != fingerprint or len(texts) != count:
             raise ValueError(f"{len(texts)} continuations of {head['fingerprint'][:12]}")
         return Written(texts, fingerprint, float(head["seconds"]))
-    except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, StopIteration) as error:
+    except NO_LINES as error:
         raise CorpusError(
             f"cannot use {path}: {error}",
             allowed=f"{count} continuations of {fingerprint[:12]}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from weft.errors import CorpusError
 from weft.writing import write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
+NO_LINES = (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError, StopIteration)
+"""What reading compressed lines of JSON may raise, whatever the file holds."""
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], *, compressed: bool = False) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.tasks.adversarial.chunks import Chunks
+from weft.tasks.adversarial.kept import NO_LINES
 from weft.tasks.adversarial.turns import ADVERSARIAL
 from weft.writing import write_atomically
 
@@ -73,7 +74,7 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
                 name = _name(head)
                 # The same model may have written twice with other weights: then the name of the file tells which.
                 found[f"{name}, {path.name}" if name in found else name] = texts
-        except (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, StopIteration) as error:
+        except NO_LINES as error:
             raise CorpusError(
                 f"cannot read {path}: {error}",
                 allowed="continuations that an adversarial evaluation wrote",
