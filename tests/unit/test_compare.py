@@ -4,12 +4,13 @@ import random
 from dataclasses import replace
 
 import pytest
+from tests.published import published_results
 from tests.scorers import OracleTable, OracleWhole, synthetic
 
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.models import create_model
-from weft.report.comparisons import revision_lines, versus_lines
+from weft.report.comparisons import revision_lines, versus_lines, versus_record
 from weft.tasks.metrics import paired_bootstrap
 from weft.tasks.result import Result
 from weft.tasks.revision import align_sentences, compare_texts
@@ -143,6 +144,21 @@ def test_results_that_do_not_belong_together_are_refused() -> None:
         compare_models(one, replace(one, documents=["x", "y"]))
     with pytest.raises(CorpusError, match="no such metric"):
         compare_models(one, one, metric="tau")
+
+
+def test_what_cannot_be_paired_is_left_out_and_said() -> None:
+    """Two systems of the adversarial evaluation have different chunks where lengths are made alike."""
+    one, other = (published_results()["adversarial", name, "mmi"] for name in ("vlv-gm", "seq2seq"))
+    found = compare_models(one, other)
+    assert found.metric == "adversuc_1" and found.comparisons["adversuc_1"].difference > 0
+    assert {name.split("_")[0] for name in found.unpaired} == {"matched"}
+    assert not set(found.unpaired) & set(found.comparisons)
+    assert "left out, not counted over the same pairs: matched_adversuc_1," in "\n".join(
+        line.plain for line in versus_lines(found, 0)
+    )
+    assert versus_record(found, 0)["unpaired"] == list(found.unpaired)
+    with pytest.raises(CorpusError, match="other pairs"):
+        compare_models(one, other, metric="matched_adversuc_1")
 
 
 def test_several_trainings_are_averaged_document_by_document() -> None:

@@ -39,14 +39,16 @@ def versus_lines(found: Versus, shown: int) -> list[Text]:
     names = [_title(result) for result in (found.first, found.second)]
     better, worse, equal = found.better
     wins = f"{names[0]} is better on {counted(better, 'document')}, worse on {worse}, equal on {equal}"
+    width = max([22, *map(len, found.comparisons)]) + 2
     lines = [
         Text.assemble((f"{found.first.task}  ", "bold"), (names[0], "bold cyan"), " against ", (names[1], "bold cyan")),
         Text(f"{counted(found.first.n_documents, 'document')}, paired bootstrap; difference: first minus second"),
-        Text(f"  {'':<24}{'first':>8}{'second':>9}{'difference':>12}   95% interval          p"),
-        *(_metric_line(found, name, comparison) for name, comparison in found.comparisons.items()),
-        Text(),
-        Text(f"by {found.metric}: {wins}"),
+        Text(f"  {'':<{width}}{'first':>8}{'second':>9}{'difference':>12}   95% interval          p"),
+        *(_metric_line(found, name, comparison, width) for name, comparison in found.comparisons.items()),
     ]
+    if found.unpaired:
+        lines.append(Text(f"  left out, not counted over the same pairs: {', '.join(found.unpaired)}"))
+    lines += [Text(), Text(f"by {found.metric}: {wins}")]
     if found.first.n_documents < FEW:
         lines.append(Text(f"fewer than {FEW} documents: too few for intervals and p to mean much", "yellow"))
     for gap in found.documents[:shown]:
@@ -54,12 +56,12 @@ def versus_lines(found: Versus, shown: int) -> list[Text]:
     return lines
 
 
-def _metric_line(found: Versus, name: str, comparison: Comparison) -> Text:
+def _metric_line(found: Versus, name: str, comparison: Comparison, width: int) -> Text:
     low, high = comparison.interval
     first, second = found.first.metrics[name] or 0.0, found.second.metrics[name] or 0.0
     sure = comparison.p_value < SIGNIFICANT
     interval = f"{low:+.4f} to {high:+.4f}" if comparison.n_documents > 1 else f"{'–':<18}"
-    line = f"  {name:<24}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {interval}   "
+    line = f"  {name:<{width}}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {interval}   "
     return Text.assemble(
         line, (f"{comparison.p_value:.4f}", "bold" if sure else ""), "" if sure else "  not told apart"
     )
@@ -76,6 +78,7 @@ def versus_record(found: Versus, shown: int) -> dict[str, Any]:
             name: {"first": found.first.metrics[name], "second": found.second.metrics[name], **asdict(comparison)}
             for name, comparison in found.comparisons.items()
         },
+        "unpaired": list(found.unpaired),
         "documents_by": found.metric,
         "first_better": found.better[0],
         "second_better": found.better[1],

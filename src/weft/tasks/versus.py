@@ -42,6 +42,7 @@ class Versus:
         second: The second.
         metric: The one that documents are looked at by.
         comparisons: For every metric both have, the paired bootstrap of first minus second.
+        unpaired: Metrics that both have but counted over other pairs of the documents, so that nothing can be paired.
         better: Documents on which the first is better, on which the second is, and on which they are equal.
         documents: Those that differ, the farthest apart first.
     """
@@ -52,6 +53,7 @@ class Versus:
     comparisons: Mapping[str, Comparison]
     better: tuple[int, int, int]
     documents: tuple[DocumentGap, ...]
+    unpaired: tuple[str, ...] = ()
 
 
 def compare_models(first: Result, second: Result, *, metric: str = "", seed: int = 1) -> Versus:
@@ -91,17 +93,26 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
             allowed=", ".join(names),
             next_step="choose one of these with --metric",
         )
-    comparisons = {name: compare_results(first, second, name, seed=seed) for name in names}
-    chosen = metric or names[0]
+    paired = [name for name in names if _same_pairs(first, second, name)]
+    chosen = metric or (paired or names)[0]
+    comparisons = {
+        name: compare_results(first, second, name, seed=seed) for name in (paired if chosen in paired else [chosen])
+    }
     gaps = _gaps(first, second, chosen)
     better = (sum(gap.difference > 0 for gap in gaps), sum(gap.difference < 0 for gap in gaps))
     apart = sorted((gap for gap in gaps if gap.difference), key=lambda gap: (-abs(gap.difference), gap.id))
-    return Versus(first, second, chosen, comparisons, (*better, len(gaps) - sum(better)), tuple(apart))
+    unpaired = tuple(name for name in names if name not in paired)
+    return Versus(first, second, chosen, comparisons, (*better, len(gaps) - sum(better)), tuple(apart), unpaired)
 
 
 def _measured(result: Result, metric: str) -> bool:
     """Whether a metric has parts to resample; one that is undefined for every document has none."""
     return metric in result.per_document and sum(result.per_document[metric]["denominators"]) > 0
+
+
+def _same_pairs(first: Result, second: Result, metric: str) -> bool:
+    one, other = (list(result.per_document[metric]["denominators"]) for result in (first, second))
+    return one == other
 
 
 def _gaps(first: Result, second: Result, metric: str) -> list[DocumentGap]:
