@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, 
 from weft.tasks.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
 from weft.tasks.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
+from weft.tasks.adversarial.kept import read_arrays, write_arrays  # noqa: E402
 from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bouts  # noqa: E402
 from weft.tasks.adversarial.page import adversarial_section  # noqa: E402
 from weft.tasks.adversarial.results import adversarial_options, evaluate_control, evaluate_writers  # noqa: E402
@@ -128,6 +130,32 @@ def test_chunks_are_kept_and_too_few_are_told(data: Path, tokenizer: BpeTokenize
         load_chunks(data, tokenizer, SMALL, folder=tmp_path)
     with pytest.raises(CorpusError, match="too few chunks"):
         load_chunks(data, tokenizer, replace(SMALL, train=10_000))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("flat", lambda flat: flat + 10**6),
+        ("flat", lambda flat: flat.astype(float)),
+        ("flat", lambda flat: flat[:-1]),
+        ("offsets", lambda offsets: offsets[::-1]),
+        ("offsets", lambda offsets: offsets[:0]),
+        ("context", lambda context: context[:-1]),
+        ("context", lambda context: context + 10**6),
+        ("human", lambda human: -1 - human),
+        ("pages", lambda pages: pages[1:]),
+        ("sizes", lambda sizes: sizes[:2]),
+    ],
+)
+def test_chunks_that_do_not_belong_together_are_told(
+    name: str, change: Callable[[Any], Any], data: Path, tokenizer: BpeTokenizer, tmp_path: Path
+) -> None:
+    load_chunks(data, tokenizer, SMALL, folder=tmp_path)
+    (kept,) = tmp_path.glob("chunks-*.npz")
+    found = read_arrays(kept)
+    write_arrays(kept, {**found, name: change(found[name])})
+    with pytest.raises(CorpusError, match="cannot use .*chunks-"):
+        load_chunks(data, tokenizer, SMALL, folder=tmp_path)
 
 
 # The same on both sides -----------------------------------------------------------------------------------------------
@@ -363,6 +391,9 @@ def test_the_page_says_how_strong_the_evaluator_is_and_whether_the_second_agrees
     assert "| a |" in page and "| 1,234 |" in page
     assert "accuracy of .900 / .900 / .900, at or above the .850" in page
     assert "Kendall's τ: second −1.000 / −1.000 / −1.000." in page  # which ranks the two the other way
+    even = [row("a", 0.1, 0.2, 0.9), row("b", 0.2, 0.4, 0.9), row("c", 0.3, 0.1, 0.9), row("d", 0.4, 0.3, 0.9)]
+    none = adversarial_section({("adversarial", one.model, ""): one for one in even})
+    assert "Kendall's τ: second .000 / .000 / .000." in none, "no agreement is not nothing measured"
     weak = {("adversarial", "control-random-sentence", ""): row("control-random-sentence", 0.0, 0.0, 0.8)}
     assert "below the .850" in adversarial_section(weak)
     assert "was not measured" in adversarial_section({})

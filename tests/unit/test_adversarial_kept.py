@@ -73,6 +73,13 @@ def test_verdicts_come_back_and_those_of_other_chunks_are_told(tmp_path: Path) -
     write_arrays(path, {"note": np.zeros(1)})
     with pytest.raises(CorpusError, match="cannot use"):
         read_verdicts(path, BOUT)
+    write_verdicts(path, said([1, 2, 3], [0, float("nan"), -2]))
+    with pytest.raises(CorpusError, match="no numbers"):
+        read_verdicts(path, BOUT)
+    write_verdicts(path, said([1, 2, 3], [0, -1, -2]))
+    write_arrays(path, {**read_arrays(path), "note": np.frombuffer(b"[1]", dtype=np.uint8)})
+    with pytest.raises(CorpusError, match="no record: list"):
+        read_verdicts(path, BOUT)
 
 
 def test_the_mean_of_evaluators_counts() -> None:

@@ -110,7 +110,7 @@ def load_chunks(
     fingerprint = _fingerprint(path, tokenizer, protocol)
     kept = None if folder is None else folder / f"chunks-{fingerprint[:12]}.npz"
     if kept is not None and kept.is_file():
-        return _read(kept, fingerprint)
+        return _read(kept, fingerprint, tokenizer.vocabulary_size)
     chunks = select_chunks(read_documents(path, ReadOptions()), tokenizer, protocol, fingerprint, progress=progress)
     if kept is not None:
         _write(kept, chunks)
@@ -220,11 +220,36 @@ def _write(path: Path, chunks: Chunks) -> None:
     write_arrays(path, arrays)
 
 
-def _read(path: Path, fingerprint: str) -> Chunks:
+def _read(path: Path, fingerprint: str, vocabulary: int) -> Chunks:
     found = read_arrays(path)
     try:
         rows = IdRows(found["flat"], found["offsets"])
         first, second, third = found["sizes"].tolist()
-        return Chunks(rows, found["context"], found["human"], found["pages"], (first, second, third), fingerprint)
-    except (KeyError, ValueError) as error:
+        chunks = Chunks(rows, found["context"], found["human"], found["pages"], (first, second, third), fingerprint)
+        _check(chunks, vocabulary)
+        return chunks
+    except KeyError as error:
         raise damaged(path, f"no {error}") from error
+    except (ValueError, TypeError, IndexError) as error:
+        raise damaged(path, str(error)) from error
+
+
+def _check(chunks: Chunks, vocabulary: int) -> None:
+    """Refuse arrays that do not belong together, whoever wrote them.
+
+    Raises:
+        ValueError: They do not.
+    """
+    rows, count = chunks.rows, sum(chunks.sizes)
+    shapes = (chunks.context.shape, chunks.human.shape, chunks.pages.shape)
+    if shapes != ((count, CONTEXT), (count, TURNS), (count,)):
+        raise ValueError(f"chunks of the shapes {shapes}, not {count} of them")
+    if int(rows.offsets[0]) != 0 or int(rows.offsets[-1]) != len(rows.flat) or (rows.lengths < 0).any():
+        raise ValueError("sentences that do not follow each other")
+    for what, numbers, end in (
+        ("tokens", rows.flat, vocabulary),
+        ("sentences", chunks.context, len(rows)),
+        ("sentences", chunks.human, len(rows)),
+    ):
+        if numbers.dtype.kind not in "iu" or (numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < end):
+            raise ValueError(f"numbers of {what} that are not among {end}")

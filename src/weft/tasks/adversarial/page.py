@@ -88,7 +88,9 @@ def _agreement(found: Mapping[str, Result]) -> str:
     """
     writers = [result for name, result in found.items() if not name.startswith("control-") and not _apart(result)]
     asked = {name: _taus(writers, prefix) for name, prefix in OTHERS.items()}
-    told = [f"{name} {' / '.join(map(decimal, values))}" for name, values in asked.items() if any(values)]
+    told = [
+        f"{name} {' / '.join(map(decimal, values))}" for name, values in asked.items() if values != [None] * len(TURNS)
+    ]
     agreed = "; ".join(told) or "not measured"
     return (
         f"Agreement of the ranking of {len(writers)} ways of writing by the first evaluator with that by the others, "

@@ -140,6 +140,11 @@ def read_verdicts(path: Path, bout: Bout) -> Verdicts:
             sides.append({part: found[f"{side}_{part}"] for part in ("dev", "test")})
             if any(sides[-1][part].shape != (len(chunks[part]),) for part in ("dev", "test")):
                 raise ValueError("verdicts of other chunks")
-        return Verdicts(sides[0], sides[1], json.loads(found["note"].tobytes().decode()))
+            if not all(odds.dtype.kind == "f" and np.isfinite(odds).all() for odds in sides[-1].values()):
+                raise ValueError("log-odds that are no numbers")
+        note = json.loads(found["note"].tobytes().decode())
+        if not isinstance(note, dict):
+            raise ValueError(f"a note that is no record: {type(note).__name__}")
+        return Verdicts(sides[0], sides[1], note)
     except (KeyError, ValueError) as error:
         raise damaged(path, str(error)) from error
