@@ -6,6 +6,7 @@ in its beam with its score, so that there is no loop over hypotheses in Python.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -70,6 +71,8 @@ class Decoding:
         )  # fmt: skip
         _check(self.temperature > 0, "temperature out of range", self.temperature, "above 0")
         _check(0 < self.top_p <= 1, "top_p out of range", self.top_p, "above 0, at most 1")
+        _check(self.alike >= 0, "alike out of range", self.alike, "0 or more; from 1 on nothing is too much alike")
+        _check(0 <= self.length_power < math.inf, "length_power out of range", self.length_power, "0 or more")
         _check(self.top_k >= 0, "top_k out of range", self.top_k, "0 or more")
         _check(1 <= self.draws <= 100, "draws out of range", self.draws, "1 to 100")
         _check(1 <= self.min_tokens <= self.max_tokens, "lengths out of range", self.min_tokens, "min up to max tokens")

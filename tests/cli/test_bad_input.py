@@ -136,6 +136,8 @@ def test_unknown_task_and_format(tmp_path: Path) -> None:
 
 def test_every_task_is_checked_before_the_first_runs(tmp_path: Path) -> None:
     assert "nosuch" in refused("evaluate", "-t", "probes", "-t", "nosuch", "-m", "random", cwd=tmp_path)
+    both = ("-t", "adversarial", "-t", "probes", "-m", "control-repeat-last")
+    assert "unknown model" in refused("evaluate", *both, cwd=tmp_path), "a control is a model of one task alone"
 
 
 @pytest.mark.parametrize(("option", "value"), [("--limit", "0"), ("--seed", "-1"), ("--beam", "x")])

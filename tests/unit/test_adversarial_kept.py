@@ -187,6 +187,9 @@ def test_settings_that_cannot_be_are_told(tmp_path: Path, data: Path, folder: Pa
         ({"decoding.beam": True}, "wrong kind"),
         ({"decoding.max_tokens": 82}, "no sentence that long"),
         ({"evaluator.seeds": 0}, "out of range"),
+        ({"decoding.alike": float("nan")}, "alike out of range"),
+        ({"decoding.length_power": -3.0}, "length_power out of range"),
+        ({"evaluator.sead": 1}, "evaluator.sead.*evaluator.seeds"),
     ):
         with pytest.raises(ConfigError, match=match):
             adversarial_options(chosen, settings, tmp_path)

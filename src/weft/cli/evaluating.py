@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
         raise ConfigError(
             "a variant is part of a file name",
             seen=chosen,
-            allowed="up to 100 letters, digits, - and .",
+            allowed="up to 100 characters without slashes, the first of them no dot",
             next_step="give another --variant",
         )
     model = load_model(name, settings)
@@ -43,8 +44,14 @@ def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
 
 
 def _variant_of(settings: Mapping[str, Any]) -> str:
-    """A name for settings that were given none, so that two settings never share a result file."""
-    return "-".join(f"{key}={value}" for key, value in sorted(settings.items())).replace("/", "_")
+    """A name for settings that were given none, so that two never share a result file; a long one ends in a hash.
+
+    Example:
+        >>> _variant_of({"samples": 2, "beam": 5}), len(_variant_of({"trees": "x" * 200}))
+        ('beam=5-samples=2', 73)
+    """
+    name = "-".join(f"{key}={value}" for key, value in sorted(settings.items())).replace("/", "_")
+    return name if len(name) <= 100 else f"{name[:64]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: Sequence[str]) -> list[Subject]:

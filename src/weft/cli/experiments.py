@@ -110,10 +110,10 @@ def evaluate(
     # Another objective is another experiment: its result must not take the place of the default one's.
     named = joined(objective.replace("auto", ""), variant)
     settings, others = parse_settings(setting), [name for name in task if name != "adversarial"]
+    subjects = subjects_of(model, settings, named, combine) if others else []  # told before the first task has run
     if others != task:
         write_adversarial(model, settings, (variant, combine), chosen, (out, work), command_line(), form=format.value)
     if others:
-        subjects = subjects_of(model, settings, named, combine)
         write_results(others, subjects, chosen, out, command=command_line(), form=format.value)
 
 

@@ -33,17 +33,15 @@ def adversarial_options(
         (5, {'samples': 2})
     """
     chosen = AdversarialOptions(folder, options.limit, seed=options.seed)
-    decoding, evaluator = (_below(settings, section) for section in ("decoding.", "evaluator."))
     left = {key: value for key, value in settings.items() if not key.startswith(("decoding.", "evaluator."))}
-    _check_length(decoding)
-    return replace(
-        chosen, decoding=_changed(chosen.decoding, decoding), evaluator=_changed(chosen.evaluator, evaluator)
-    ), left
+    _check_length(settings)
+    decoding = _changed(chosen.decoding, settings, "decoding.")
+    return replace(chosen, decoding=decoding, evaluator=_changed(chosen.evaluator, settings, "evaluator.")), left
 
 
-def _check_length(decoding: Mapping[str, Any]) -> None:
+def _check_length(settings: Mapping[str, Any]) -> None:
     longest = Protocol().longest + 1  # the end of a sentence is a token too
-    asked = decoding.get("max_tokens", longest)
+    asked = settings.get("decoding.max_tokens", longest)
     if isinstance(asked, int) and asked > longest:
         raise ConfigError(
             "evaluators read no sentence that long", seen=f"decoding.max_tokens={asked}", allowed=f"up to {longest}",
@@ -51,12 +49,10 @@ def _check_length(decoding: Mapping[str, Any]) -> None:
         )  # fmt: skip
 
 
-def _below(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
-    return {key.removeprefix(section): value for key, value in settings.items() if key.startswith(section)}
-
-
-def _changed(old: Any, changes: Mapping[str, Any]) -> Any:
-    known = {one.name: type(getattr(old, one.name)) for one in fields(old)}
+def _changed(old: Any, settings: Mapping[str, Any], section: str) -> Any:
+    """Settings of one section put in the place of the old ones."""
+    known = {f"{section}{one.name}": type(getattr(old, one.name)) for one in fields(old)}
+    changes = {name: value for name, value in settings.items() if name.startswith(section)}
     for name, value in changes.items():
         check_known("setting", name, known)
         fits = type(value) is known[name] or (known[name] is float and type(value) is int)
@@ -64,7 +60,7 @@ def _changed(old: Any, changes: Mapping[str, Any]) -> Any:
             raise ConfigError(
                 f"{name} is of the wrong kind", seen=value, allowed=known[name].__name__, next_step="change --set"
             )
-    return replace(old, **changes)
+    return replace(old, **{name.removeprefix(section): value for name, value in changes.items()})
 
 
 def evaluate_writers(
