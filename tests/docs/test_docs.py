@@ -111,7 +111,9 @@ def test_the_findings_page_is_what_the_results_say() -> None:
 def test_what_the_findings_page_says_in_words_holds() -> None:
     results = published_results()
     inner = {key[1:]: result.metrics["accuracy"] or 0 for key, result in results.items() if key[0] == INNER}
-    assert inner["weft-small", "bi"] > (results["wikipedia-pairs", "weft-small", "bi"].metrics["accuracy"] or 1)
+    for model in ("weft-small", "seq2seq", "hmm-lda-gm", "vlv-gm"):
+        whole = results["wikipedia-pairs", model, "bi"].metrics["accuracy"] or 0
+        assert (inner[model, "bi"] > whole) == (model != "vlv-gm"), "three of four do better by bi with the ends fixed"
     for (model, variant), accuracy in inner.items():
         if variant == "mmi":
             assert accuracy == pytest.approx(inner[model, "bi"], abs=0.001), f"{model}: MMI and bi differ"
@@ -169,6 +171,11 @@ def adversarial() -> Adversarial:
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_what_the_adversarial_page_says_of_evaluators_holds(adversarial: Adversarial, n: int) -> None:
     random, human, order = (adversarial[f"control-{name}", ""] for name in ("random-sentence", "human", "wrong-order"))
+    ways = [adversarial["seq2seq", way] for way in WAYS]
+    spread, alike = (max(values) - min(values) for values in (
+        [found[f"{by}adversuc_{n}"] for found in ways] for by in ("second_", "matched_")
+    ))  # fmt: skip
+    assert alike < spread, "where lengths are alike the three lie closer together"
     assert min(random[f"accuracy_{n}"], random[f"second_accuracy_{n}"]) > 0.9
     assert human[f"accuracy_{n}"] == pytest.approx(0.5, abs=0.025)
     assert human[f"second_accuracy_{n}"] == pytest.approx(0.5, abs=0.025)
@@ -183,8 +190,25 @@ def test_what_the_adversarial_page_says_of_evaluators_holds(adversarial: Adversa
     assert best[f"second_accuracy_{n}"] - best[f"accuracy_{n}"] == pytest.approx(0.07, abs=0.005)
     for model in ("seq2seq", "vlv-gm"):
         whole, apart = adversarial[model, "mmi"], adversarial[model, "mmi-apart"]
-        assert 0.01 < apart[f"adversuc_{n}"] - whole[f"adversuc_{n}"] < 0.035
+        assert 0.012 <= round(apart[f"adversuc_{n}"] - whole[f"adversuc_{n}"], 3) <= 0.034
         assert apart[f"second_adversuc_{n}"] == pytest.approx(whole[f"second_adversuc_{n}"], abs=0.005)
+
+
+def test_what_the_adversarial_page_says_of_lengths_and_of_the_papers_evaluator_holds(adversarial: Adversarial) -> None:
+    results = published_results()
+    people, *written = (
+        results["adversarial", "seq2seq", way].settings["tokens_a_sentence"][side]
+        for way, side in (("uni", 0), ("uni", 1), ("bi", 1), ("mmi", 1))
+    )
+    assert [round(people), *map(round, written)] == [32, 22, 23, 27]
+    plain = [found for key, found in adversarial.items() if key[1] in WAYS]
+    for by, low in (("", 0.82), ("second_", 0.89)):
+        accuracies = sorted(found[f"{by}accuracy_3"] for found in plain)
+        assert round(accuracies[0], 2) == low and round(accuracies[-1], 2) == 0.93
+    left = [sum(results["adversarial", "seq2seq", name].per_document["matched_adversuc_3"]["denominators"])
+            / sum(results["adversarial", "seq2seq", name].per_document["adversuc_3"]["denominators"])
+            for name in ("uni", "mmi-one-sample")]  # fmt: skip
+    assert left == pytest.approx([0.5, 0.9], abs=0.03)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -199,7 +223,7 @@ def test_what_the_adversarial_page_says_of_systems_holds(adversarial: Adversaria
         if by in ("", "raw_", "second_"):
             assert fooled["seq2seq", "mmi"] > fooled["seq2seq", "bi"] > fooled["seq2seq", "uni"], by
     informed = {key: found[f"informed_adversuc_{n}"] for key, found in plain.items()}
-    assert informed[best] < bar
+    assert max(informed.values()) < bar
     assert max(informed, key=informed.__getitem__) == ("weft-small", "mmi")
     least = sorted(informed, key=informed.__getitem__)[:3]
     assert {model for model, _ in least} == {"seq2seq", "hmm-lda-gm", "vlv-gm"}
@@ -209,7 +233,7 @@ def test_what_the_adversarial_page_says_of_systems_holds(adversarial: Adversaria
         assert systems["seq2seq", way][f"matched_adversuc_{n}"] > one[f"matched_adversuc_{n}"]
     first = f"adversuc_{n}"
     assert systems["seq2seq", "uni"][first] < one[first] < systems["seq2seq", "mmi"][first]
-    assert n == 3 or systems["seq2seq", "bi"][first] < one[first]
+    assert (systems["seq2seq", "bi"][first] < one[first]) == (n < 3), "bi lies near it"
     own = systems["vlv-gm", "mmi-one-sample"]
     assert own[first] > one[first]
     assert plain[best][first] - own[first] > systems["seq2seq", "mmi"][first] - one[first]

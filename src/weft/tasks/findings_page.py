@@ -48,9 +48,10 @@ name what it speaks of. But it says nothing about how sentences follow each othe
 ENDS_READ = """\
 Where all sentences are permuted, the gain of MMI over bi is the end effect, all of it: with the ends fixed nothing is
 left. Read the other way round, it is bi that has a blind spot: it counts every sentence twice, from both sides, but
-the sentences at the ends once, so that an order gains by hiding an unlikely sentence at an end, and `weft-small` (bi)
-does better where that is forbidden. Rows of cosines (`foltz`, in the [results](results.md)) change little when the
-ends are fixed. Ordering agrees: with the first sentence given and by transitions alone, MMI orders no better than bi.
+the sentences at the ends once, so that an order gains by hiding an unlikely sentence at an end. Three of the four
+models do better by bi where that is forbidden; VLV-GM, which learned from texts that were shuffled with their ends
+([log](log.md)), does worse. Rows of cosines (`foltz`, in the [results](results.md)) change little when the ends are
+fixed. Ordering agrees: with the first sentence given and by transitions alone, MMI orders no better than bi.
 """
 
 LATENT = """\
@@ -89,18 +90,21 @@ domain), or from sentences of the same text in a wrong place.
 
 NEGATIVES_ALONE = """\
 Models differ in more than their negatives. The clique classifier was therefore also trained with each kind, for 4,000
-steps on the first shard, everything else the same ([the commands](discriminative.md)):
+steps on the first shard, all else being equal ([the commands](discriminative.md)). All of them read with the encoders
+of `zoo/seq2seq`, which stay as they are, and those had seen all five shards and had learned to tell a sentence's
+neighbour from another sentence of its paragraph. So what is compared is what the layers above them learn:
 
 - permutations against sentences of the corpus: {permutation};
 - sentences of the corpus against other sentences of the same text: {document};
 - with and without seeing how alike the sentences of a clique are, by negatives of the corpus: {likeness}.
 
-So it is not the paper's negatives that hold this classifier back, as we had thought: sentences of other texts differ
-in subject, and a permutation never does, but what is learned from them orders sentences about as well as what is
-learned from permutations, and better than what is learned from other sentences of the same text in the place of the
-centre. How alike neighbours are is worth more than the choice of negatives; a classifier that does not see it gets
-{without} here, the paper's {paper} on its paragraphs, and for such a one the choice may matter more (it did in a small
-trial, [log](log.md), “the open domain”). Each was trained once: these intervals leave out the chance of training.
+So above such encoders the paper's negatives hold the classifier back less than we had thought: sentences of other
+texts differ in subject, and a permutation never does, but what is learned from them tells permutations about as well
+as what is learned from permutations, and better than what is learned from other sentences of the same text in the
+place of the centre. To see how alike sentences are is worth more than the choice of negatives. What the choice is worth
+without that, or to encoders that know no other negatives, was measured in a small trial only, where it mattered more
+([log](log.md), “the open domain”); the {without} without likeness is therefore no repetition of the paper's {paper}.
+Each was trained once: these intervals leave out the chance of training.
 """
 
 NEGATIVES_READ = """\

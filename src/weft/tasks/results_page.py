@@ -39,9 +39,9 @@ NOTES: Mapping[int, str] = {
     "the same ones. The paper does not say how many permutations it used. The paper trains its models by likelihood "
     "alone; ours, except `weft-small` and `peek`, also learned to tell neighbours from other sentences of a "
     "paragraph, or texts from shuffled ones (docs/train.md); what likelihood alone reached was measured for Seq2Seq "
-    "(docs/log.md). The discriminative model has the paper's negatives, but also sees how alike the sentences of a "
-    "clique are, which is worth more to it than the choice of negatives (docs/findings.md). Rows named `peek` are "
-    "guided by topics that have seen the sentence they guide.",
+    "(docs/log.md). The discriminative model has the paper's negatives, but reads with Seq2Seq's encoders, which "
+    "have learned to tell neighbours apart, and sees how alike the sentences of a clique are (docs/findings.md). "
+    "Rows named `peek` are guided by topics that have seen the sentence they guide.",
     3: "First sentence given, beam 10, input shuffled. The paper does not say whether the given sentence counts in τ: "
     "counted, a random order gets 2/N (about .11 here); left out, 0. “Nothing given” grows greedily at both ends "
     "(Lapata 2003); models with precedence or with memory grow to the right only. “Position accuracy” is the share "
