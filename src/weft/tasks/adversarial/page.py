@@ -24,7 +24,7 @@ LENGTHS_NOTE = """\
 Systems that choose among samples by a score a token choose short ones, and whoever writes shorter than people is the
 sooner known. “Told by lengths alone” is the accuracy of trees that see nothing but how many tokens each sentence has;
 “lengths alike” is AdverSuc by a second evaluator that learned, and is asked, where of every length there are equally
-many continuations of either side.
+many continuations of either side. Each row has chunks of its own there, so that rows compare only roughly.
 """
 LENGTHS = {
     "told by lengths alone": "lengths_accuracy",
