@@ -153,6 +153,10 @@ def test_the_trials_of_decoding_are_what_the_results_say() -> None:
     for system in systems:  # to choose is worth something
         assert all(one > ten for one, ten in zip(told[system, "one"], told[system, "p98"], strict=True))
     assert min(told["vlv-gm", "beams"]) > 0.98
+    page = " ".join((ROOT / "docs" / "adversarial.md").read_text(encoding="utf-8").split())
+    for name in ("seq2seq.mmi-beams-limit-50", "vlv-gm.mmi-one-beam-limit-25"):  # beams of ten, in small copies
+        found = json.loads((ROOT / "results" / "adversarial" / f"{name}.json").read_text())["settings"]["evaluators"]
+        assert "on " + ", ".join(f"{found[f'{n}']['dev_accuracy']:.2f}".lstrip("0") for n in (1, 2, 3)) in page, name
 
 
 Adversarial = dict[tuple[str, str], dict[str, float]]  # metrics by model and variant

@@ -93,12 +93,12 @@ DIFFERS = """\
   not 300. Parses come from the small parser inside. The HMMs are committees of several.
 - **Order.** The paper does not say whether the given sentence counts in τ; both readings are in Table 3. By the paper's
   objective alone ours stay below its numbers; rows “and precedence” have learned which of two sentences comes first.
-- **Adversarial success.** The paper's systems write with beams, ours by sampling: on the dev part what beams write is
-  caught nearly always (docs/adversarial.md). The paper does not say what its evaluator's vectors are; ours reads a
-  sentence by a word LSTM over the vectors of Seq2Seq, by Seq2Seq's own encoders and by a sketch of its tokens. The
-  line between human and machine is drawn where the evaluator takes half of the dev part for human; the paper does not
-  say where its line is. It has 128,000 instances to train on and does not say how many are human; ours are 64,000
-  contexts with a human and a machine continuation each.
+- **Adversarial success.** The paper's systems write with beams, ours by sampling: the likelier the sentences, the
+  sooner they are caught on the dev part, and greedy ones nearly always (docs/adversarial.md). The paper does not say
+  what its evaluator's vectors are; ours reads a sentence by a word LSTM over the vectors of Seq2Seq, by Seq2Seq's own
+  encoders and by a sketch of its tokens. The line between human and machine is drawn where the evaluator takes half
+  of the dev part for human; the paper does not say where its line is. It has 128,000 instances to train on and does
+  not say how many are human; ours are 64,000 contexts with a human and a machine continuation each.
 - **Weights** of all neural models trained here, the parser aside, are rounded to 8 bits, and every number here is
   measured with the rounded ones.
 """
