@@ -176,13 +176,19 @@ def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1
             allowed=", ".join(sorted(set(first.per_document) & set(second.per_document))),
             next_step="choose one of these",
         )
-    one, other = first.per_document[metric], second.per_document[metric]
-    if list(one["denominators"]) != list(other["denominators"]):
+    if not same_pairs(first, second, metric):
         raise CorpusError(
             "these results cannot be compared", seen=f"{metric} counted over other pairs of the same documents",
             allowed="two models that met the same pairs", next_step="choose another metric or model",
         )  # fmt: skip
+    one, other = first.per_document[metric], second.per_document[metric]
     return paired_bootstrap(one["numerators"], other["numerators"], one["denominators"], seed=seed)
+
+
+def same_pairs(first: Result, second: Result, metric: str) -> bool:
+    """Whether two results counted a metric over the same pairs of every document."""
+    one, other = (list(result.per_document[metric]["denominators"]) for result in (first, second))
+    return one == other
 
 
 def check_comparable(first: Result, second: Result) -> None:

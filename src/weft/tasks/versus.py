@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.errors import CorpusError
 from weft.tasks.metrics import Comparison
-from weft.tasks.result import Measure, Result, check_comparable, compare_results, summarize
+from weft.tasks.result import Measure, Result, check_comparable, compare_results, same_pairs, summarize
 from weft.tasks.tables import SEEDED, Key, without_seed
 
 
@@ -93,11 +93,10 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
             allowed=", ".join(names),
             next_step="choose one of these with --metric",
         )
-    paired = [name for name in names if _same_pairs(first, second, name)]
+    paired = [name for name in names if same_pairs(first, second, name)]
     chosen = metric or (paired or names)[0]
-    comparisons = {
-        name: compare_results(first, second, name, seed=seed) for name in (paired if chosen in paired else [chosen])
-    }
+    asked = paired if chosen in paired else [chosen]  # which is then refused
+    comparisons = {name: compare_results(first, second, name, seed=seed) for name in asked}
     gaps = _gaps(first, second, chosen)
     better = (sum(gap.difference > 0 for gap in gaps), sum(gap.difference < 0 for gap in gaps))
     apart = sorted((gap for gap in gaps if gap.difference), key=lambda gap: (-abs(gap.difference), gap.id))
@@ -108,11 +107,6 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
 def _measured(result: Result, metric: str) -> bool:
     """Whether a metric has parts to resample; one that is undefined for every document has none."""
     return metric in result.per_document and sum(result.per_document[metric]["denominators"]) > 0
-
-
-def _same_pairs(first: Result, second: Result, metric: str) -> bool:
-    one, other = (list(result.per_document[metric]["denominators"]) for result in (first, second))
-    return one == other
 
 
 def _gaps(first: Result, second: Result, metric: str) -> list[DocumentGap]:
