@@ -1,0 +1,231 @@
+"""Compute the golden values: scores, orders, results and trained weights that must not move.
+
+Run ``python -m tests.golden.freeze`` to write them again, and say in the changelog why they moved.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.artifacts import load_artifact
+from weft.config import build_config
+from weft.corpora.readers import read_documents
+from weft.document import Document
+from weft.generation import Decoding
+from weft.models import create_model, load_model
+from weft.ordering import order_document
+from weft.runs import train
+from weft.tasks import EvaluateOptions, Subject, evaluate
+from weft.tasks.adversarial.evaluator import EvaluatorSettings
+from weft.tasks.adversarial.experiment import AdversarialOptions
+from weft.tasks.adversarial.results import evaluate_writers
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TEXTS = HERE / "texts.jsonl"
+DIGITS = 10
+
+BUILT_IN = ("foltz-glove", "foltz-sif", "foltz-embedding", "entity-graph", "weft-small", "random", "year-sort")
+ZOO = tuple(sorted(path.parent.name for path in (ROOT / "zoo").rglob("model.json")))
+COMBINED = ("seq2seq", "hmm-lda-gm", "hmm-lda-gm-peek", "vlv-gm", "weft-small")
+
+Values = dict[str, Any]
+
+
+def texts() -> list[Document]:
+    """The golden texts, which belong to this repository."""
+    return list(read_documents(TEXTS))
+
+
+def built(name: str) -> Any:
+    """A built-in model, or one of the zoo."""
+    return load_model(ROOT / "zoo" / name) if name in ZOO else create_model(name)
+
+
+# Scores and orders ----------------------------------------------------------------------------------------------------
+
+
+def model_values(name: str) -> Values:
+    """Scores of all texts and the order of the second one, once for each way of combining a model's parts."""
+    model = built(name)
+    if name not in COMBINED:
+        return {"": _values_of(model)}
+    return {way: _values_of(model.combined(way)) for way in ("uni", "bi", "mmi")}
+
+
+def _values_of(model: Any) -> Values:
+    scores = model.score(texts())
+    found = order_document(model, texts()[1], first=None, seed=1)
+    return {
+        "scores": [_rounded(score.value) for score in scores],
+        "transitions": [[_rounded(value) for value in score.transitions] for score in scores[:2]],
+        "order": list(found.order),
+        "order_value": _rounded(found.value),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{DIGITS}g}")
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+RESULT_TASKS = {
+    "accidents": "foltz-sif",
+    "earthquakes": "foltz-glove",
+    "wikipedia-pairs": "weft-small",
+    "wikipedia-pairs-inner": "foltz-sif",
+    "wikipedia-swaps": "foltz-sif",
+    "wikipedia-order": "weft-small",
+    "wikipedia-insertion": "foltz-sif",
+    "miniatures": "weft-small",
+    "probes": "foltz-sif",
+}
+
+
+def result_values(task: str) -> Values:
+    """One result of a task, on the golden texts or on the pairs inside the package."""
+    name = RESULT_TASKS[task]
+    data = None if task in {"miniatures", "probes"} else str(TEXTS)
+    result = evaluate(task, Subject(create_model(name), name), EvaluateOptions(data=data))
+    return _result_values(result)
+
+
+def _result_values(result: Any) -> Values:
+    return {
+        "metrics": {key: _rounded(value) for key, value in result.metrics.items()},
+        "interval": {
+            key: None if ends is None else [_rounded(end) for end in ends] for key, ends in result.interval.items()
+        },
+        "counts": [result.n_documents, result.n_pairs, result.ties, result.n_excluded],
+        "negatives": result.negatives_sha256,
+    }
+
+
+WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
+
+
+def write_pages(path: Path, count: int = 40) -> Path:
+    """Pages of nonsense for a tiny adversarial evaluation."""
+    generator = np.random.default_rng(5)
+    with path.open("w", encoding="utf-8") as file:
+        for page in range(count):
+            sizes = generator.integers(3, 7, 18)
+            sentences = [f"{' '.join(generator.choice(WORDS, size))} p{page}." for size in sizes]
+            file.write(json.dumps({"id": f"page-{page}", "paragraphs": [sentences[:9], sentences[9:]]}) + "\n")
+    return path
+
+
+def adversarial_values(place: Path) -> Values:
+    """A whole adversarial evaluation of a small trained model: writing, evaluators, verdicts."""
+    model = train_ten("seq2seq", place)
+    data = write_pages(place / "pages.jsonl")
+    evaluator = EvaluatorSettings(
+        reader=str(place / "seq2seq"), hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False,
+        informed=False, seeds=1,
+    )  # fmt: skip
+    decoding = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
+    options = AdversarialOptions(place / "work", 5, decoding, evaluator)
+    subjects = [Subject(model.combined(way), "seq2seq", way) for way in ("uni", "mmi")]
+    results = evaluate_writers(subjects, EvaluateOptions(data=str(data), limit=5), options)
+    return {result.variant: _result_values(result) for result in results}
+
+
+# Training -------------------------------------------------------------------------------------------------------------
+
+SMALL: Mapping[str, Mapping[str, Any]] = {
+    "seq2seq": {"dimensions": 16, "hidden": 16, "layers": 1, "contrast": 0.5, "precedence": True, "combine": "mmi"},
+    "hmm-lda-gm": {"dimensions": 16, "hidden": 16, "layers": 1, "guide": 4},
+    "vlv-gm": {"dimensions": 16, "hidden": 16, "layers": 1, "latent": 4, "width": 16, "samples": 2, "contrast": 0.5},
+    "discriminative": {"dimensions": 16, "hidden": 16, "width": 16},
+    "discriminative-pair": {"dimensions": 16, "hidden": 16, "width": 16},
+    "recursive": {"dimensions": 16, "hidden": 16, "width": 16},
+}
+TOPICS: Mapping[str, Any] = {"topics": 3, "iterations": 5, "drop_top": 0, "rarest": 1, "prior_words": 1.0}
+
+
+def write_corpus(path: Path) -> Path:
+    """The golden texts and their sentences turned around, some forty documents."""
+    sentences = [document.sentences for document in texts()[:5]]
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(40):
+            one, other = sentences[number % 5], sentences[(number // 5) % 5]
+            start = number % 3
+            file.write(json.dumps({"id": f"c{number}", "sentences": [*one[start:], *other[:start]]}) + "\n")
+    return path
+
+
+def train_ten(name: str, place: Path) -> Any:
+    """A model after ten steps of every part, through the same path as `weft train`; its folder is ``place / name``."""
+    data = {"train": [str(write_corpus(place / "corpus.jsonl"))], "vocabulary": 400}
+    settings = dict(SMALL[name])
+    if name == "hmm-lda-gm":
+        _train("hmm-lda", TOPICS, {"train": data["train"]}, place, {})
+        settings["topics"] = str(place / "hmm-lda")
+    steps = {"steps": 10, "warmup": 2, "batch_tokens": 200, "validate_every": 0}
+    return _train(name, {**settings, "precision": "float32"}, data, place, steps)
+
+
+def _train(
+    name: str, settings: Mapping[str, Any], data: Mapping[str, Any], place: Path, training: Mapping[str, Any]
+) -> Any:
+    content = {
+        "model": {"name": name, **settings},
+        "data": data,
+        "run": {"out": str(place / name), "device": "cpu", "seed": 3},
+    }
+    return train(build_config({**content, **({"training": training} if training else {})}, to_run=True))
+
+
+def training_values(name: str, place: Path) -> Values:
+    """What ten steps make of a model's weights: of every tensor its size, its sum, its norm and its first values."""
+    train_ten(name, place)
+    tensors = load_artifact(place / name).tensors
+    return {key: _summary(tensors[key].astype(np.float64)) for key in sorted(tensors)}
+
+
+def _summary(values: Any) -> list[float | None]:
+    flat = values.ravel()
+    return [float(flat.size), *(_rounded(float(one)) for one in (flat.sum(), np.abs(flat).sum(), *flat[:3]))]
+
+
+# All of them ----------------------------------------------------------------------------------------------------------
+
+
+def frozen() -> Iterator[tuple[str, str, Callable[[], Values]]]:
+    """(file, key, how it is computed) of every golden value."""
+    for name in (*BUILT_IN, *(f"zoo/{one}" for one in ZOO)):
+        yield "models.json", name, lambda name=name: model_values(name.removeprefix("zoo/"))  # type: ignore[misc]
+    for task in RESULT_TASKS:
+        yield "results.json", task, lambda task=task: result_values(task)  # type: ignore[misc]
+    yield "results.json", "adversarial", lambda: _in_folder(adversarial_values)
+    for name in SMALL:
+        yield "training.json", name, lambda name=name: _in_folder(lambda p: training_values(name, p))  # type: ignore[misc]
+
+
+def _in_folder(compute: Callable[[Path], Values]) -> Values:
+    with tempfile.TemporaryDirectory() as place:
+        return compute(Path(place))
+
+
+def main(wanted: Sequence[str]) -> None:
+    """Write all golden values, or those whose key is named."""
+    for file, key, compute in frozen():
+        if wanted and key not in wanted:
+            continue
+        path = HERE / file
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        known[key] = compute()
+        path.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(file, key, file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
