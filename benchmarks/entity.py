@@ -38,13 +38,13 @@ from weft.corpora.parsed import ParsedSentence
 from weft.corpora.parsing import find_parser
 from weft.corpora.readers import read_documents
 from weft.document import Document
+from weft.io.atomic_files import write_atomically
 from weft.models.baselines.entity_columns import Columns, columns_of
 from weft.models.baselines.entity_graph import EntityGraph, graph_scores
 from weft.models.baselines.entity_grid import EntityGrid
 from weft.models.baselines.entity_mentions import find_mentions, find_shared
 from weft.models.baselines.entity_transitions import WindowOptions, transition_shares
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 GRID_BAR, GRAPH_BAR = 3.0, 10.0  # times TRUNAJOD's documents a second
 PEER = "TRUNAJOD"

@@ -23,9 +23,9 @@ from typing import Any
 from weft.corpora.parsing import Parser, find_parser
 from weft.corpora.readers import read_documents
 from weft.document import Document
+from weft.io.atomic_files import write_atomically
 from weft.models.baselines.entity_mentions import ROLE_NAMES, Mentions, find_mentions
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 FOLDERS = {"accidents": "ntsb", "earthquakes": "apws"}
 ORIGINAL = ".perm-1-p.parsed.grid"  # the first permutation is the text itself

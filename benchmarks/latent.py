@@ -23,6 +23,7 @@ from weft.corpora.corruption import permute_documents
 from weft.corpora.jsonl import read_jsonl
 from weft.corpora.locate import find_data
 from weft.corpora.store import TokenStore
+from weft.io.atomic_files import write_atomically
 from weft.models.generative.latent_diagnostics import latent_use, with_shuffled_latents
 from weft.models.generative.network import Tokens
 from weft.models.generative.neural_model import moved
@@ -34,7 +35,6 @@ from weft.tasks.metrics import bootstrap_interval, paired_bootstrap, ratio
 from weft.tasks.result import Measure
 from weft.training import TrainingSettings
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 
 def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any) -> Iterator[Texts]:

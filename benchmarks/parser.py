@@ -30,8 +30,8 @@ from weft.corpora.parse_accuracy import parse_accuracy
 from weft.corpora.parsing import Parser
 from weft.corpora.pipelines import Pipeline, load_pipeline
 from weft.corpora.silver import HELD_OUT, SilverSentence, read_silver
+from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 LAS_BAR = 0.91
 RATE_BAR = 8000.0  # words per CPU second

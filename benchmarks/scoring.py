@@ -50,12 +50,12 @@ import torch
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, WeftError
+from weft.io.atomic_files import write_atomically
 from weft.models import CoherenceModel, load_model
 from weft.models.layers import token_log_probs
 from weft.models.threads import ASKED, BLAS
 from weft.ordering import order_document
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 SENTENCES = 15
 ORDERED_SENTENCES = 16

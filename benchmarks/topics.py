@@ -33,11 +33,11 @@ import numpy.typing as npt
 
 from weft.corpora.jsonl import read_jsonl
 from weft.document import Document
+from weft.io.atomic_files import write_atomically
 from weft.models.generative.bags import Bags, read_bags
 from weft.models.generative.hmm_lda import HmmLda
 from weft.tasks.metrics import bootstrap_interval
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 SPEED_BAR = 1.0  # times tomotopy's rate
 SENTENCES_AT_ONCE = 1000

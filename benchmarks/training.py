@@ -24,13 +24,13 @@ import torch
 from weft.config import read_config
 from weft.corpora.batches import PairStream
 from weft.corpora.store import TokenStore
+from weft.io.atomic_files import write_atomically
 from weft.models.generative.network import Seq2SeqNetwork, Tokens
 from weft.models.generative.neural_model import moved_pairs
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import Runtime, start_runtime
 from weft.training import Trainer, TrainingSettings, endless, make_optimizer
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 RATIO_BAR = 0.85
 Ready = tuple[Tokens, Tokens, torch.Tensor, int]  # source, target, which predictions are real, how many

@@ -20,12 +20,12 @@ from typing import Any
 from weft.corpora.jsonl import read_jsonl
 from weft.corpora.locate import find_data
 from weft.document import Document
+from weft.io.atomic_files import write_atomically
 from weft.models import load_model
 from weft.ordering import order_document
 from weft.runtime import start_runtime
 from weft.tasks.metrics import bootstrap_interval, kendall_tau, ratio
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 
 def rank_correlations(model: Any, documents: Sequence[Document], *, weight: float, beam: int, seed: int) -> list[float]:

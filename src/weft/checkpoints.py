@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from weft.errors import ModelError
-from weft.writing import write_atomically
+from weft.io.atomic_files import write_atomically
 
 CHECKPOINT = "checkpoint.safetensors"
 LOG = "log.jsonl"

@@ -9,7 +9,6 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from weft.artifacts import read_manifest
 from weft.config import RunConfig, split_tables
 from weft.corpora.locate import find_data
 from weft.corpora.prepare import prepare
@@ -18,6 +17,7 @@ from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.fitting import Corpus, finished_part, tell_texts, train_part
+from weft.io.model_folder import read_manifest
 from weft.models import load_model
 from weft.models.generative.parts import ENCODERS, PRECEDENCE
 from weft.progress import Progress

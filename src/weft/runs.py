@@ -15,9 +15,9 @@ from weft.corpora.locate import find_data
 from weft.corpora.readers import read_documents
 from weft.document import Document
 from weft.errors import ConfigError
+from weft.io.atomic_files import telling_why_not_written
 from weft.models import CoherenceModel, create_model
 from weft.progress import Progress, silent
-from weft.writing import telling_why_not_written
 
 
 def train(

@@ -15,9 +15,9 @@ import pytest
 from tests.tiny_lm import tiny_lm
 
 from weft import fitting
-from weft.artifacts import load_artifact, save_artifact
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.io.model_folder import load_artifact, save_artifact
 from weft.models import (
     MODELS,
     Arranger,

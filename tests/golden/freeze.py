@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.artifacts import load_artifact
 from weft.config import build_config
 from weft.corpora.readers import read_documents
 from weft.document import Document
 from weft.generation import Decoding
+from weft.io.model_folder import load_artifact
 from weft.models import create_model, load_model
 from weft.ordering import order_document
 from weft.runs import train

@@ -147,7 +147,7 @@ def test_a_model_that_wrote_twice_is_shown_twice(
 
 
 def test_topics_that_guide_are_among_the_weights(tmp_path: Path) -> None:
-    from weft.artifacts import Artifact
+    from weft.io.model_folder import Artifact
 
     class Guided:
         def __init__(self, value: float) -> None:

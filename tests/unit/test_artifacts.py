@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.errors import CorpusError, ModelError
+from weft.io.atomic_files import write_atomically
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import load_model
-from weft.writing import write_atomically
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Damaged folders of generative models: one line that says what, seen, allowed and next, whatever is broken in them.
 
-The hashes in every folder here are right: what `weft.artifacts` finds by itself is tested elsewhere.
+The hashes in every folder here are right: what `weft.io.model_folder` finds by itself is tested elsewhere.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import pytest
 import torch
 from tests.cli.runner import weft
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.cli import app
 from weft.corpora.tokenizers import BpeTokenizer
 from weft.errors import ConfigError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.io.quantization import Packed, unpack
 from weft.models import load_model
 from weft.models.generative.parts import check_precedence_weight
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED, WeftSmall
-from weft.models.quantize import Packed, unpack
 
 SENTENCES = ("Mary ate some apples.", "She likes apples.", "The senate adjourned in 1952.")
 KINDS = ("weft-small", "seq2seq")  # without torch, and with it

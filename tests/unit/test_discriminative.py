@@ -255,7 +255,7 @@ def test_a_long_text_is_read_in_pieces(judge: Discriminative) -> None:
 def test_a_folder_without_its_network_is_refused(judge: Discriminative, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from weft.artifacts import load_artifact, save_artifact
+    from weft.io.model_folder import load_artifact, save_artifact
 
     judge.save(tmp_path / "m")
     artifact = load_artifact(tmp_path / "m")

@@ -17,12 +17,13 @@ import pytest
 import torch
 from tests.scorers import synthetic
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.cli.evaluating import subject_of, write_result
 from weft.cli.output import write_scores
 from weft.corpora.readers import ReadOptions
 from weft.document import Document
 from weft.errors import ConfigError, ModelError, WeftError
+from weft.io.atomic_files import write_atomically
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import create_model
 from weft.models.generative.network import Architecture, Seq2SeqNetwork
 from weft.models.generative.parts import saved_weights
@@ -31,7 +32,6 @@ from weft.models.generative.weft_small import EMBEDDED
 from weft.tasks import EvaluateOptions, Subject, evaluate
 from weft.tasks.result import Result
 from weft.tasks.tables import Cell, Column, RenderedTable, load_results, render
-from weft.writing import write_atomically
 
 # Model folders ----------------------------------------------------------------------------------------------------
 

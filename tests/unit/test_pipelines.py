@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora import pipelines
 from weft.corpora.packed_pipeline import EMBEDDED, load_packed, save_packed
 from weft.corpora.parse_accuracy import parse_accuracy
@@ -19,6 +18,7 @@ from weft.corpora.parsed import ParsedSentence
 from weft.corpora.parsing import find_parser
 from weft.corpora.silver import HELD_OUT, PARTS, part_of, read_silver
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 
 spacy = pytest.importorskip("spacy")
 SENTENCE = "The dog chased the cat."

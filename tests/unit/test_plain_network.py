@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from weft.io.quantization import pack, unpack
 from weft.models import plain_layers
 from weft.models.generative import plain_network
 from weft.models.generative.memory import Memory
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.generative.plain_network import PlainNetwork, cut_evenly
 from weft.models.plain_layers import PlainLstm, Ragged, token_log_probs
-from weft.models.quantize import pack, unpack
 from weft.models.threads import at_once, in_threads, thread_count
 
 KINDS: list[dict[str, object]] = [{}, {"attention": False}, {"lexical": True}]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from weft.artifacts import load_artifact, read_manifest
 from weft.config import build_config
 from weft.corpora.paragraphs import FEWEST, ParagraphStream
 from weft.corpora.prepare import prepare
@@ -20,6 +19,7 @@ from weft.corpora.years import first_year, years_of_sentences
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import fit_documents
+from weft.io.model_folder import load_artifact, read_manifest
 from weft.models.generative.precedence import PrecedenceNetwork, make_bag
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED

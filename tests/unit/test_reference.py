@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.artifacts import load_artifact
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.io.model_folder import load_artifact
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED, WeftSmall
 from weft.reference import REFERENCE, Group, Reference, make_group, read_reference

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.published import published_results
 
-from weft.artifacts import load_artifact
 from weft.errors import CorpusError
-from weft.models.quantize import SCALE
+from weft.io.model_folder import load_artifact
+from weft.io.quantization import SCALE
 from weft.tasks.metrics import paired_bootstrap
 from weft.tasks.model_facts import facts_of, load_facts, read_facts, record_facts
 from weft.tasks.paper import TABLES, PaperRow, PaperTable

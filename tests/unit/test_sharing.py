@@ -12,14 +12,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from weft.artifacts import Artifact, Shared, load_artifact, save_artifact  # noqa: E402
 from weft.config import build_config  # noqa: E402
 from weft.corpora.prepare import prepare  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, ModelError  # noqa: E402
+from weft.io.model_folder import Artifact, Shared, load_artifact, save_artifact  # noqa: E402
+from weft.io.shared_weights import WORTH_SHARING, share  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
-from weft.models.sharing import WORTH_SHARING, share  # noqa: E402
 from weft.ordering import order_document, order_table  # noqa: E402
 from weft.runs import train  # noqa: E402
 
@@ -112,7 +112,7 @@ def test_a_folder_without_the_one_it_was_built_on(zoo: Path, tmp_path: Path, cha
     ],
 )  # fmt: skip
 def test_a_manifest_cannot_point_elsewhere(tmp_path: Path, entry: object) -> None:
-    from weft.artifacts import _manifest_hash
+    from weft.io.model_folder import _manifest_hash
 
     save_artifact(Artifact("random", {}), tmp_path / "m")
     path = tmp_path / "m" / "model.json"

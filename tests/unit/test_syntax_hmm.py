@@ -279,7 +279,7 @@ def test_a_combination_weighs_by_texts_that_its_parts_have_not_seen() -> None:
 def test_damaged_states_are_refused(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from weft.artifacts import load_artifact, save_artifact
+    from weft.io.model_folder import load_artifact, save_artifact
 
     ContentHmm(clusters=2, members=1, rarest=1).fit(TEXTS).save(tmp_path / "m")
     whole = load_artifact(tmp_path / "m")
@@ -296,7 +296,7 @@ def test_damaged_states_are_refused(tmp_path: Path) -> None:
 def test_a_damaged_part_is_told_by_the_folder_of_the_whole(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from weft.artifacts import load_artifact, save_artifact
+    from weft.io.model_folder import load_artifact, save_artifact
 
     part: dict[str, Any] = {"clusters": 2, "members": 1, "rarest": 1}
     HmmContent(syntax=part, content=part).with_parser(WordParser()).fit(TEXTS).save(tmp_path / "m")

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from weft.artifacts import load_artifact, save_artifact
 from weft.cli.evaluating import subjects_of
 from weft.corpora.tokenizers import BpeTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
 from weft.generation import Decoding
+from weft.io.model_folder import load_artifact, save_artifact
 from weft.models import load_model
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.plain_predictor import PlainPredictor

@@ -37,7 +37,7 @@ def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
         model.to(best_device())
     if name in MODELS:
         return Subject(model, name, chosen, settings)
-    from weft.artifacts import load_artifact
+    from weft.io.model_folder import load_artifact
 
     artifact = load_artifact(name)
     return Subject(model, artifact.model, chosen, {**artifact.config, **settings}, artifact.training)

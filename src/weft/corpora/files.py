@@ -11,17 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from weft.corpora.streams import (
-    CHUNK_BYTES,
-    STDIN,
-    Source,
-    name_of,
-    open_bytes,
-    plain_name,
-    sha256_of,
-    stem_of,
-)
 from weft.errors import ConfigError, CorpusError
+from weft.io.byte_streams import CHUNK_BYTES, STDIN, Source, name_of, open_bytes, plain_name, sha256_of, stem_of
 
 __all__ = [
     "DEFAULT_OPTIONS",

@@ -11,7 +11,7 @@ from typing import Any
 from weft.corpora.corruption import PermutedDocument, permutations, replacements
 from weft.corpora.readers import ReadOptions, read_documents
 from weft.document import Document
-from weft.writing import write_atomically
+from weft.io.atomic_files import write_atomically
 
 Record = dict[str, Any]
 

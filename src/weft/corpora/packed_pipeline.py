@@ -1,6 +1,6 @@
 """A spaCy pipeline as weft keeps one: a model folder with settings, labels and half-precision weights.
 
-The folder is read by weft and checked like any other (`weft.artifacts`); spaCy builds an empty pipeline from the
+The folder is read by weft and checked like any other (`weft.io.model_folder`); spaCy builds an empty pipeline from the
 settings, and the weights are put in. Nothing of spaCy's own formats is read, and the file is half as large.
 """
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.errors import ModelError
+from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -17,7 +17,7 @@ from typing import Any
 
 from weft.corpora.parsed import ParsedSentence
 from weft.errors import CorpusError
-from weft.writing import telling_why_not_written
+from weft.io.atomic_files import telling_why_not_written
 
 HEADER = '{"weft": "parses", "format": 1}\n'
 _KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')

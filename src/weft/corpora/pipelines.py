@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.artifacts import MANIFEST
 from weft.corpora.packed_pipeline import EMBEDDED, load_packed
 from weft.corpora.packed_pipeline import KIND as OWN
 from weft.corpora.parsed import ParsedSentence
 from weft.errors import ConfigError, WeftError
+from weft.io.model_folder import MANIFEST
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -37,8 +37,8 @@ from weft.corpora.store_writer import (
 )
 from weft.corpora.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
 from weft.errors import ConfigError, CorpusError
+from weft.io.atomic_files import STORAGE_ERRORS, telling_why_not_written
 from weft.progress import Progress, silent
-from weft.writing import STORAGE_ERRORS, telling_why_not_written
 
 # Enough to find the 16,384 most useful pieces, and seconds to learn from.
 SAMPLE_CHARACTERS = 32_000_000

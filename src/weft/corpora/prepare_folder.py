@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.corpora.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, new_name, replace_file
 from weft.errors import CorpusError
-from weft.writing import telling_why_not_written
+from weft.io.atomic_files import telling_why_not_written
 
 _MARKERS = {PROGRESS: "recipe", HEADER: "fingerprint"}
 # From a process killed before its marker stood.

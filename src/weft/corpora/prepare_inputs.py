@@ -17,9 +17,9 @@ from weft.corpora.prepare_workers import Chunk
 from weft.corpora.readers import detect_format, read_documents
 from weft.corpora.splitting import check_language
 from weft.corpora.store_writer import State
-from weft.corpora.streams import standard_input_chunks
 from weft.errors import ConfigError
-from weft.writing import STORAGE_ERRORS, telling_why_not_written
+from weft.io.atomic_files import STORAGE_ERRORS, telling_why_not_written
+from weft.io.byte_streams import standard_input_chunks
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import MANIFEST, load_artifact
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError, did_you_mean, is_number
+from weft.io.model_folder import MANIFEST, load_artifact
 from weft.progress import Progress, silent
 
 DEFAULT_MODEL = "weft-small"

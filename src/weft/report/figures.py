@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import CorpusError, check_known
-from weft.writing import write_atomically
+from weft.io.atomic_files import write_atomically
 
 FORMATS: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 

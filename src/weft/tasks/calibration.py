@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from weft.artifacts import load_artifact, save_artifact
 from weft.corpora.corruption import permutations
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
+from weft.io.model_folder import load_artifact, save_artifact
 from weft.models import DocumentScorer, load_model
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Group, Reference, make_group

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.errors import CorpusError
+from weft.io.atomic_files import write_atomically
 from weft.tasks.gentle_page import FEW, INNER, WHOLE, cell_of
 from weft.tasks.metrics import Comparison
 from weft.tasks.model_facts import ModelFacts, facts_of
@@ -13,7 +14,6 @@ from weft.tasks.paper import GLOVE, TABLES
 from weft.tasks.result import Result, compare_results
 from weft.tasks.tables import NOTHING, SHARDS, Key, cell_text, decimal, name_of, pipe, signed
 from weft.tasks.versus import average_seeds
-from weft.writing import write_atomically
 
 Results = Mapping[Key, Result]
 ORDER = "wikipedia-order"

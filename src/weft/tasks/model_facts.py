@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from weft.artifacts import MANIFEST, SUFFIX
 from weft.errors import CorpusError, is_number
-from weft.models.quantize import SCALE
+from weft.io.atomic_files import write_atomically
+from weft.io.model_folder import MANIFEST, SUFFIX
+from weft.io.quantization import SCALE
 from weft.tasks.result import Result
-from weft.writing import write_atomically
 
 RECORD = "models.json"
 LOGS = "training"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import CorpusError, is_number
+from weft.io.atomic_files import write_atomically
 from weft.tasks.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
 from weft.version import VERSION
-from weft.writing import write_atomically
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from weft.io.atomic_files import write_atomically
 from weft.tasks import gentle_page, miniatures_page
 from weft.tasks.adversarial.page import adversarial_section
 from weft.tasks.model_facts import ModelFacts
@@ -14,7 +15,6 @@ from weft.tasks.plot_data import make_plots
 from weft.tasks.result import Result
 from weft.tasks.results_details import details, neighbours
 from weft.tasks.tables import Key, build_table, name_of, render
-from weft.writing import write_atomically
 
 HEAD = """\
 # Results

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.corpora.corruption import permutations
 from weft.corpora.parsed import ParsedSentence
 from weft.corpora.parsing import find_parser
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models import ModelCard, PrefixModel, PrefixSteps, RemarkingModel, create_model, load_model
 from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.lsa import untrained

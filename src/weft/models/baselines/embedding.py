@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import ModelCard
 from weft.models.baselines.cosine import SCORE_RANGE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.settings import at_least, check_text, rebuild

@@ -17,8 +17,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.document import Document, Score
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns, Numbers, columns_of
 from weft.models.baselines.entity_mentions import (

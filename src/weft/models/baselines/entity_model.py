@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.baselines.entity_columns import Columns, columns_of
 from weft.models.baselines.entity_mentions import MentionFinder, MentionSettings, SentenceParser
 from weft.models.baselines.entity_steps import ColumnSteps

@@ -14,9 +14,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from weft.artifacts import Artifact, require
 from weft.document import Score
 from weft.errors import ModelError
+from weft.io.model_folder import Artifact, require
 from weft.models.baselines.cluster_hmm import (
     ClusterHmm,
     HmmOptions,

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.document import Document, Score
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import PrefixSteps
 from weft.models.baselines.cluster_hmm import HmmOptions, PatternVocabulary
 from weft.models.baselines.hmm_committee import VOCABULARY, CommitteeSteps, HmmCommittee, check_options

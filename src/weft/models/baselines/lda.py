@@ -19,10 +19,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.corpora.words import words_only
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.lsa import paragraph_texts, untrained

@@ -14,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.words import words_only
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.settings import at_least, check_seed, rebuild

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact
 from weft.errors import ConfigError, CorpusError, ModelError, is_number
+from weft.io.model_folder import Artifact
 
 HIGHEST = 2**31 - 1  # what every library beneath takes for a count
 HIGHEST_SEED = 2**32 - 1

@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.document import Document, Score
 from weft.errors import ModelError
+from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models import ModelCard
 from weft.models.baselines.cluster_hmm import PatternVocabulary
 from weft.models.baselines.entity_mentions import SentenceParser

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.corruption import hash_key, hash_order
 from weft.corpora.years import first_year
 from weft.document import Document, Score
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import ModelCard
 from weft.models.baselines.settings import check_seed, rebuild
 from weft.progress import Progress, silent

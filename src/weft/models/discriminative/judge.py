@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.artifacts import Artifact
 from weft.corpora.batches import pad_rows
 from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
 from weft.corpora.store import TokenStore
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import ModelError
+from weft.io.model_folder import Artifact
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import at_least, check_choice, check_share, check_text
 from weft.models.discriminative.network import POOLINGS, Reader, Reading

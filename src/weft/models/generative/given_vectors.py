@@ -17,7 +17,7 @@ EMBEDDED_NAME = "glove"
 def read_vectors(name: str) -> WordVectors:
     """A table by its file or folder, or ``glove`` for the 30,000 words inside the package."""
     if name == EMBEDDED_NAME:
-        from weft.artifacts import load_artifact
+        from weft.io.model_folder import load_artifact
 
         return WordVectors.from_artifact(load_artifact(EMBEDDED), EMBEDDED)
     return read_glove(find_data(name))

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.document import Document, Score
 from weft.errors import ConfigError
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import ModelCard, PrefixSteps
 from weft.models.baselines.settings import at_least, check_choice, check_text, rebuild
 from weft.models.generative.causal_files import find_causal, read_causal

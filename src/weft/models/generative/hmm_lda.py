@@ -14,9 +14,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from weft.artifacts import Artifact, load_artifact, require, save_artifact
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import at_least, check_choice, check_seed, check_sentences, rebuild

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Self
 
 import torch
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.batches import PairBatch
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.io.quantization import Packed, Weights, pack, unpack
+from weft.io.shared_weights import share
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import rebuild
 from weft.models.generative.contrast import contrast_loss
@@ -25,8 +27,6 @@ from weft.models.generative.parts import (
     saved_weights,
     weights_do_not_fit,
 )
-from weft.models.quantize import Packed, Weights, pack, unpack
-from weft.models.sharing import share
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Reference, reference_for
 from weft.scoring import Combine

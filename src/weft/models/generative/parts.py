@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.artifacts import Artifact, require
 from weft.corpora.tokenizers import Tokenizer, tokenizer_from_text
 from weft.errors import ConfigError, ModelError
+from weft.io.model_folder import Artifact, require
+from weft.io.quantization import Weights, unpack
 from weft.models.baselines.settings import check_weight
-from weft.models.quantize import Weights, unpack
 from weft.reference import REFERENCE, Reference, read_reference
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def saved_weights(artifact: Artifact, part: str) -> Weights:
     """The weights of one part.
 
     Raises:
-        ValueError: They were not packed so by `weft.models.quantize`.
+        ValueError: They were not packed so by `weft.io.quantization`.
     """
     prefix = f"{part}/"
     packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}

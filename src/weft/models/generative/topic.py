@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from weft.artifacts import Artifact
 from weft.corpora.batches import Direction, PairBatch, PairStream
 from weft.corpora.store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
+from weft.io.model_folder import Artifact
 from weft.models import ModelCard, PrefixSteps
 from weft.models.baselines.settings import at_least
 from weft.models.generative.guided_model import GuidedModel

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact
 from weft.errors import ModelError
+from weft.io.model_folder import Artifact
 from weft.models.baselines.settings import check_finite
 from weft.models.generative.bags import Bags
 from weft.models.generative.topic_chain import Reals

@@ -12,9 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from weft.artifacts import Artifact, load_artifact, save_artifact
 from weft.corpora.tokenizers import Tokenizer
 from weft.document import Document, Score
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.io.quantization import Weights
 from weft.models import ModelCard, SentenceModel
 from weft.models.baselines.settings import check_weight, rebuild
 from weft.models.generative.known_ids import KnownIds
@@ -33,7 +34,6 @@ from weft.models.generative.parts import (
 from weft.models.generative.plain_network import PlainNetwork
 from weft.models.generative.plain_precedence import PlainPrecedence
 from weft.models.generative.plain_predictor import PlainPredictor
-from weft.models.quantize import Weights
 from weft.models.threads import at_once, in_threads
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Reference, reference_for

@@ -16,13 +16,13 @@ import numpy as np
 
 from weft.errors import CorpusError
 from weft.generation import Decoding
+from weft.io.atomic_files import write_atomically
 from weft.models.generative.bulk import BulkWriter
 from weft.progress import Progress, silent
 from weft.scoring import Combine
 from weft.tasks.adversarial.chunks import TURNS, Chunks
 from weft.tasks.adversarial.kept import NO_LINES, damaged
 from weft.tasks.adversarial.turns import continued
-from weft.writing import write_atomically
 
 SHARD = 4096  # contexts a shard: what a killed run loses at most
 FORMAT = 2  # rises when the way of writing changes

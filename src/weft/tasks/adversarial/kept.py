@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import CorpusError
-from weft.writing import write_atomically
+from weft.io.atomic_files import write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
 NO_LINES = (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError, StopIteration)

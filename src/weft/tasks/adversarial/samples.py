@@ -13,10 +13,10 @@ import numpy as np
 
 from weft.corpora.tokenizers import Tokenizer
 from weft.errors import CorpusError
+from weft.io.atomic_files import write_atomically
 from weft.tasks.adversarial.chunks import Chunks
 from weft.tasks.adversarial.kept import NO_LINES
 from weft.tasks.adversarial.turns import ADVERSARIAL
-from weft.writing import write_atomically
 
 HEAD = """\
 # Continuations, not picked

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import ModelError
+from weft.io.atomic_files import umask
 from weft.version import VERSION
-from weft.writing import umask
 
 FORMAT = 1
 MANIFEST = "model.json"

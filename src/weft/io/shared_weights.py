@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.artifacts import Artifact, Shared, Tensors, load_artifact, shared_digest
-from weft.models.quantize import SCALE
+from weft.io.model_folder import Artifact, Shared, Tensors, load_artifact, shared_digest
+from weft.io.quantization import SCALE
 
 WORTH_SHARING = 2**14  # bytes: small ones are not worth a line in the manifest
 ROUNDING = 3e-7  # a scale that was multiplied out and found again differs in its last place
