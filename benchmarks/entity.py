@@ -33,10 +33,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.corruption import permutations
-from weft.corpora.parsed import ParsedSentence
-from weft.corpora.parsing import find_parser
-from weft.corpora.readers import read_documents
+from weft.corpora.negatives.corruption import permutations
+from weft.corpora.readers.formats import read_documents
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.syntax.parser import find_parser
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
 from weft.models.baselines.entity_columns import Columns, columns_of

@@ -20,8 +20,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.parsing import Parser, find_parser
-from weft.corpora.readers import read_documents
+from weft.corpora.readers.formats import read_documents
+from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
 from weft.models.baselines.entity_mentions import ROLE_NAMES, Mentions, find_mentions

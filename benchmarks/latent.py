@@ -19,10 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.corruption import permute_documents
-from weft.corpora.jsonl import read_jsonl
-from weft.corpora.locate import find_data
-from weft.corpora.store import TokenStore
+from weft.corpora.data_folder import find_data
+from weft.corpora.negatives.corruption import permute_documents
+from weft.corpora.readers.jsonl import read_jsonl
+from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
 from weft.models.generative.latent_diagnostics import latent_use, with_shuffled_latents
 from weft.models.generative.network import Tokens

@@ -4,7 +4,7 @@
     python benchmarks/parser.py --data silver.jsonl.xz [--parser weft-parser] [--rounds 5]
         [--out results/benchmarks/parser.json]
 
-The sentences are the 5% of the data that `weft.corpora.silver.part_of` holds out; what is taken to be right was made by
+The sentences are the 5% of the data that `silver_parses.part_of` holds out; what is taken to be right was made by
 another parser, so that the figures say how well this one follows it. Words are cut by the pipeline's own tokenizer.
 The rate counts all that `Parser.parse` does, from the text to the parse, on one thread; the bar is held against the
 median.
@@ -24,12 +24,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.packed_pipeline import EMBEDDED
-from weft.corpora.packed_pipeline import KIND as OWN
-from weft.corpora.parse_accuracy import parse_accuracy
-from weft.corpora.parsing import Parser
-from weft.corpora.pipelines import Pipeline, load_pipeline
-from weft.corpora.silver import HELD_OUT, SilverSentence, read_silver
+from weft.corpora.syntax.packed_pipeline import EMBEDDED
+from weft.corpora.syntax.packed_pipeline import KIND as OWN
+from weft.corpora.syntax.parse_accuracy import parse_accuracy
+from weft.corpora.syntax.parser import Parser
+from weft.corpora.syntax.pipelines import Pipeline, load_pipeline
+from weft.corpora.syntax.silver_parses import HELD_OUT, SilverSentence, read_silver
 from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
 

@@ -29,8 +29,8 @@ import psutil
 import tokenizers
 from tokenizers import Tokenizer as BareTokenizer
 
-from weft.corpora.prepare import usable_cores
-from weft.corpora.tokenizers import BpeTokenizer
+from weft.corpora.store.prepare import usable_cores
+from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.version import VERSION
 
 RATIO_BAR = 0.60
@@ -41,7 +41,7 @@ TRAINING_SENTENCES = 100_000
 # Run in a process of its own, so that the text held in memory for the bare rate is not counted against it.
 CHILD = """
 import json, resource, sys, time
-from weft.corpora.prepare import prepare
+from weft.corpora.store.prepare import prepare
 options = json.loads(sys.argv[1])
 start = time.perf_counter()
 inputs, out = options.pop("inputs"), options.pop("out")

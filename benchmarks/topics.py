@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.jsonl import read_jsonl
+from weft.corpora.readers.jsonl import read_jsonl
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
 from weft.models.generative.bags import Bags, read_bags

@@ -22,8 +22,8 @@ from typing import Any
 import torch
 
 from weft.config import read_config
-from weft.corpora.batches import PairStream
-from weft.corpora.store import TokenStore
+from weft.corpora.store.pair_batches import PairStream
+from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
 from weft.models.generative.network import Seq2SeqNetwork, Tokens
 from weft.models.generative.neural_model import moved_pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.models.generative.variational import VlvGm
 
 

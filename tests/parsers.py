@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.progress import Progress, silent
 
 

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import RunConfig, read_config
-from weft.corpora.corruption import PermutedDocument, permutations
-from weft.corpora.locate import find_data
-from weft.corpora.negatives import write_negatives
-from weft.corpora.parsing import Parser, find_parser
-from weft.corpora.readers import read_permuted
+from weft.corpora.data_folder import find_data
+from weft.corpora.negatives.corruption import PermutedDocument, permutations
+from weft.corpora.negatives.files import write_negatives
+from weft.corpora.readers.formats import read_permuted
+from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document
 from weft.models import create_model
 from weft.runs import train

@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.jsonl import read_jsonl
-from weft.corpora.locate import find_data
+from weft.corpora.data_folder import find_data
+from weft.corpora.readers.jsonl import read_jsonl
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
 from weft.models import load_model

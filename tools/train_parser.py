@@ -6,7 +6,7 @@
     python tools/train_parser.py pack --data silver.jsonl.xz --model runs/parser/model/model-best
         --out src/weft/pretrained/parser
 
-``prepare`` turns the parsed sentences into spaCy's binary files, less the 5% that `weft.corpora.silver.part_of` holds
+``prepare`` turns the parsed sentences into spaCy's binary files, less the 5% that `silver_parses.part_of` holds
 out. ``train`` is ``spacy train`` (the same two functions) with numpy's matrix product in place of spaCy's, which takes
 half the time; on the command line it is ``spacy train configs/parser.cfg --paths.train … --paths.dev …``. ``pack``
 measures a trained pipeline on those 5%, halves its weights (float16) and writes it as weft keeps it.
@@ -22,10 +22,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.packed_pipeline import save_packed
-from weft.corpora.parse_accuracy import parse_accuracy
-from weft.corpora.parsing import find_parser
-from weft.corpora.silver import DEVELOPMENT, HELD_OUT, TRAINING, SilverSentence, read_silver
+from weft.corpora.syntax.packed_pipeline import save_packed
+from weft.corpora.syntax.parse_accuracy import parse_accuracy
+from weft.corpora.syntax.parser import find_parser
+from weft.corpora.syntax.silver_parses import DEVELOPMENT, HELD_OUT, TRAINING, SilverSentence, read_silver
 
 VERSION = "1.0.0"  # of the pipeline
 COMMANDS = (

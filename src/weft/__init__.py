@@ -18,8 +18,8 @@ from weft.errors import ConfigError, CorpusError, ModelError, WeftError
 from weft.version import VERSION
 
 if TYPE_CHECKING:
-    from weft.corpora.readers import ReadOptions, read_documents
-    from weft.corpora.splitting import split_sentences
+    from weft.corpora.readers.formats import ReadOptions, read_documents
+    from weft.corpora.text.sentences import split_sentences
     from weft.models import create_model, load_model
     from weft.ordering import order_document
     from weft.scoring import Scorer
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 # Imported when first used, so that `import weft` stays light.
 _LAZY = {
-    "ReadOptions": "weft.corpora.readers",
+    "ReadOptions": "weft.corpora.readers.formats",
     "Scorer": "weft.scoring",
     "create_model": "weft.models",
     "evaluate": "weft.tasks",
     "load_model": "weft.models",
     "order_document": "weft.ordering",
-    "read_documents": "weft.corpora.readers",
-    "split_sentences": "weft.corpora.splitting",
+    "read_documents": "weft.corpora.readers.formats",
+    "split_sentences": "weft.corpora.text.sentences",
 }
 
 __version__ = VERSION

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from weft.checkpoints import RunLog, load_checkpoint, save_checkpoint
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.progress import Progress, silent
@@ -275,9 +275,9 @@ def fit_documents(
     progress: Progress = silent,
 ) -> Model:
     """Train all parts of a model on documents in memory: the short way, for small corpora and for tests."""
-    from weft.corpora.corruption import PermutedDocument
-    from weft.corpora.negatives import write_negatives
-    from weft.corpora.prepare import prepare
+    from weft.corpora.negatives.corruption import PermutedDocument
+    from weft.corpora.negatives.files import write_negatives
+    from weft.corpora.store.prepare import prepare
 
     documents = list(documents)
     chosen = replace(settings or SHORT, seed=seed)

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from weft.corpora.corruption import hash_key
+from weft.corpora.negatives.corruption import hash_key
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.scoring import Combine, Scorer

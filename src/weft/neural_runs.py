@@ -10,11 +10,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from weft.config import RunConfig, split_tables
-from weft.corpora.locate import find_data
-from weft.corpora.prepare import prepare
-from weft.corpora.readers import read_documents
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.data_folder import find_data
+from weft.corpora.readers.formats import read_documents
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.fitting import Corpus, finished_part, tell_texts, train_part
 from weft.io.model_folder import read_manifest

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from weft.corpora.corruption import hash_order
+from weft.corpora.negatives.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError, check_known
 from weft.models import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps

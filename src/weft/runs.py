@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import RunConfig
-from weft.corpora.files import sha256_of
-from weft.corpora.locate import find_data
-from weft.corpora.readers import read_documents
+from weft.corpora.data_folder import find_data
+from weft.corpora.readers.formats import read_documents
+from weft.corpora.readers.lines import sha256_of
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.io.atomic_files import telling_why_not_written

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from weft.corpora.store import TokenStore
+from weft.corpora.store.token_store import TokenStore
 from weft.fitting import Corpus, train_part
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import start_runtime

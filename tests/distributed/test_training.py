@@ -14,9 +14,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from weft.corpora.batches import PairStream, sentence_pairs
-from weft.corpora.prepare import prepare
-from weft.corpora.store import TokenStore
+from weft.corpora.store.pair_batches import PairStream, sentence_pairs
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import Corpus, finished_part, train_part
 from weft.models.generative.seq2seq import Seq2Seq

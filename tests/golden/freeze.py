@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.config import build_config
-from weft.corpora.readers import read_documents
+from weft.corpora.readers.formats import read_documents
 from weft.document import Document
 from weft.generation import Decoding
 from weft.io.model_folder import load_artifact

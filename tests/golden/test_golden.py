@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.corpora.readers import read_documents
+from weft.corpora.readers.formats import read_documents
 from weft.models import create_model
 from weft.ordering import order_document
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from tests.toy import CacheBigram
 
-from weft.corpora.corruption import PermutedDocument, hash_order, permutations
-from weft.corpora.negatives import write_negatives
-from weft.corpora.readers import read_permuted
+from weft.corpora.negatives.corruption import PermutedDocument, hash_order, permutations
+from weft.corpora.negatives.files import write_negatives
+from weft.corpora.readers.formats import read_permuted
 from weft.document import Document, Window
 from weft.scoring import Scorer
 from weft.tasks.metrics import kendall_tau

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.corpora.files import open_lines
-from weft.corpora.readers import ReadOptions, read_documents, read_permuted
-from weft.corpora.splitting import split_sentences
+from weft.corpora.readers.formats import ReadOptions, read_documents, read_permuted
+from weft.corpora.readers.lines import open_lines
+from weft.corpora.text.sentences import split_sentences
 from weft.errors import CorpusError, WeftError
 
 characters = st.characters(exclude_categories=["Cs"])

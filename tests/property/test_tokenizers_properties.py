@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.corpora.tokenizers import BpeTokenizer, WordTokenizer, tokenizer_from_text
-from weft.corpora.words import words
+from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer, tokenizer_from_text
+from weft.corpora.text.words import words
 
 BPE = BpeTokenizer.train(["A cat sat on the mat. <s> </s>", "Ünï 東京 🙂 3.5%"] * 5, vocabulary_size=320)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.corpora.words import words_only
-from weft.corpora.years import first_year
+from weft.corpora.text.words import words_only
+from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import create_model

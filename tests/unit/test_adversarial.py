@@ -14,7 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from weft.corpora.tokenizers import BpeTokenizer  # noqa: E402
+from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
 from weft.generation import Decoding  # noqa: E402

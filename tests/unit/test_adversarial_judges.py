@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor  # noqa: E402
 
-from weft.corpora.tokenizers import WordTokenizer  # noqa: E402
+from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.runtime import start_runtime  # noqa: E402

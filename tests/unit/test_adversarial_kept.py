@@ -25,7 +25,7 @@ from tests.unit.test_adversarial import (  # noqa: F401  fixtures
     tokenizer,
 )
 
-from weft.corpora.tokenizers import BpeTokenizer
+from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.errors import ConfigError, CorpusError
 from weft.models.generative.bulk import bulk_writer
 from weft.models.generative.seq2seq import Seq2Seq

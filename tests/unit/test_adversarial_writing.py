@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from tests.guided import assembled  # noqa: E402
 from torch import device as Device  # noqa: E402, N812
 
-from weft.corpora.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
+from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.generation import Decoding  # noqa: E402
 from weft.models import load_model  # noqa: E402
 from weft.models.generative.bulk import BulkWriter, ChainWriter, Contexts, Proposals, bulk_writer  # noqa: E402

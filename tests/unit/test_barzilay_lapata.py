@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.corpora.barzilay_lapata import read_barzilay_lapata
-from weft.corpora.corruption import PermutedDocument
-from weft.corpora.readers import ReadOptions, read_documents, read_permuted
+from weft.corpora.negatives.corruption import PermutedDocument
+from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
+from weft.corpora.readers.formats import ReadOptions, read_documents, read_permuted
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 

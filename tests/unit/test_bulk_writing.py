@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from tests.guided import assembled  # noqa: E402
 
-from weft.corpora.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
+from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.generation import Decoding, Hypotheses, search  # noqa: E402

@@ -12,7 +12,7 @@ import pytest
 import torch
 from tests.parsers import MarkedParser
 
-from weft.corpora.trees import TreeBank, read_tree
+from weft.corpora.syntax.trees import TreeBank, read_tree
 from weft.document import Document
 from weft.fitting import fit_documents
 from weft.models import load_model

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.scorers import synthetic
 
-from weft.corpora.corruption import (
+from weft.corpora.negatives.corruption import (
     PermutedDocument,
     Replacement,
     fingerprint_orders,
@@ -17,8 +17,8 @@ from weft.corpora.corruption import (
     replace_sentence,
     replacements,
 )
-from weft.corpora.negatives import corrupt_file
-from weft.corpora.readers import read_documents, read_permuted
+from weft.corpora.negatives.files import corrupt_file
+from weft.corpora.readers.formats import read_documents, read_permuted
 from weft.document import Document
 from weft.errors import CorpusError
 
@@ -86,7 +86,7 @@ def test_a_pool_without_another_sentence_is_refused() -> None:
 def test_corrupt_file_writes_what_the_readers_read(tmp_path: Path) -> None:
     source = tmp_path / "in.txt"
     source.write_text("One cat sat.\nTwo dogs ran.\nThree birds sang.\n\nFour.\nFive.\n", encoding="utf-8")
-    from weft.corpora.readers import ReadOptions
+    from weft.corpora.readers.formats import ReadOptions
 
     written = corrupt_file(
         source, tmp_path / "out.jsonl", permutations_each=4, replacements_each=2, options=ReadOptions(format="lines")

@@ -16,7 +16,7 @@ import torch
 from tests.cli.runner import weft
 
 from weft.cli import app
-from weft.corpora.tokenizers import BpeTokenizer
+from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, unpack

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from weft.corpora.corruption import PermutedDocument, permute_documents
+from weft.corpora.negatives.corruption import PermutedDocument, permute_documents
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.fitting import fit_documents
@@ -209,8 +209,8 @@ def test_given_vectors_stay_unless_they_are_tuned() -> None:
 
 @pytest.mark.parametrize("kind", [Discriminative, DiscriminativePair])
 def test_every_parameter_gets_a_gradient(kind: type[Discriminative | DiscriminativePair], tmp_path: Path) -> None:
-    from weft.corpora.negatives import write_negatives
-    from weft.corpora.prepare import prepare
+    from weft.corpora.negatives.files import write_negatives
+    from weft.corpora.store.prepare import prepare
 
     write_negatives(tmp_path / "t.jsonl", (PermutedDocument(document, ()) for document in STORIES[:6]))
     store = prepare([tmp_path / "t.jsonl"], tmp_path / "store", vocabulary_size=300, workers=1)
@@ -224,7 +224,7 @@ def test_every_parameter_gets_a_gradient(kind: type[Discriminative | Discriminat
 
 
 def test_two_processes_share_a_batch() -> None:
-    from weft.corpora.paragraphs import ParagraphBatch
+    from weft.corpora.store.paragraph_batches import ParagraphBatch
 
     places = np.array([[0, 1, 2], [3, 4, -1]])
     batch = ParagraphBatch(np.ones((5, 2), dtype=np.int64), np.full(5, 2), np.zeros(5, dtype=np.int64), places)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.parsers import MarkedParser
 
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.models import load_model
 from weft.models.baselines import entity_graph

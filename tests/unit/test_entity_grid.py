@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.parsers import MarkedParser, marked
 
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import OrderScorer, PrefixModel, create_model, load_model
@@ -304,8 +304,8 @@ def test_our_grids_are_like_barzilay_and_lapatas(shared_data: Path) -> None:
     pytest.importorskip("spacy", reason="the extra `parse` is not installed")
     from benchmarks.entity_agreement import agreement, read_grids
 
-    from weft.corpora.parsing import find_parser
-    from weft.corpora.readers import read_documents
+    from weft.corpora.readers.formats import read_documents
+    from weft.corpora.syntax.parser import find_parser
 
     folder = shared_data / "barzilay_lapata"
     grids = read_grids(folder / "raw_texts_and_grids.tar.gz")

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from weft.corpora.files import name_of, open_bytes, open_lines, plain_name, sha256_of, stem_of
+from weft.corpora.readers.lines import name_of, open_bytes, open_lines, plain_name, sha256_of, stem_of
 from weft.errors import ConfigError, CorpusError, WeftError
 
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {

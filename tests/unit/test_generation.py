@@ -6,7 +6,7 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from weft.corpora.tokenizers import BpeTokenizer, WordTokenizer
+from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.generation import Decoding, continue_document, search

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.scorers import OracleTable, synthetic
 
-from weft.corpora.corruption import (
+from weft.corpora.negatives.corruption import (
     NEIGHBOURS,
     PermutedDocument,
     inner_permutations,

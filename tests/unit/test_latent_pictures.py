@@ -33,7 +33,7 @@ def model() -> HmmLda:
 @pytest.fixture(scope="module")
 def chain() -> Any:
     torch = pytest.importorskip("torch")
-    from weft.corpora.tokenizers import BpeTokenizer
+    from weft.corpora.text.tokenizers import BpeTokenizer
     from weft.models.generative.variational import VlvGm
 
     tokenizer = BpeTokenizer.train(TEXT.sentences * 3, vocabulary_size=300)
@@ -188,7 +188,7 @@ def test_the_command_draws_one_text(model: HmmLda, tmp_path: Path) -> None:
 def test_the_picture_in_the_docs_is_that_of_the_model() -> None:
     if not (ROOT / "zoo" / "hmm-lda" / "model.json").exists():
         pytest.skip("zoo/hmm-lda is not here")
-    from weft.corpora.readers import ReadOptions, read_documents
+    from weft.corpora.readers.formats import ReadOptions, read_documents
 
     essay = next(iter(read_documents(str(ROOT / "examples" / "essay.txt"), ReadOptions())))
     strip = read_topics(HmmLda.load(ROOT / "zoo" / "hmm-lda"), essay)

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from tests.cli.runner import weft  # noqa: E402
 
-from weft.corpora.tokenizers import WordTokenizer  # noqa: E402
+from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.generation import Candidate, Decoding, best_first, continue_document, rerank  # noqa: E402

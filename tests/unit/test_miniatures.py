@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.scorers import Constant, TestScorer
 
-from weft.corpora.files import sha256_of
+from weft.corpora.readers.lines import sha256_of
 from weft.document import Document, Score
 from weft.errors import CorpusError
 from weft.models import create_model, load_model

@@ -19,7 +19,7 @@ from tests.scorers import synthetic
 
 from weft.cli.evaluating import subject_of, write_result
 from weft.cli.output import write_scores
-from weft.corpora.readers import ReadOptions
+from weft.corpora.readers.formats import ReadOptions
 from weft.document import Document
 from weft.errors import ConfigError, ModelError, WeftError
 from weft.io.atomic_files import write_atomically

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.corpora.parse_cache import HEADER, ParseCache
-from weft.corpora.parsing import LONGEST_PIECE, ParsedSentence, Parser, cut, find_parser, join, tidy
+from weft.corpora.syntax.parse_cache import HEADER, ParseCache
+from weft.corpora.syntax.parser import LONGEST_PIECE, ParsedSentence, Parser, cut, find_parser, join, tidy
 from weft.errors import CorpusError
 
 BARK = ParsedSentence(("Bark", "!"), ("VB", "."), (0, 0), ("ROOT", "punct"))
@@ -194,7 +194,7 @@ def test_a_cache_that_cannot_be_written_or_vanishes_is_named(tmp_path: Path) -> 
 
 
 def test_import_weft_and_its_parsing_do_not_import_spacy() -> None:
-    code = "import sys, weft, weft.corpora.parsing; print([m for m in ('spacy', 'thinc') if m in sys.modules])"
+    code = "import sys, weft, weft.corpora.syntax.parser; print([m for m in ('spacy', 'thinc') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.corpora import pipelines
-from weft.corpora.packed_pipeline import EMBEDDED, load_packed, save_packed
-from weft.corpora.parse_accuracy import parse_accuracy
-from weft.corpora.parsed import ParsedSentence
-from weft.corpora.parsing import find_parser
-from weft.corpora.silver import HELD_OUT, PARTS, part_of, read_silver
+from weft.corpora.syntax import pipelines
+from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed, save_packed
+from weft.corpora.syntax.parse_accuracy import parse_accuracy
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.syntax.parser import find_parser
+from weft.corpora.syntax.silver_parses import HELD_OUT, PARTS, part_of, read_silver
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from weft.config import build_config
-from weft.corpora.paragraphs import FEWEST, ParagraphStream
-from weft.corpora.prepare import prepare
-from weft.corpora.store import TokenStore
-from weft.corpora.years import first_year, years_of_sentences
+from weft.corpora.store.paragraph_batches import FEWEST, ParagraphStream
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.years import first_year, years_of_sentences
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import fit_documents

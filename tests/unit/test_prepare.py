@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 
-from weft.corpora.crew import WorkerStoppedError
-from weft.corpora.files import ReadOptions
-from weft.corpora.overlap import OverlapIndex
-from weft.corpora.prepare import prepare
-from weft.corpora.store import TokenStore
-from weft.corpora.store_writer import StoreWriter
-from weft.corpora.tokenizers import BpeTokenizer
+from weft.corpora.process_pool import WorkerStoppedError
+from weft.corpora.readers.lines import ReadOptions
+from weft.corpora.store.overlap import OverlapIndex
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.store_writer import StoreWriter
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 
@@ -165,7 +165,7 @@ def test_bad_line_names_file_and_line_and_leaves_nothing(inputs: list[Path], tok
 KILLED = """
 import json, multiprocessing, os, signal, sys
 from pathlib import Path
-from weft.corpora.prepare import prepare
+from weft.corpora.store.prepare import prepare
 
 folder = Path(sys.argv[1])
 
@@ -473,7 +473,7 @@ def test_two_runs_at_once_for_one_store(inputs: list[Path], tokenizer: Path) -> 
 
 RACE = """
 import sys
-from weft.corpora.prepare import prepare
+from weft.corpora.store.prepare import prepare
 from weft.errors import CorpusError
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.corpora.readers import ReadOptions, read_documents, read_permuted
+from weft.corpora.readers.formats import ReadOptions, read_documents, read_permuted
 from weft.document import Document
 from weft.errors import CorpusError
 

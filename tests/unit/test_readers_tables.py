@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from weft.corpora.readers import ReadOptions, read_documents
+from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from weft.corpora.readers import FORMATS, ReadOptions, detect_format, read_documents, read_permuted
+from weft.corpora.readers.formats import FORMATS, ReadOptions, detect_format, read_documents, read_permuted
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 
@@ -131,6 +131,8 @@ def test_a_directory_where_a_file_was_meant(tmp_path: Path) -> None:
 
 def test_importing_the_readers_imports_nothing_heavy() -> None:
     heavy = ["sentencex", "pyarrow", "mwparserfromhell", "tokenizers", "torch"]
-    code = f"import sys, json, weft.corpora.readers; print(json.dumps([n for n in {heavy} if n in sys.modules]))"
+    code = (
+        f"import sys, json, weft.corpora.readers.formats; print(json.dumps([n for n in {heavy} if n in sys.modules]))"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(found.stdout) == []

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from weft.corpora.binary_trees import BinaryTree, binarised, binarised_phrases
-from weft.corpora.parsed import ParsedSentence
-from weft.corpora.trees import read_tree
+from weft.corpora.syntax.binary_trees import BinaryTree, binarised, binarised_phrases
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.syntax.trees import read_tree
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.discriminative.forest import TreeReader, known_tree, plant

@@ -6,7 +6,7 @@ import pytest
 from tests.parsers import MarkedParser
 
 from weft.cli.remarks import SHOWN, Remarks
-from weft.corpora.english import looks_english
+from weft.corpora.text.english import looks_english
 from weft.document import Document
 from weft.models import RemarkingModel, create_model
 from weft.models.baselines.entity_graph import EntityGraph

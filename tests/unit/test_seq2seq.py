@@ -182,7 +182,7 @@ def test_contrast_teaches_which_sentence_was_the_source() -> None:
 
 
 def test_a_scorer_of_predictors_is_a_table(tmp_path: object) -> None:
-    from weft.corpora.tokenizers import BpeTokenizer
+    from weft.corpora.text.tokenizers import BpeTokenizer
     from weft.models.generative.seq2seq import Seq2Seq
 
     tokenizer = BpeTokenizer.train(["a cat sat on a mat", "a dog ran"], vocabulary_size=270)

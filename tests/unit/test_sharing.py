@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from weft.config import build_config  # noqa: E402
-from weft.corpora.prepare import prepare  # noqa: E402
+from weft.corpora.store.prepare import prepare  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, ModelError  # noqa: E402
 from weft.io.model_folder import Artifact, Shared, load_artifact, save_artifact  # noqa: E402

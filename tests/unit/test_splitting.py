@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from weft.corpora.splitting import (
+from weft.corpora.text.sentences import (
     assemble,
     blank_line_blocks,
     check_language,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.corpora.prepare import prepare
-from weft.corpora.store import TokenStore, dtype_for
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.token_store import TokenStore, dtype_for
 from weft.errors import CorpusError
 
 PARAGRAPHS = [
@@ -148,6 +148,6 @@ def test_header_that_is_not_an_object_is_refused(store: TokenStore, text: str) -
 
 
 def test_reading_needs_neither_tokenizers_nor_torch() -> None:
-    code = "import sys, weft.corpora.store; print(*sorted({'tokenizers', 'torch'} & set(sys.modules)))"
+    code = "import sys, weft.corpora.store.token_store; print(*sorted({'tokenizers', 'torch'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""

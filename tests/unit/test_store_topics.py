@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.corpora.crew import ONE_THREAD, WorkerStoppedError, in_order
-from weft.corpora.prepare import prepare
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import BpeTokenizer
+from weft.corpora.process_pool import ONE_THREAD, WorkerStoppedError, in_order
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.models.generative.bags import Vocabulary
@@ -124,7 +124,7 @@ def test_any_ids_have_the_words_of_their_stretches(rows: list[list[int]], tokeni
 
 
 def check(rows: list[list[int]], tokenizer: BpeTokenizer) -> None:
-    from weft.corpora.words import words_only
+    from weft.corpora.text.words import words_only
 
     texts = [tokenizer.decode(row) for row in rows]
     pieces = tokenizer.pieces()

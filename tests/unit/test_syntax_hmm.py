@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models import PairwiseModel, PrefixModel, create_model, load_model
@@ -127,7 +127,7 @@ def test_small_clusters_share_a_state_that_emits_what_others_do_not() -> None:
 
 
 def test_patterns_of_a_dependency_tree() -> None:
-    from weft.corpora.trees import tree_of_parse
+    from weft.corpora.syntax.trees import tree_of_parse
 
     tree = tree_of_parse(WordParser().parse(["Bob ended it on"])[0])
     assert sequence(tree) == ("<s> NNP", "NNP VBD", "VBD NN", "NN IN", "IN </s>")
@@ -310,7 +310,7 @@ def test_a_damaged_part_is_told_by_the_folder_of_the_whole(tmp_path: Path) -> No
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["syntax-hmm", "content-hmm", "hmm-content", "hmm-entity", "syntax-local"])
 def test_the_weights_in_the_zoo_give_the_results(name: str, shared_data: Path) -> None:
-    from weft.corpora.readers import read_permuted
+    from weft.corpora.readers.formats import read_permuted
     from weft.tasks.discrimination import discriminate
     from weft.tasks.result import Result
 

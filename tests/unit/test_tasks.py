@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, synthetic
 
-from weft.corpora.corruption import PermutedDocument, permute_documents
-from weft.corpora.negatives import write_negatives
+from weft.corpora.negatives.corruption import PermutedDocument, permute_documents
+from weft.corpora.negatives.files import write_negatives
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.models import create_model
@@ -137,7 +137,7 @@ def test_a_users_own_corpus_gets_seeded_permutations(corpus: Path) -> None:
 
 
 def test_written_negatives_are_the_ones_used(corpus: Path, tmp_path: Path) -> None:
-    from weft.corpora.readers import read_documents
+    from weft.corpora.readers.formats import read_documents
 
     written = tmp_path / "pairs.jsonl"
     write_negatives(written, permute_documents(read_documents(corpus), count=20, seed=1))

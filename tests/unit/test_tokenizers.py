@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer as Library
 
-from weft.corpora.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer, load_tokenizer, train_tokenizer
+from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer, load_tokenizer, train_tokenizer
 from weft.errors import ConfigError, ModelError
 
 TEXT = ["A cat sat on the mat.", "The cat slept; the dog did not.", "Dogs and cats sleep."] * 3
@@ -50,7 +50,7 @@ def test_decode_leaves_special_tokens_out(tokenizer: Tokenizer) -> None:
 
 def test_training_is_deterministic_over_processes(tmp_path: Path) -> None:
     code = (
-        "import sys; from weft.corpora.tokenizers import train_tokenizer;"
+        "import sys; from weft.corpora.text.tokenizers import train_tokenizer;"
         f"print(train_tokenizer(sys.argv[1], {TEXT!r}, vocabulary_size=300).fingerprint)"
     )
     for kind in ("bpe", "words"):

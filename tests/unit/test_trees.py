@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.corpora.parsed import ParsedSentence
-from weft.corpora.trees import Tree, TreeBank, joined, read_tree, tree_of_parse
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.syntax.trees import Tree, TreeBank, joined, read_tree, tree_of_parse
 from weft.errors import CorpusError
 
 SAT = "(ROOT (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (PRP it)))) (. .)))"
@@ -82,7 +82,7 @@ def test_a_file_without_trees_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 def test_most_sentences_of_the_corpora_have_their_tree(shared_data: Path) -> None:
-    from weft.corpora.readers import read_documents
+    from weft.corpora.readers.formats import read_documents
 
     bank = TreeBank.read(shared_data / "barzilay_lapata" / "corenlp_trees.tar.gz")
     for domain in ("accidents", "earthquakes"):

@@ -55,7 +55,7 @@ def test_published_permutations_are_as_many_as_they_are() -> None:
 
 def test_an_adversarial_run_with_a_limit_has_a_file_of_its_own(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from weft.corpora.tokenizers import BpeTokenizer
+    from weft.corpora.text.tokenizers import BpeTokenizer
     from weft.models.generative.seq2seq import Seq2Seq
 
     generator = np.random.default_rng(5)

@@ -16,9 +16,9 @@ from tests.guided import assembled  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 from weft.config import build_config  # noqa: E402
-from weft.corpora.paragraphs import ParagraphStream  # noqa: E402
-from weft.corpora.prepare import prepare  # noqa: E402
-from weft.corpora.tokenizers import BpeTokenizer  # noqa: E402
+from weft.corpora.store.paragraph_batches import ParagraphStream  # noqa: E402
+from weft.corpora.store.prepare import prepare  # noqa: E402
+from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.models.generative.known_ids import KnownIds  # noqa: E402

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor  # noqa: E402
 
-from weft.corpora.tokenizers import BpeTokenizer  # noqa: E402
+from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.models.generative.known_ids import KnownIds  # noqa: E402
 from weft.models.generative.latent_chain import ChainStep, divergence  # noqa: E402
 from weft.models.generative.network import Architecture, Tokens  # noqa: E402

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from weft.cli.evaluating import subjects_of
-from weft.corpora.tokenizers import BpeTokenizer
+from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
 from weft.generation import Decoding

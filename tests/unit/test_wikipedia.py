@@ -16,9 +16,9 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from weft.corpora import wikipedia
-from weft.corpora.readers import ReadOptions, read_documents
-from weft.corpora.wikitext import plain_paragraphs
+from weft.corpora.readers import wikipedia
+from weft.corpora.readers.formats import ReadOptions, read_documents
+from weft.corpora.readers.wikitext import plain_paragraphs
 from weft.document import Document
 from weft.errors import CorpusError
 

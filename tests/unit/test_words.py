@@ -1,5 +1,5 @@
-from weft.corpora.detokenize import join_words
-from weft.corpora.words import words, words_only
+from weft.corpora.text.detokenize import join_words
+from weft.corpora.text.words import words, words_only
 
 
 def test_words_are_lower_cased_and_punctuation_stands_alone() -> None:

@@ -66,7 +66,7 @@ def prepare(
     Example: weft prepare train-*.jsonl.xz --out store --held-out test.paragraphs.jsonl
     """
     from weft.cli.output import message, progress_bar, read_options
-    from weft.corpora.prepare import prepare
+    from weft.corpora.store.prepare import prepare
 
     with progress_bar() as progress:
         store = prepare(

@@ -28,7 +28,7 @@ from weft.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from weft.corpora.readers import ReadOptions
+    from weft.corpora.readers.formats import ReadOptions
     from weft.document import Document
     from weft.tasks import EvaluateOptions
     from weft.tasks.result import Result
@@ -185,7 +185,7 @@ def _write_versus(found: Versus, shown: int, form: str) -> None:
 
 def _text(name: str, reading: ReadOptions) -> Document:
     """The one text of a file."""
-    from weft.corpora.readers import read_documents
+    from weft.corpora.readers.formats import read_documents
     from weft.errors import ConfigError
     from weft.models import MODELS
 

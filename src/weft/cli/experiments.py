@@ -44,7 +44,7 @@ def corrupt(
     Example: weft corrupt mine.jsonl --out mine.pairs.jsonl --permutations 20
     """
     from weft.cli.output import message, read_options
-    from weft.corpora.negatives import corrupt_file
+    from weft.corpora.negatives.files import corrupt_file
 
     written = corrupt_file(
         source,
@@ -136,7 +136,7 @@ def samples(
     Example: weft samples --work adversarial --out docs/samples.md
     """
     from weft.cli.output import message
-    from weft.corpora.tokenizers import load_tokenizer
+    from weft.corpora.text.tokenizers import load_tokenizer
     from weft.tasks import EvaluateOptions, data_path, find_task
     from weft.tasks.adversarial.chunks import Protocol, load_chunks
     from weft.tasks.adversarial.samples import check_places, write_samples
@@ -164,8 +164,8 @@ def calibrate(
     Example: weft calibrate my-model --data essays.jsonl --texts "student essays"
     """
     from weft.cli.output import message, progress_bar, read_options
-    from weft.corpora.locate import find_data
-    from weft.corpora.readers import read_documents
+    from weft.corpora.data_folder import find_data
+    from weft.corpora.readers.formats import read_documents
     from weft.tasks.calibration import calibrate
 
     documents = read_documents(find_data(data, data_root), read_options(input, encoding, language, column))

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from weft.cli.remarks import Remarks
-from weft.corpora.readers import ReadOptions, read_documents
+from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models import MODELS, CoherenceModel, load_model, model_class

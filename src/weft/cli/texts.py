@@ -24,7 +24,7 @@ from weft.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from weft.corpora.readers import ReadOptions
+    from weft.corpora.readers.formats import ReadOptions
     from weft.document import Document
 
 
@@ -161,7 +161,7 @@ def picture(
 
 def _one_document(file: str, reading: ReadOptions, number: int | None) -> Document:
     """The text of a file that holds one, or the one that was chosen."""
-    from weft.corpora.readers import read_documents
+    from weft.corpora.readers.formats import read_documents
     from weft.errors import ConfigError
 
     wanted = 0 if number is None else number - 1

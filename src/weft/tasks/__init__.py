@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.barzilay_lapata import read_barzilay_lapata
-from weft.corpora.corruption import (
+from weft.corpora.data_folder import DATA_VARIABLE, data_root
+from weft.corpora.negatives.corruption import (
     PermutedDocument,
     fingerprint_orders,
     inner_permutations,
@@ -18,9 +18,9 @@ from weft.corpora.corruption import (
     swapped_orders,
     swaps_name,
 )
-from weft.corpora.files import sha256_of
-from weft.corpora.locate import DATA_VARIABLE, data_root
-from weft.corpora.readers import ReadOptions, detect_format, read_permuted
+from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
+from weft.corpora.readers.formats import ReadOptions, detect_format, read_permuted
+from weft.corpora.readers.lines import sha256_of
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.models import DocumentScorer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.corpora.readers import ReadOptions
+from weft.corpora.readers.formats import ReadOptions
 from weft.errors import ConfigError, did_you_mean
 from weft.ordering import Objective
 from weft.tasks.result import Result

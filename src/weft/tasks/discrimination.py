@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from weft.corpora.corruption import PermutedDocument, replace_sentence
+from weft.corpora.negatives.corruption import PermutedDocument, replace_sentence
 from weft.models import DocumentScorer
 from weft.progress import Progress, silent
 from weft.scoring import order_values
@@ -48,7 +48,7 @@ def discriminate(
         progress: Told after each document.
 
     Example:
-        >>> from weft.corpora.corruption import permute_documents
+        >>> from weft.corpora.negatives.corruption import permute_documents
         >>> from weft.document import Document
         >>> from weft.models import create_model
         >>> text = Document("d", ("Born in 1800.", "Wed in 1820.", "Died in 1880."))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weft.corpora.corruption import NEIGHBOURS, SWAPS
+from weft.corpora.negatives.corruption import NEIGHBOURS, SWAPS
 from weft.tasks.result import Result
 from weft.tasks.tables import Cell, Column, Key, RenderedTable, name_of, render
 

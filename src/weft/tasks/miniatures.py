@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from weft.corpora.files import ReadOptions
-from weft.corpora.jsonl import Record, read_records
+from weft.corpora.readers.jsonl import Record, read_records
+from weft.corpora.readers.lines import ReadOptions
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.models import DocumentScorer

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from weft.corpora.corruption import NEIGHBOURS, SWAPS
+from weft.corpora.negatives.corruption import NEIGHBOURS, SWAPS
 from weft.tasks.metrics import bootstrap_interval, ratio
 from weft.tasks.model_facts import ModelFacts, facts_of
 from weft.tasks.paper import COHERENCE, PRECEDENCE, TABLES

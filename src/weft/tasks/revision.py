@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from weft.corpora.words import words_only
+from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.models import DocumentScorer
 

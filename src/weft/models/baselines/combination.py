@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.corruption import permutations
-from weft.corpora.parsed import ParsedSentence
-from weft.corpora.parsing import find_parser
+from weft.corpora.negatives.corruption import permutations
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.syntax.parser import find_parser
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
@@ -47,7 +47,7 @@ class LazyParser:
     """One parser for all parts, found when a sentence is to be parsed, so that each sentence is parsed once.
 
     Args:
-        pipeline: As `weft.corpora.parsing.find_parser` takes it.
+        pipeline: As `weft.corpora.syntax.parser.find_parser` takes it.
     """
 
     def __init__(self, pipeline: str) -> None:

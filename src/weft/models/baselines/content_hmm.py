@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from weft.corpora.words import words_only
+from weft.corpora.text.words import words_only
 from weft.models import ModelCard
 from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.baselines.patterns import Patterns

@@ -29,7 +29,7 @@ class EntityGridGenerative(GridModel):
     apart for salient and other entities. Probabilities of long histories are smoothed with those of shorter ones.
 
     Args:
-        parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
+        parser: A spaCy pipeline by name; see `weft.corpora.syntax.parser.find_parser`.
         syntax: Whether subjects, objects and others are told apart.
         nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
         plurals: An extension: whether a plural and its singular are one entity.
@@ -40,7 +40,7 @@ class EntityGridGenerative(GridModel):
         shortest: Paragraphs with fewer sentences are not learned from.
 
     Example:
-        >>> from weft.corpora.parsed import ParsedSentence
+        >>> from weft.corpora.syntax.parsed_sentence import ParsedSentence
         >>> class Nouns:
         ...     name = "nouns"
         ...     def parse(self, sentences, *, progress=None):

@@ -171,7 +171,7 @@ class EntityGraph:
     the same for every order of a text: it can compare texts, not orders.
 
     Args:
-        parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
+        parser: A spaCy pipeline by name; see `weft.corpora.syntax.parser.find_parser`.
         syntax: Whether subjects, objects and others are told apart.
         nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
         plurals: An extension: whether a plural and its singular are one entity.
@@ -179,7 +179,7 @@ class EntityGraph:
         distance: Whether an edge is divided by how many sentences lie between its ends, plus one.
 
     Example:
-        >>> from weft.corpora.parsed import ParsedSentence
+        >>> from weft.corpora.syntax.parsed_sentence import ParsedSentence
         >>> class Nouns:
         ...     name = "nouns"
         ...     def parse(self, sentences, *, progress=None):

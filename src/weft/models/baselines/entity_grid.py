@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.corruption import permutations
+from weft.corpora.negatives.corruption import permutations
 from weft.document import Document
 from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns
@@ -35,7 +35,7 @@ class EntityGrid(GridModel):
     between a text and its permutations weighs them, its C found by cross-validation on the training texts.
 
     Args:
-        parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
+        parser: A spaCy pipeline by name; see `weft.corpora.syntax.parser.find_parser`.
         syntax: Whether subjects, objects and others are told apart.
         nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
         plurals: An extension: whether a plural and its singular are one entity.
@@ -47,7 +47,7 @@ class EntityGrid(GridModel):
         shortest: Paragraphs with fewer sentences are not learned from.
 
     Example:
-        >>> from weft.corpora.parsed import ParsedSentence
+        >>> from weft.corpora.syntax.parsed_sentence import ParsedSentence
         >>> class Tagged:  # "dog/nsubj" in place of a parser's word
         ...     name = "tagged"
         ...     def parse(self, sentences, *, progress=None):

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from weft.corpora.english import looks_english
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.text.english import looks_english
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.baselines.settings import check_choice, check_text
@@ -42,7 +42,7 @@ _ROLES |= dict.fromkeys(_SHARED, ABSENT)  # not known from the label alone
 
 
 class SentenceParser(Protocol):
-    """What parses: `weft.corpora.parsing.Parser`, or another thing that does the same."""
+    """What parses: `weft.corpora.syntax.parser.Parser`, or another thing that does the same."""
 
     @property
     def name(self) -> str:
@@ -171,7 +171,7 @@ class MentionSettings:
     """What every model that looks for entities can be told.
 
     Attributes:
-        parser: A spaCy pipeline by name; see `weft.corpora.parsing.find_parser`.
+        parser: A spaCy pipeline by name; see `weft.corpora.syntax.parser.find_parser`.
         syntax: Tell subjects, objects and others apart.
         nouns: ``all``, or only the ``heads`` of noun phrases.
         plurals: An extension: a plural and its singular are one entity.
@@ -241,7 +241,7 @@ class MentionFinder:
 
     def _parses(self, sentences: Sequence[str], progress: Progress) -> Iterable[ParsedSentence]:
         if self.loaded is None:
-            from weft.corpora.parsing import find_parser
+            from weft.corpora.syntax.parser import find_parser
 
             self.loaded = find_parser(self.settings.parser)
         return self.loaded.parse(sentences, progress=progress)

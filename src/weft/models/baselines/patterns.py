@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from weft.corpora.trees import Tree, TreeBank, tree_of_parse
+from weft.corpora.syntax.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.models.baselines.entity_mentions import SentenceParser, parser_remarks
@@ -38,7 +38,7 @@ def productions(tree: Tree) -> Patterns:
     grammar too, and say more of a sentence's place than many others.
 
     Example:
-        >>> from weft.corpora.trees import read_tree
+        >>> from weft.corpora.syntax.trees import read_tree
         >>> productions(read_tree("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))"))
         ('S → NP VP', 'NP → DT NN', 'DT → the', 'VP → VBZ')
     """
@@ -58,7 +58,7 @@ def sequence(tree: Tree, depth: int = ALL_THE_WAY) -> Patterns:
     all are tags.
 
     Example:
-        >>> from weft.corpora.trees import read_tree
+        >>> from weft.corpora.syntax.trees import read_tree
         >>> tree = read_tree("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")
         >>> sequence(tree, 1), sequence(tree)
         (('<s> NP', 'NP VP', 'VP </s>'), ('<s> DT', 'DT NN', 'NN VBZ', 'VBZ </s>'))
@@ -79,7 +79,7 @@ class PatternFinder:
         pattern: ``sequence`` or ``productions``.
         depth: Where a sequence cuts the tree; 0 for the tags.
         trees: ``dependency`` (any text, by a parser) or ``penn`` (only sentences that the treebank has).
-        parser: A spaCy pipeline by name (`weft.corpora.parsing.find_parser`); loaded when a sentence is parsed.
+        parser: A spaCy pipeline by name (`weft.corpora.syntax.parser.find_parser`); loaded when a sentence is parsed.
         treebank: A file with Penn trees, here or below the data folder; read when a sentence is looked up.
     """
 
@@ -152,7 +152,7 @@ class PatternFinder:
         if self.trees == "dependency":
             return [tree_of_parse(parse) for parse in self._parser().parse(sentences, progress=progress)]
         if self.bank is None:
-            from weft.corpora.locate import find_data
+            from weft.corpora.data_folder import find_data
 
             self.bank = TreeBank.read(find_data(self.treebank))
         found = [self.bank.find(sentence) for sentence in sentences]
@@ -167,7 +167,7 @@ class PatternFinder:
 
     def _parser(self) -> SentenceParser:
         if self.loaded is None:
-            from weft.corpora.parsing import find_parser
+            from weft.corpora.syntax.parser import find_parser
 
             self.loaded = find_parser(self.parser)
         return self.loaded

@@ -79,7 +79,7 @@ def check_sentences(sentences: object) -> None:
             "one text was given in place of its sentences",
             seen=sentences if len(sentences) <= 40 else sentences[:40] + "…",
             allowed='a list of sentences, such as ["Cats purr.", "Dogs bark."]',
-            next_step="put it in a list, or split it with weft.corpora.splitting",
+            next_step="put it in a list, or split it with weft.corpora.text.sentences",
         )
 
 

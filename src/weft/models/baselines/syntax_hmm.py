@@ -38,7 +38,7 @@ class SyntaxHmm(HmmModel):
 
     Example:
         >>> from weft.document import Document
-        >>> from weft.corpora.parsed import ParsedSentence
+        >>> from weft.corpora.syntax.parsed_sentence import ParsedSentence
         >>> class Toy:  # stands for a parser: every other word depends on the first
         ...     name = "toy"
         ...     def parse(self, sentences, *, progress=None):

@@ -49,7 +49,7 @@ class SyntaxLocal:
         vocabulary: How many patterns are kept at most.
 
     Example:
-        >>> from weft.corpora.trees import read_tree, TreeBank
+        >>> from weft.corpora.syntax.trees import read_tree, TreeBank
         >>> ask, tell = "(SQ (VBZ Is) (PRP it) (. ?))", "(S (PRP It) (VBZ is) (. .))"
         >>> model = SyntaxLocal(trees="penn", treebank="toy", rarest=1)
         >>> model.finder.bank = TreeBank([read_tree(ask), read_tree(tell)])

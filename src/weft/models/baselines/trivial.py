@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.corruption import hash_key, hash_order
-from weft.corpora.years import first_year
+from weft.corpora.negatives.corruption import hash_key, hash_order
+from weft.corpora.text.years import first_year
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models import ModelCard

@@ -16,9 +16,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.files import open_lines
-from weft.corpora.locate import find_data
-from weft.corpora.words import words_only
+from weft.corpora.data_folder import find_data
+from weft.corpora.readers.lines import open_lines
+from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from weft.corpora.batches import Whole
-from weft.corpora.paragraphs import ParagraphBatch
+from weft.corpora.store.pair_batches import Whole
+from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.document import Document, Score
 from weft.models import ModelCard
 from weft.models.baselines.settings import at_least, check_choice

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.corpora.binary_trees import BinaryTree
+from weft.corpora.syntax.binary_trees import BinaryTree
 from weft.models.discriminative.likeness import Contents, content_size
 from weft.models.layers import Embedding
 

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.corpora.batches import pad_rows
-from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.pair_batches import pad_rows
+from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact
 from weft.models.baselines.lsa import untrained

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from weft.corpora.paragraphs import ParagraphBatch
+from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.document import Document, Score
 from weft.models import ModelCard
 from weft.models.baselines.settings import at_least, check_weight

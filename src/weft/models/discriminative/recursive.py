@@ -15,10 +15,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.corpora.batches import Whole
-from weft.corpora.paragraphs import ParagraphStream
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.pair_batches import Whole
+from weft.corpora.store.paragraph_batches import ParagraphStream
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from weft.corpora.binary_trees import BinaryTree, binarised, binarised_phrases
-from weft.corpora.locate import find_data
-from weft.corpora.trees import TreeBank
+from weft.corpora.data_folder import find_data
+from weft.corpora.syntax.binary_trees import BinaryTree, binarised, binarised_phrases
+from weft.corpora.syntax.trees import TreeBank
 from weft.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from weft.corpora.parsing import Parser
+    from weft.corpora.syntax.parser import Parser
 
 
 class TreeSource(Protocol):
@@ -29,7 +29,7 @@ class ParsedTrees:
     """Trees by a dependency parser, or from a file of Penn trees where a sentence is in it.
 
     Args:
-        parser: The pipeline to use, as `weft.corpora.parsing.find_parser` takes it.
+        parser: The pipeline to use, as `weft.corpora.syntax.parser.find_parser` takes it.
         penn: A file or archive of trees in brackets, one a line; a sentence is found by its letters and digits.
     """
 
@@ -47,7 +47,7 @@ class ParsedTrees:
 
     @cached_property
     def _parser(self) -> Parser:
-        from weft.corpora.parsing import find_parser  # spaCy
+        from weft.corpora.syntax.parser import find_parser  # spaCy
 
         return find_parser(self.parser)
 

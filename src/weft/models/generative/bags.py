@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.words import words_only
+from weft.corpora.text.words import words_only
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.models.generative.topic_chain import Chains

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.corpora.tokenizers import BpeTokenizer, Tokenizer
+from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer
 from weft.errors import ConfigError
 from weft.generation import Decoding, Hypotheses, search
 from weft.models.baselines.lsa import untrained

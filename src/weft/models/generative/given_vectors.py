@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.corpora.locate import find_data
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.data_folder import find_data
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.models.baselines.word_vectors import EMBEDDED, WordVectors, read_glove
 

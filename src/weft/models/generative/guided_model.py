@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Protocol, Self
 
 import torch
 
-from weft.corpora.batches import Direction, PairStream
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.pair_batches import Direction, PairStream
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.generation import Candidate, Decoding
 from weft.models import SequenceModel

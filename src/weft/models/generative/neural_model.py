@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 import torch
 
-from weft.corpora.batches import PairBatch
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.pair_batches import PairBatch
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, Weights, pack, unpack

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.corpora.tokenizers import Tokenizer, tokenizer_from_text
+from weft.corpora.text.tokenizers import Tokenizer, tokenizer_from_text
 from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
@@ -17,7 +17,7 @@ from weft.models.baselines.settings import check_weight
 from weft.reference import REFERENCE, Reference, read_reference
 
 if TYPE_CHECKING:
-    from weft.corpora.batches import Direction
+    from weft.corpora.store.pair_batches import Direction
 
 PARTS: tuple[Direction, ...] = ("forward", "backward", "prior")
 ENCODERS = ("forward", "backward")  # the parts whose encoders precedence stands on

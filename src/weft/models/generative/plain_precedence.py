@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.corpora.years import first_year
+from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.models.generative.plain_predictor import PlainPredictor
 from weft.models.plain_layers import Reals, check_shapes, layer_norm, softmax

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.corpora.paragraphs import ParagraphBatch
-from weft.corpora.years import first_year
+from weft.corpora.store.paragraph_batches import ParagraphBatch
+from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.models.generative.network import Seq2SeqNetwork, Tokens
 from weft.models.generative.plain_precedence import CUES, HEADS, PAIR, number_cues

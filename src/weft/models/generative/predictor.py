@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.corpora.batches import pad_rows
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.pair_batches import pad_rows
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
 from weft.generation import Candidate, Decoding, Hypotheses, search
 from weft.models.generative.known_ids import KnownIds, nearest

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from weft.corpora.batches import PairBatch, PairStream
-from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.pair_batches import PairBatch, PairStream
+from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models import ModelCard

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.crew import in_order
-from weft.corpora.store import TokenStore
+from weft.corpora.process_pool import in_order
+from weft.corpora.store.token_store import TokenStore
 from weft.models.generative.bags import Bags
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.store_words import StoreWords

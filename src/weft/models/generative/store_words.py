@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import BpeTokenizer
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.models.generative.bags import Bags, Vocabulary, make_bags
 
 Whole = npt.NDArray[np.int64]

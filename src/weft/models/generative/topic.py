@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from weft.corpora.batches import Direction, PairBatch, PairStream
-from weft.corpora.store import TokenStore
+from weft.corpora.store.pair_batches import Direction, PairBatch, PairStream
+from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.io.model_folder import Artifact

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import torch
 
-from weft.corpora.batches import Direction
-from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
-from weft.corpora.store import TokenStore
+from weft.corpora.store.pair_batches import Direction
+from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
+from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models import ModelCard, PrefixSteps

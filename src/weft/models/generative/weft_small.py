@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Weights

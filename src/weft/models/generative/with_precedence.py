@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from weft.corpora.paragraphs import ParagraphBatch, ParagraphStream
-from weft.corpora.store import TokenStore
+from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
+from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.generative.neural_model import NeuralModel

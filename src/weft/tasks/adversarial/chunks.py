@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.corruption import hash_key
-from weft.corpora.files import sha256_of
-from weft.corpora.readers import ReadOptions, read_documents
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.negatives.corruption import hash_key
+from weft.corpora.readers.formats import ReadOptions, read_documents
+from weft.corpora.readers.lines import sha256_of
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.progress import Progress, silent

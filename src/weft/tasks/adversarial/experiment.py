@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.generation import Decoding
 from weft.models import MODELS, load_model

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.corpora.tokenizers import BpeTokenizer, Tokenizer
+from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer
 from weft.models.generative.guided import GuidedDecoder
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.network import Tokens

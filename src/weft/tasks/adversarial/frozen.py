@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.models.generative.guided import encode_rows
 from weft.models.generative.network import Tokens
 from weft.tasks.adversarial.rows import IdRows

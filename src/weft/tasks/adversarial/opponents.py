@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.corpora.corruption import hash_key
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.negatives.corruption import hash_key
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.tasks.adversarial.chunks import CONTEXT, PARTS, TURNS, Chunks
 from weft.tasks.adversarial.rows import IdRows, Whole, canonical_rows

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.text.tokenizers import Tokenizer
 
 Whole = npt.NDArray[np.int64]
 TEXTS_AT_ONCE = 65536  # tokenised in one call
@@ -95,7 +95,7 @@ def canonical_rows(texts: Iterable[str], tokenizer: Tokenizer, *, longest: int) 
     been through, its ids are those of a plain text that was tokenised once.
 
     Example:
-        >>> from weft.corpora.tokenizers import BpeTokenizer
+        >>> from weft.corpora.text.tokenizers import BpeTokenizer
         >>> tokenizer = BpeTokenizer.train(["a cat"], vocabulary_size=259)
         >>> rows = canonical_rows(["a  cat", "a cat, a dog"], tokenizer, longest=6)
         >>> [tokenizer.decode(rows.row(number)) for number in range(2)]

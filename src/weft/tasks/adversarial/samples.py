@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.io.atomic_files import write_atomically
 from weft.tasks.adversarial.chunks import Chunks

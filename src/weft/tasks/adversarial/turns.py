@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.corruption import hash_key
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.negatives.corruption import hash_key
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.generation import Decoding
 from weft.models.generative.bulk import BulkWriter, Contexts, Proposals
 from weft.scoring import Combine

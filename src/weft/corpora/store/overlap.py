@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from weft.corpora.words import words_only
+from weft.corpora.text.words import words_only
 from weft.document import Document
 
 # Below eight words sentences repeat by chance ("He was born in Paris.").

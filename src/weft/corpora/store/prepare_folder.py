@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, new_name, replace_file
+from weft.corpora.store.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, new_name, replace_file
 from weft.errors import CorpusError
 from weft.io.atomic_files import telling_why_not_written
 

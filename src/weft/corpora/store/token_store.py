@@ -9,7 +9,7 @@ A folder of flat little-endian arrays, so that any language can read it::
     paragraphs.bin   int64: where each paragraph begins in sentences, and the end
     articles.bin     int64: where each article begins in paragraphs, and the end
 
-`weft.corpora.prepare` writes it; this module only reads, and needs numpy alone.
+`weft.corpora.store.prepare` writes it; this module only reads, and needs numpy alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from weft.errors import CorpusError
 
 if TYPE_CHECKING:
-    from weft.corpora.tokenizers import Tokenizer
+    from weft.corpora.text.tokenizers import Tokenizer
 
 FORMAT_VERSION = 1
 DTYPES = ("uint16", "uint32")
@@ -81,7 +81,7 @@ class TokenStore:
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
-        >>> from weft.corpora.prepare import prepare
+        >>> from weft.corpora.store.prepare import prepare
         >>> with TemporaryDirectory() as folder:
         ...     _ = Path(folder, "cats.txt").write_text("A cat sat. It slept.")
         ...     store = prepare([folder + "/cats.txt"], folder + "/cats", tokenizer_kind="words")
@@ -156,7 +156,7 @@ class TokenStore:
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer the ids belong to."""
-        from weft.corpora.tokenizers import load_tokenizer
+        from weft.corpora.text.tokenizers import load_tokenizer
 
         return load_tokenizer(self.folder / "tokenizer.json")
 

@@ -1,6 +1,6 @@
 """The heavy half of `prepare`: parse, check and encode chunks of input, in this process or in several.
 
-`weft.corpora.crew` runs the processes; the main one only decompresses and cuts lines.
+`weft.corpora.process_pool` runs the processes; the main one only decompresses and cuts lines.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from itertools import chain
 
 import numpy as np
 
-from weft.corpora.crew import in_order
-from weft.corpora.files import ReadOptions
-from weft.corpora.jsonl import document_of, parse_records
-from weft.corpora.overlap import OverlapIndex
-from weft.corpora.store import dtype_for
-from weft.corpora.store_writer import Packed
-from weft.corpora.tokenizers import tokenizer_from_text
+from weft.corpora.process_pool import in_order
+from weft.corpora.readers.jsonl import document_of, parse_records
+from weft.corpora.readers.lines import ReadOptions
+from weft.corpora.store.overlap import OverlapIndex
+from weft.corpora.store.store_writer import Packed
+from weft.corpora.store.token_store import dtype_for
+from weft.corpora.text.tokenizers import tokenizer_from_text
 from weft.document import Document
 from weft.errors import CorpusError
 

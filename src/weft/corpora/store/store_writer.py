@@ -20,8 +20,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.corpora.store import FORMAT_VERSION, LEVELS, dtype_for, read_info
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.token_store import FORMAT_VERSION, LEVELS, dtype_for, read_info
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.version import VERSION
 

@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.corpora.corruption import PermutedDocument, Replacement
-from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes
-from weft.corpora.jsonl import Record, document_of, read_records
-from weft.corpora.splitting import check_language
+from weft.corpora.negatives.corruption import PermutedDocument, Replacement
+from weft.corpora.readers.jsonl import Record, document_of, read_records
+from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes
+from weft.corpora.text.sentences import check_language
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, open_lines, stem_of
-from weft.corpora.splitting import assemble, blank_line_blocks, check_language, split_block, tidy_sentence
+from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, open_lines, stem_of
+from weft.corpora.text.sentences import assemble, blank_line_blocks, check_language, split_block, tidy_sentence
 from weft.document import Document
 
 

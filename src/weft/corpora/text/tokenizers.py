@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from weft.corpora.detokenize import join_words
-from weft.corpora.tokenizer_files import (
+from weft.corpora.text.detokenize import join_words
+from weft.corpora.text.tokenizer_files import (
     BOS,
     EOS,
     PAD,
@@ -30,7 +30,7 @@ from weft.corpora.tokenizer_files import (
     word_counts,
     write_text,
 )
-from weft.corpora.words import words
+from weft.corpora.text.words import words
 from weft.errors import ConfigError, check_known
 
 if TYPE_CHECKING:

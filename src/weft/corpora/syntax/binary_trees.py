@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.corpora.parsed import ParsedSentence
-from weft.corpora.trees import Tree
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.syntax.trees import Tree
 
 QUOTES = {"``": '"', "''": '"'}  # as the Penn Treebank writes them
 
@@ -69,7 +69,7 @@ def binarised_phrases(tree: Tree) -> BinaryTree:
     """A tree of phrases as a binary tree: chains of one child are cut short, of many the last two go first.
 
     Example:
-        >>> from weft.corpora.trees import read_tree
+        >>> from weft.corpora.syntax.trees import read_tree
         >>> binarised_phrases(read_tree("(ROOT (S (NP (NNS Dogs)) (VP (VBP chase) (NP (NNS cats)))))")).merges
         ((1, 2), (0, 3))
     """

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from weft.corpora.files import open_bytes
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.readers.lines import open_bytes
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.errors import CorpusError
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from weft.corpora.files import (
+from weft.corpora.readers.lines import (
     DEFAULT_OPTIONS,
     STDIN,
     ReadOptions,
@@ -16,7 +16,7 @@ from weft.corpora.files import (
     open_lines,
     stem_of,
 )
-from weft.corpora.splitting import assemble, check_language, split_paragraphs
+from weft.corpora.text.sentences import assemble, check_language, split_paragraphs
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 

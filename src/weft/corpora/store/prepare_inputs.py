@@ -12,11 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from weft.corpora.files import STDIN, ReadOptions, name_of, open_lines, sha256_of
-from weft.corpora.prepare_workers import Chunk
-from weft.corpora.readers import detect_format, read_documents
-from weft.corpora.splitting import check_language
-from weft.corpora.store_writer import State
+from weft.corpora.readers.formats import detect_format, read_documents
+from weft.corpora.readers.lines import STDIN, ReadOptions, name_of, open_lines, sha256_of
+from weft.corpora.store.prepare_workers import Chunk
+from weft.corpora.store.store_writer import State
+from weft.corpora.text.sentences import check_language
 from weft.errors import ConfigError
 from weft.io.atomic_files import STORAGE_ERRORS, telling_why_not_written
 from weft.io.byte_streams import standard_input_chunks

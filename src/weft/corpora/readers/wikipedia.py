@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree
 
-from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes, open_lines
-from weft.corpora.jsonl import parse_records
-from weft.corpora.splitting import assemble, check_language, split_block
-from weft.corpora.wikitext import plain_paragraphs
+from weft.corpora.readers.jsonl import parse_records
+from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes, open_lines
+from weft.corpora.readers.wikitext import plain_paragraphs
+from weft.corpora.text.sentences import assemble, check_language, split_block
 from weft.document import Document
 from weft.errors import CorpusError
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.corruption import PermutedDocument, permutations, replacements
-from weft.corpora.readers import ReadOptions, read_documents
+from weft.corpora.negatives.corruption import PermutedDocument, permutations, replacements
+from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
 

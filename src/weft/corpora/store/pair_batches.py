@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.store import TokenStore
+from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError
 
 Direction = Literal["forward", "backward", "prior"]

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.corpora.packed_pipeline import EMBEDDED, load_packed
-from weft.corpora.packed_pipeline import KIND as OWN
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed
+from weft.corpora.syntax.packed_pipeline import KIND as OWN
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.errors import ConfigError, WeftError
 from weft.io.model_folder import MANIFEST
 
@@ -89,7 +89,7 @@ def _import_spacy() -> Any:
 
 
 def _load_named(spacy: Any, name: str) -> Language:
-    """An installed package, a folder of spaCy's or one that `weft.corpora.packed_pipeline` wrote."""
+    """An installed package, a folder of spaCy's or one that `weft.corpora.syntax.packed_pipeline` wrote."""
     if not (os.path.isdir(name) or spacy.util.is_package(name)):
         raise _not_usable("no such spaCy pipeline", name)
     try:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.errors import CorpusError
 from weft.io.atomic_files import telling_why_not_written
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from weft.corpora.files import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_lines, stem_of
-from weft.corpora.splitting import assemble, check_language, split_paragraphs, tidy_sentence
+from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_lines, stem_of
+from weft.corpora.text.sentences import assemble, check_language, split_paragraphs, tidy_sentence
 from weft.document import Document
 from weft.errors import CorpusError
 

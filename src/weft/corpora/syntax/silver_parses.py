@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from weft.corpora.files import Source
-from weft.corpora.jsonl import Record, read_records
-from weft.corpora.parsed import ParsedSentence
+from weft.corpora.readers.jsonl import Record, read_records
+from weft.corpora.readers.lines import Source
+from weft.corpora.syntax.parsed_sentence import ParsedSentence
 
 HELD_OUT, DEVELOPMENT, TRAINING = "held-out", "development", "training"
 PARTS = (HELD_OUT, DEVELOPMENT, TRAINING)

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.store import TokenStore
-from weft.corpora.tokenizers import Tokenizer
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 
 YEAR = re.compile(r"(?<![\d,.])(1[0-9]{3}|20[0-9]{2})(?!\d|[.,]\d)")
 

@@ -11,11 +11,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.crew import WorkerStoppedError
-from weft.corpora.files import ReadOptions
-from weft.corpora.overlap import OverlapIndex
-from weft.corpora.prepare_folder import claimed, discard, mark
-from weft.corpora.prepare_inputs import (
+from weft.corpora.process_pool import WorkerStoppedError
+from weft.corpora.readers.formats import read_documents
+from weft.corpora.readers.lines import ReadOptions
+from weft.corpora.store.overlap import OverlapIndex
+from weft.corpora.store.prepare_folder import claimed, discard, mark
+from weft.corpora.store.prepare_inputs import (
     Source,
     identify,
     refuse_standard_input,
@@ -23,10 +24,8 @@ from weft.corpora.prepare_inputs import (
     source_chunks,
     standard_input_as_file,
 )
-from weft.corpora.prepare_workers import Job, chunk_documents, kept_paragraphs, pack_all
-from weft.corpora.readers import read_documents
-from weft.corpora.store import FORMAT_VERSION, TokenStore, read_info
-from weft.corpora.store_writer import (
+from weft.corpora.store.prepare_workers import Job, chunk_documents, kept_paragraphs, pack_all
+from weft.corpora.store.store_writer import (
     TOKENIZER,
     State,
     StoreWriter,
@@ -35,7 +34,8 @@ from weft.corpora.store_writer import (
     load_state,
     replace_file,
 )
-from weft.corpora.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
+from weft.corpora.store.token_store import FORMAT_VERSION, TokenStore, read_info
+from weft.corpora.text.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
 from weft.errors import ConfigError, CorpusError
 from weft.io.atomic_files import STORAGE_ERRORS, telling_why_not_written
 from weft.progress import Progress, silent

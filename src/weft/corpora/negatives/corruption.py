@@ -1,7 +1,7 @@
 """Negatives: permutations and replacements, seeded, the same for every model and on every machine.
 
 A permutation is a pure function of (seed, document id, number): the positions are sorted by a hash, so it
-depends on no random-number library and never changes between versions. `weft.corpora.negatives` writes them down.
+depends on no random-number library and never changes between versions. `weft.corpora.negatives.files` writes them down.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class ReadOptions:
     """How to read a corpus file.
 
     Attributes:
-        format: A key of :data:`weft.corpora.readers.FORMATS`, or ``auto`` to go by the file's name.
+        format: A key of :data:`weft.corpora.readers.formats.FORMATS`, or ``auto`` to go by the file's name.
         encoding: The text encoding, any that Python knows.
         language: The language whose rules split text into sentences.
         column: The text column of a table.

@@ -1,0 +1,1 @@
+"""Negatives: seeded permutations, swaps and replacements of a document."""

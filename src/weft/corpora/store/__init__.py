@@ -1,0 +1,1 @@
+"""The token store: text as ids on disk, and the training batches read from it."""

@@ -1,0 +1,1 @@
+"""Syntax: the dependency parser, its cache, and trees."""
