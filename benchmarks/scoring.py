@@ -50,11 +50,12 @@ import torch
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, WeftError
+from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
-from weft.models import CoherenceModel, load_model
 from weft.models.layers import token_log_probs
 from weft.models.threads import ASKED, BLAS
 from weft.ordering import order_document
+from weft.protocols import CoherenceModel
 from weft.version import VERSION
 
 SENTENCES = 15

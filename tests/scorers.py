@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score
-from weft.models import ModelCard
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 CARD = ModelCard("a test's scorer", "none", "any", "nothing", "no")
 

@@ -28,7 +28,7 @@ from weft.corpora.negatives.files import write_negatives
 from weft.corpora.readers.formats import read_permuted
 from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document
-from weft.models import create_model
+from weft.registry import create_model
 from weft.runs import train
 from weft.tasks.discrimination import discriminate
 from weft.tasks.metrics import ratio

@@ -20,8 +20,8 @@ from typing import Any
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.document import Document
+from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
-from weft.models import load_model
 from weft.ordering import order_document
 from weft.runtime import start_runtime
 from weft.tasks.metrics import bootstrap_interval, kendall_tau, ratio

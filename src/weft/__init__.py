@@ -20,8 +20,9 @@ from weft.version import VERSION
 if TYPE_CHECKING:
     from weft.corpora.readers.formats import ReadOptions, read_documents
     from weft.corpora.text.sentences import split_sentences
-    from weft.models import create_model, load_model
+    from weft.hub import load_model
     from weft.ordering import order_document
+    from weft.registry import create_model
     from weft.scoring import Scorer
     from weft.tasks import evaluate
 
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 _LAZY = {
     "ReadOptions": "weft.corpora.readers.formats",
     "Scorer": "weft.scoring",
-    "create_model": "weft.models",
+    "create_model": "weft.registry",
     "evaluate": "weft.tasks",
-    "load_model": "weft.models",
+    "load_model": "weft.hub",
     "order_document": "weft.ordering",
     "read_documents": "weft.corpora.readers.formats",
     "split_sentences": "weft.corpora.text.sentences",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
-from weft.models import MODELS, check_type, create_model, model_class, model_settings
+from weft.registry import MODELS, check_type, create_model, model_class, model_settings
 from weft.training_settings import TrainingSettings, check_training
 
 

@@ -17,8 +17,8 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.fitting import Corpus, finished_part, tell_texts, train_part
+from weft.hub import load_model
 from weft.io.model_folder import read_manifest
-from weft.models import load_model
 from weft.models.generative.parts import ENCODERS, PRECEDENCE
 from weft.progress import Progress
 from weft.runtime import start_runtime

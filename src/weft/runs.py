@@ -16,8 +16,9 @@ from weft.corpora.readers.lines import sha256_of
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.io.atomic_files import telling_why_not_written
-from weft.models import CoherenceModel, create_model
 from weft.progress import Progress, silent
+from weft.protocols import CoherenceModel
+from weft.registry import create_model
 
 
 def train(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError
-from weft.models import DocumentScorer, OrderScorer, PairwiseModel, SentenceModel
+from weft.protocols import DocumentScorer, OrderScorer, PairwiseModel, SentenceModel
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from weft.models import PrefixSteps
+from weft.protocols import PrefixSteps
 from weft.scoring import Table, path_value
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from weft.document import Document, Score
-from weft.models import SentenceModel, SequenceModel
+from weft.protocols import SentenceModel, SequenceModel
 from weft.scoring import Combine, Memory, PairLogProbs, Table, alone, check_numbers, check_parts, estimator_of, inverted
 
 GROUP_SENTENCES = 256  # of several texts that models with memory read at once

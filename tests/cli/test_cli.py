@@ -13,8 +13,8 @@ import pytest
 
 from tests.cli.runner import weft
 from weft.cli.options import DEFAULT_MODEL
-from weft.models import DEFAULT_MODEL as REGISTERED
-from weft.models import MODELS
+from weft.registry import DEFAULT_MODEL as REGISTERED
+from weft.registry import MODELS
 from weft.version import VERSION
 
 ROOT = Path(__file__).parents[2]

@@ -17,17 +17,10 @@ from tests.tiny_lm import tiny_lm
 from weft import fitting
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
-from weft.models import (
-    MODELS,
-    Arranger,
-    CoherenceModel,
-    ModelCard,
-    PairwiseModel,
-    create_model,
-    load_model,
-    model_class,
-)
+from weft.protocols import Arranger, CoherenceModel, ModelCard, PairwiseModel
+from weft.registry import MODELS, create_model, model_class
 from weft.scoring import path_value
 
 TOPICS = (

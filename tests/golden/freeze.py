@@ -18,9 +18,10 @@ from weft.config import build_config
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
 from weft.generation import Decoding
+from weft.hub import load_model
 from weft.io.model_folder import load_artifact
-from weft.models import create_model, load_model
 from weft.ordering import order_document
+from weft.registry import create_model
 from weft.runs import train
 from weft.tasks import EvaluateOptions, Subject, evaluate
 from weft.tasks.adversarial.evaluator import EvaluatorSettings

@@ -13,12 +13,12 @@ from weft.corpora.text.words import words_only
 from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models import create_model
 from weft.models.baselines.cosine import cosine_table
 from weft.models.baselines.lda import FoltzLda, fold_in
 from weft.models.baselines.lsa import FoltzLsa, entropy_weights
 from weft.models.baselines.trivial import YearSort
 from weft.models.baselines.word_vectors import FoltzGlove, WordVectors, read_glove
+from weft.registry import create_model
 
 TEXT = Document(
     "d", ("The cat chased the mouse.", "A mouse, unlike a cat, is small.", "Interest rates rose.", "Zzxqy?")

@@ -19,7 +19,7 @@ from torch import device as Device  # noqa: E402, N812
 
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.generation import Decoding  # noqa: E402
-from weft.models import load_model  # noqa: E402
+from weft.hub import load_model  # noqa: E402
 from weft.models.generative.bulk import BulkWriter, ChainWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.models.generative.guided import encode_rows  # noqa: E402
 from weft.models.generative.network import Tokens  # noqa: E402

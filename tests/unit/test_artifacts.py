@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from weft.errors import CorpusError, ModelError
+from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models import load_model
 
 
 @pytest.fixture

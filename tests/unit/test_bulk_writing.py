@@ -15,7 +15,6 @@ from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E4
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.generation import Decoding, Hypotheses, search  # noqa: E402
-from weft.models import create_model  # noqa: E402
 from weft.models.generative.bulk import BulkWriter, Proposals, bulk_writer, overlaps  # noqa: E402
 from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.generative.predictor import Predictor, PredictorSteps  # noqa: E402
@@ -23,6 +22,7 @@ from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.topic import HmmLdaGm  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
 from weft.models.generative.variational_predictor import VariationalPredictor  # noqa: E402
+from weft.registry import create_model  # noqa: E402
 from weft.scoring import Combine  # noqa: E402
 from weft.tasks.adversarial import turns  # noqa: E402
 from weft.tasks.adversarial.turns import closing_tokens, continued, next_sentences  # noqa: E402

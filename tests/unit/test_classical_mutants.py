@@ -15,7 +15,7 @@ from tests.parsers import MarkedParser
 from weft.corpora.syntax.trees import TreeBank, read_tree
 from weft.document import Document
 from weft.fitting import fit_documents
-from weft.models import load_model
+from weft.hub import load_model
 from weft.models.baselines.cluster_hmm import (
     BACKGROUND,
     ClusterHmm,

@@ -9,7 +9,7 @@ from tests.scorers import OracleTable, OracleWhole, synthetic
 
 from weft.document import Document
 from weft.errors import CorpusError
-from weft.models import create_model
+from weft.registry import create_model
 from weft.report.comparisons import revision_lines, versus_lines, versus_record
 from weft.tasks.metrics import paired_bootstrap
 from weft.tasks.result import Result

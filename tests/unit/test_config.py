@@ -16,7 +16,7 @@ from weft.config import (
     render_config,
 )
 from weft.errors import ConfigError
-from weft.models import MODELS, model_settings
+from weft.registry import MODELS, model_settings
 from weft.runs import train
 
 NEURAL = '[model]\nname = "seq2seq"\nprecedence = true\n[training]\nminutes = 5.0\n'

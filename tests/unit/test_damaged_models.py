@@ -18,9 +18,9 @@ from tests.cli.runner import weft
 from weft.cli import app
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.errors import ConfigError, ModelError
+from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, unpack
-from weft.models import load_model
 from weft.models.generative.parts import check_precedence_weight
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED, WeftSmall

@@ -16,7 +16,7 @@ from weft.corpora.negatives.corruption import PermutedDocument, permute_document
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.fitting import fit_documents
-from weft.models import PrefixModel, create_model, load_model
+from weft.hub import load_model
 from weft.models.discriminative import prefixes
 from weft.models.discriminative.clique import Discriminative, transition_shares
 from weft.models.discriminative.cliques import EDGES, clique_windows, damaged_windows, shuffled
@@ -24,6 +24,8 @@ from weft.models.discriminative.likeness import Contents, all_cosines, cosines
 from weft.models.discriminative.network import CliqueNetwork, Reading
 from weft.models.discriminative.pairs import DiscriminativePair, replaced_pairs
 from weft.ordering import order_document
+from weft.protocols import PrefixModel
+from weft.registry import create_model
 from weft.tasks.discrimination import discriminate
 from weft.training import TrainingSettings
 

@@ -13,7 +13,7 @@ from tests.parsers import MarkedParser
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
-from weft.models import load_model
+from weft.hub import load_model
 from weft.models.baselines import entity_graph
 from weft.models.baselines.entity_columns import columns_of
 from weft.models.baselines.entity_graph import PROJECTIONS, EntityGraph, GraphSteps, graph_scores

@@ -13,7 +13,7 @@ from tests.parsers import MarkedParser, marked
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models import OrderScorer, PrefixModel, create_model, load_model
+from weft.hub import load_model
 from weft.models.baselines.entity_columns import Columns, columns_of
 from weft.models.baselines.entity_generative import EntityGridGenerative
 from weft.models.baselines.entity_grid import EntityGrid
@@ -34,6 +34,8 @@ from weft.models.baselines.entity_transitions import (
 from weft.models.baselines.entity_weights import TransitionWeights, judged, order_scores
 from weft.models.baselines.ranking import learn_ranking
 from weft.ordering import order_document
+from weft.protocols import OrderScorer, PrefixModel
+from weft.registry import create_model
 
 CHAIN = ("dog/nsubj", "dog/nsubj cat/dobj", "cat/nsubj bird/pobj", "bird/nsubj", "rain/nsubj")
 TEXTS = [Document(f"t{n}", CHAIN) for n in range(6)]

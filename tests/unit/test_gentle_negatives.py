@@ -21,7 +21,7 @@ from weft.corpora.negatives.corruption import (
     swaps_name,
 )
 from weft.document import Document
-from weft.models import load_model
+from weft.hub import load_model
 from weft.tasks import EvaluateOptions, Subject, evaluate
 from weft.tasks.discrimination import discriminate
 

@@ -23,12 +23,14 @@ from typer.testing import CliRunner
 from weft.cli import app
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
-from weft.models import CoherenceModel, OrderScorer, PrefixModel, SentenceModel, SequenceModel, create_model, load_model
+from weft.hub import load_model
 from weft.models.generative import causal_files
 from weft.models.generative.causal_files import find_causal
 from weft.models.generative.causal_predictor import CausalPredictor, GrowingTexts, SentenceIds
 from weft.models.generative.hf import Hf
 from weft.ordering import order_document
+from weft.protocols import CoherenceModel, OrderScorer, PrefixModel, SentenceModel, SequenceModel
+from weft.registry import create_model
 from weft.scoring import checked_combine
 from weft.sequence_scoring import Inverted, SequenceScorer
 

@@ -15,7 +15,8 @@ from tests.scorers import Constant, TestScorer
 from weft.corpora.readers.lines import sha256_of
 from weft.document import Document, Score
 from weft.errors import CorpusError
-from weft.models import create_model, load_model
+from weft.hub import load_model
+from weft.registry import create_model
 from weft.scoring import alone
 from weft.tasks import TASKS, EvaluateOptions, Subject, evaluate, is_standard
 from weft.tasks.metrics import ratio

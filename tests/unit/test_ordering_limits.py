@@ -6,8 +6,8 @@ import pytest
 
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models import create_model
 from weft.ordering import MOST_ORDERED, order_document
+from weft.registry import create_model
 
 
 def test_a_text_too_long_is_refused_unless_the_model_sorts() -> None:

@@ -176,7 +176,7 @@ def test_the_proposed_order_does_not_depend_on_the_given_one(trained: Seq2Seq) -
 
 
 def test_precedence_is_refused_where_it_was_never_learned() -> None:
-    from weft.models import create_model
+    from weft.registry import create_model
 
     text = Document("t", ("A cat sat.", "It slept."))
     for name in ("foltz-sif", "year-sort"):

@@ -115,7 +115,7 @@ def test_too_few_texts_are_refused_and_nothing_is_written(folder: Path) -> None:
 
 
 def test_a_model_without_a_place_for_it_is_refused(tmp_path: Path) -> None:
-    from weft.models import create_model
+    from weft.registry import create_model
 
     create_model("random").save(tmp_path / "m")
     with pytest.raises(ConfigError, match="no place"):

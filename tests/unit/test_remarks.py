@@ -8,9 +8,10 @@ from tests.parsers import MarkedParser
 from weft.cli.remarks import SHOWN, Remarks
 from weft.corpora.text.english import looks_english
 from weft.document import Document
-from weft.models import RemarkingModel, create_model
 from weft.models.baselines.entity_graph import EntityGraph
 from weft.models.baselines.entity_mentions import NO_ENTITY, NO_ROLE, NOT_ENGLISH
+from weft.protocols import RemarkingModel
+from weft.registry import create_model
 
 TEXTS = {
     "en": "The dog barks in the night and the cat looks at him. Then the cat sleeps in the garden because it is warm.",

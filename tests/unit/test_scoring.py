@@ -6,7 +6,7 @@ from tests.toy import CacheBigram
 
 from weft.document import Document, Window
 from weft.errors import ConfigError
-from weft.models import PairwiseModel
+from weft.protocols import PairwiseModel
 from weft.scoring import Combine, Scorer, order_values, path_value
 
 TEXT = Document("d", ("a b c", "b c", "c d d a", "a"))

@@ -12,8 +12,8 @@ from torch import Tensor  # noqa: E402
 from weft.document import Document, Window  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.fitting import fit_documents  # noqa: E402
+from weft.hub import load_model  # noqa: E402
 from weft.io.model_folder import Artifact  # noqa: E402
-from weft.models import load_model  # noqa: E402
 from weft.models.generative.contrast import contrast_loss  # noqa: E402
 from weft.models.generative.given_vectors import vectors_of_tokens  # noqa: E402
 from weft.models.generative.memory import Memory, Sources  # noqa: E402

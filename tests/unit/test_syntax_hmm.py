@@ -15,7 +15,7 @@ import pytest
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models import PairwiseModel, PrefixModel, create_model, load_model
+from weft.hub import load_model
 from weft.models.baselines.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, _best, learn_hmm
 from weft.models.baselines.combination import HmmContent, HmmEntity
 from weft.models.baselines.content_hmm import ContentHmm
@@ -23,6 +23,8 @@ from weft.models.baselines.patterns import PatternFinder, productions, sequence
 from weft.models.baselines.syntax_hmm import SyntaxHmm
 from weft.models.baselines.syntax_local import SyntaxLocal
 from weft.ordering import order_document
+from weft.protocols import PairwiseModel, PrefixModel
+from weft.registry import create_model
 from weft.search import beam_search
 
 

@@ -12,7 +12,7 @@ from weft.corpora.negatives.corruption import PermutedDocument, permute_document
 from weft.corpora.negatives.files import write_negatives
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
-from weft.models import create_model
+from weft.registry import create_model
 from weft.tasks import TASKS, EvaluateOptions, Subject, evaluate, is_standard
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences

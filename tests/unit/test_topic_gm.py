@@ -15,7 +15,7 @@ from weft import fitting  # noqa: E402
 from weft.config import build_config, config_of, read_config  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, WeftError  # noqa: E402
-from weft.models import load_model  # noqa: E402
+from weft.hub import load_model  # noqa: E402
 from weft.models.generative.topic import HmmLdaGm  # noqa: E402
 from weft.models.generative.topic_predictor import TopicNetwork  # noqa: E402
 from weft.ordering import order_document  # noqa: E402

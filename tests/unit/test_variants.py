@@ -12,7 +12,7 @@ from tests.published import published_results
 from tests.scorers import synthetic
 
 from weft.cli.evaluating import write_adversarial
-from weft.models import create_model
+from weft.registry import create_model
 from weft.tasks import EvaluateOptions, Subject, departures, evaluate, find_task, is_standard
 from weft.tasks.result import Result
 

@@ -187,7 +187,7 @@ def _text(name: str, reading: ReadOptions) -> Document:
     """The one text of a file."""
     from weft.corpora.readers.formats import read_documents
     from weft.errors import ConfigError
-    from weft.models import MODELS
+    from weft.registry import MODELS
 
     stem, _ = _model_and_way(name)
     if stem in MODELS or (Path(stem) / "model.json").is_file():
@@ -218,7 +218,7 @@ def _text(name: str, reading: ReadOptions) -> Document:
 def _write_texts(first: Document, second: Document, model: str, setting: list[str], form: str) -> None:
     from weft.cli.output import write_json, write_lines
     from weft.config import parse_settings
-    from weft.models import load_model
+    from weft.hub import load_model
     from weft.report.comparisons import revision_lines, revision_record
     from weft.tasks.revision import compare_texts
 

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from weft.cli.output import csv_table, message, progress_bar, shown, write_json, write_lines
 from weft.errors import ConfigError
-from weft.models import MODELS, load_model
+from weft.hub import load_model
+from weft.registry import MODELS
 from weft.report.terminal import counted
 
 if TYPE_CHECKING:

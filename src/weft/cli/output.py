@@ -18,10 +18,12 @@ from weft.cli.remarks import Remarks
 from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document, Score
 from weft.errors import ConfigError
-from weft.models import MODELS, CoherenceModel, load_model, model_class
+from weft.hub import load_model
 from weft.ordering import Objective, Ordering, Search, order_document
 from weft.progress import Progress
+from weft.protocols import CoherenceModel
 from weft.reference import Percentiles, Reference
+from weft.registry import MODELS, model_class
 from weft.report.terminal import explain_lines, order_lines, percentile_text, printable, score_lines, sentence_count
 
 if TYPE_CHECKING:

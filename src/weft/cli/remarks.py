@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from weft.document import Document
-from weft.models import RemarkingModel
+from weft.protocols import RemarkingModel
 
 SHOWN = 3  # texts that are named for each remark; of a thousand, the others are counted
 TOO_SHORT = "one sentence, and a score is of transitions between sentences"

@@ -47,7 +47,7 @@ def score(
     """
     from weft.cli.output import read_options, write_scores
     from weft.config import parse_settings
-    from weft.models import load_model
+    from weft.hub import load_model
 
     reading = read_options(input, encoding, language, column)
     write_scores(load_model(model, parse_settings(setting)), files, reading, form=format.value, explain=explain)
@@ -78,7 +78,7 @@ def order(
     """
     from weft.cli.output import OrderOptions, read_options, write_orders
     from weft.config import parse_settings
-    from weft.models import load_model
+    from weft.hub import load_model
 
     reading = read_options(input, encoding, language, column)
     chosen = OrderOptions(first_given=first, search=search, objective=objective, beam=beam, seed=seed)
@@ -149,7 +149,7 @@ def picture(
     Example: weft picture examples/essay.txt --model zoo/hmm-lda --out topics.svg
     """
     from weft.cli.output import message, read_options
-    from weft.models import load_model
+    from weft.hub import load_model
     from weft.report.figures import picture_format
     from weft.report.latent import draw_latent, first_sentences
 

@@ -23,8 +23,8 @@ from weft.corpora.readers.formats import ReadOptions, detect_format, read_permut
 from weft.corpora.readers.lines import sha256_of
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
-from weft.models import DocumentScorer
 from weft.progress import Progress, silent
+from weft.protocols import DocumentScorer
 from weft.scoring import estimator_of
 from weft.tasks.catalogue import TASKS, EvaluateOptions, Task, departures, find_task, is_standard, joined
 from weft.tasks.discrimination import discriminate

@@ -9,9 +9,10 @@ from pathlib import Path
 from weft.corpora.negatives.corruption import permutations
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
+from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
-from weft.models import DocumentScorer, load_model
 from weft.progress import Progress, silent
+from weft.protocols import DocumentScorer
 from weft.reference import REFERENCE, Group, Reference, make_group
 
 CLASSES = (3, 5, 10)  # fewest sentences of each length class

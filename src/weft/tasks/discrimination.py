@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from weft.corpora.negatives.corruption import PermutedDocument, replace_sentence
-from weft.models import DocumentScorer
 from weft.progress import Progress, silent
+from weft.protocols import DocumentScorer
 from weft.scoring import order_values
 from weft.tasks.metrics import Wins, count_wins
 from weft.tasks.result import Measure

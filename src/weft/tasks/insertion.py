@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.document import Document
-from weft.models import DocumentScorer
 from weft.progress import Progress, silent
+from weft.protocols import DocumentScorer
 from weft.scoring import order_values
 from weft.tasks.result import Measure
 

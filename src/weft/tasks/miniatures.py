@@ -17,12 +17,13 @@ from weft.corpora.readers.jsonl import Record, read_records
 from weft.corpora.readers.lines import ReadOptions
 from weft.document import Document
 from weft.errors import CorpusError
-from weft.models import DocumentScorer
+from weft.io.package_files import PROBES
 from weft.progress import Progress, silent
+from weft.protocols import DocumentScorer
 from weft.tasks.metrics import count_wins
 from weft.tasks.result import Measure
 
-SHIPPED = Path(__file__).parents[1] / "probes"
+SHIPPED = PROBES
 PAIRS_AT_ONCE = 32
 BOTH_WAYS = "both_ways"
 BETTER, WORSE = "better_score", "worse_score"

@@ -16,12 +16,13 @@ from typing import Any
 from weft.errors import CorpusError, is_number
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import MANIFEST, SUFFIX
+from weft.io.package_files import PRETRAINED
 from weft.io.quantization import SCALE
 from weft.tasks.result import Result
 
 RECORD = "models.json"
 LOGS = "training"
-EMBEDDED = Path(__file__).parents[1] / "pretrained"
+EMBEDDED = PRETRAINED
 BUILT_IN = ("weft-small",)  # of the folders inside the package, those that are models by themselves
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from weft.document import Document
-from weft.models import Arranger, DocumentScorer, PairwiseModel
 from weft.ordering import Objective, order_document, order_table, search_tables
 from weft.progress import Progress, silent
+from weft.protocols import Arranger, DocumentScorer, PairwiseModel
 from weft.tasks.metrics import kendall_tau, perfect_match, position_accuracy
 from weft.tasks.result import Measure
 

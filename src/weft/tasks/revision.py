@@ -11,7 +11,7 @@ from typing import Literal
 
 from weft.corpora.text.words import words_only
 from weft.document import Document, Score
-from weft.models import DocumentScorer
+from weft.protocols import DocumentScorer
 
 SentenceKind = Literal["same", "changed", "moved", "added", "removed"]
 TransitionKind = Literal["kept", "changed", "new", "gone"]

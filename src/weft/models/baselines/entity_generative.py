@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 
 from weft.document import Document
-from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns
 from weft.models.baselines.entity_grid import SHARED
 from weft.models.baselines.entity_mentions import MentionSettings, check_switch
@@ -20,6 +19,7 @@ from weft.models.baselines.entity_transitions import BASE, FIRST_TIME, Reals, Wi
 from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.baselines.settings import at_least, check_seed, check_weight
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 
 class EntityGridGenerative(GridModel):

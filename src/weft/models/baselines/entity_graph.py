@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns, Numbers, columns_of
 from weft.models.baselines.entity_mentions import (
     MentionFinder,
@@ -33,6 +32,7 @@ from weft.models.baselines.entity_transitions import Reals, places
 from weft.models.baselines.entity_weights import judged
 from weft.models.baselines.settings import check_choice, rebuild
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 PROJECTIONS = ("p_u", "p_w", "p_acc")
 SETTINGS = ("parser", "syntax", "nouns", "plurals", "projection", "distance")

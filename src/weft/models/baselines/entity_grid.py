@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from weft.corpora.negatives.corruption import permutations
 from weft.document import Document
-from weft.models import ModelCard
 from weft.models.baselines.entity_columns import Columns
 from weft.models.baselines.entity_mentions import MentionSettings, check_switch
 from weft.models.baselines.entity_model import COMPARABLE, GridModel
@@ -23,6 +22,7 @@ from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.baselines.ranking import learn_ranking
 from weft.models.baselines.settings import at_least, check_seed
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 SHARED = ("parser", "syntax", "nouns", "plurals", "salience", "first_mentions", "shortest")
 

@@ -11,13 +11,13 @@ from typing import Any, Self
 
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models import PrefixSteps
 from weft.models.baselines.cluster_hmm import HmmOptions, PatternVocabulary
 from weft.models.baselines.hmm_committee import VOCABULARY, CommitteeSteps, HmmCommittee, check_options
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.patterns import Patterns
 from weft.models.baselines.settings import check_seed, rebuild
 from weft.progress import Progress, silent
+from weft.protocols import PrefixSteps
 
 SCORE_RANGE = "around 0"
 COMPARABLE = "roughly, between texts of one kind"

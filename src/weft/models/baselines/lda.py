@@ -23,12 +23,12 @@ from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.lsa import paragraph_texts, untrained
 from weft.models.baselines.settings import at_least, check_finite, check_seed, rebuild
 from weft.models.baselines.word_vectors import VOCABULARY
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 SENTENCES_AT_ONCE = 512  # bounds memory: 512 sentences of 25 words with 300 topics are 15 MB
 RAREST = 2  # a word that occurs once says nothing about topics

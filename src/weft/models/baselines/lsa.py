@@ -18,11 +18,11 @@ from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models import ModelCard
 from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.settings import at_least, check_seed, rebuild
 from weft.models.baselines.word_vectors import VOCABULARY, WordVectors, weighted_sums
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 
 def paragraph_texts(documents: Iterable[Document], progress: Progress) -> Iterable[str]:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models import ModelCard
 from weft.models.baselines.cluster_hmm import PatternVocabulary
 from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.hmm_committee import VOCABULARY
@@ -22,6 +21,7 @@ from weft.models.baselines.lsa import untrained
 from weft.models.baselines.patterns import PatternFinder
 from weft.models.baselines.settings import at_least, check_seed, check_weight, rebuild
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 Reals = npt.NDArray[np.float64]
 HIGHEST_COUNT = 2**16 - 1

@@ -14,9 +14,9 @@ from weft.corpora.negatives.corruption import hash_key, hash_order
 from weft.corpora.text.years import first_year
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models import ModelCard
 from weft.models.baselines.settings import check_seed, rebuild
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 
 class RandomModel:

@@ -22,12 +22,13 @@ from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models import ModelCard
+from weft.io.package_files import PRETRAINED
 from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
 from weft.models.baselines.settings import at_least, check_choice, check_finite, check_text, rebuild
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
-EMBEDDED = Path(__file__).parents[2] / "pretrained" / "glove"
+EMBEDDED = PRETRAINED / "glove"
 VOCABULARY = "vocabulary.txt"
 
 

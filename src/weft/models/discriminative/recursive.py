@@ -21,7 +21,6 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models import ModelCard
 from weft.models.baselines.entity_mentions import parser_remarks
 from weft.models.baselines.settings import check_choice, check_text
 from weft.models.discriminative.clique import PART, REMEMBERED, Discriminative
@@ -30,6 +29,7 @@ from weft.models.discriminative.network import CliqueHead
 from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
 from weft.models.generative.neural_model import no_loss
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 from weft.scoring import Memory
 from weft.training import LossPart, TrainingSettings
 

@@ -12,7 +12,6 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.generation import Candidate, Decoding
-from weft.models import SequenceModel
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import check_choice, check_contrast, check_share, check_weight
 from weft.models.generative.known_ids import KnownIds
@@ -22,6 +21,7 @@ from weft.models.generative.parts import PARTS, PRECEDENCE
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.with_precedence import WithPrecedence
+from weft.protocols import SequenceModel
 from weft.sequence_scoring import OrderMemory, SequenceScorer
 from weft.training import LossPart, TrainingSettings
 

@@ -17,7 +17,6 @@ import numpy as np
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import at_least, check_choice, check_seed, check_sentences, rebuild
 from weft.models.baselines.word_vectors import VOCABULARY
@@ -45,6 +44,7 @@ from weft.models.generative.topic_parameters import (
 )
 from weft.models.threads import in_threads, thread_count
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard
 
 Kind = Literal["predicted", "filtered", "smoothed"]
 KINDS = ("predicted", "filtered", "smoothed")

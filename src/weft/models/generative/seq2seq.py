@@ -16,7 +16,6 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.errors import ConfigError
-from weft.models import ModelCard
 from weft.models.baselines.lsa import untrained
 from weft.models.baselines.settings import at_least, check_choice, check_contrast, check_share, check_weight
 from weft.models.generative.given_vectors import vectors_of_tokens
@@ -27,6 +26,7 @@ from weft.models.generative.parts import PARTS, PRECEDENCE
 from weft.models.generative.precedence import Precedence, PrecedenceNetwork
 from weft.models.generative.predictor import Predictor
 from weft.models.generative.with_precedence import WithPrecedence
+from weft.protocols import ModelCard
 from weft.reference import reference_for
 from weft.scoring import Scorer, Table, TableMemory, checked_combine
 from weft.training import LossPart, TrainingSettings

@@ -18,7 +18,6 @@ from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.io.model_folder import Artifact
-from weft.models import ModelCard, PrefixSteps
 from weft.models.baselines.settings import at_least
 from weft.models.generative.guided_model import GuidedModel
 from weft.models.generative.hmm_lda import MOST_TOPICS, HmmLda
@@ -30,6 +29,7 @@ from weft.models.generative.store_topics import store_topics
 from weft.models.generative.topic_chain import Reals
 from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard, PrefixSteps
 from weft.scoring import checked_combine
 from weft.sequence_scoring import OrderMemory, SequenceSteps
 from weft.training import LossPart, TrainingSettings

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.io.package_files import PRETRAINED
 from weft.io.quantization import Weights
-from weft.models import ModelCard, SentenceModel
 from weft.models.baselines.settings import check_weight, rebuild
 from weft.models.generative.known_ids import KnownIds
 from weft.models.generative.parts import (
@@ -36,6 +36,7 @@ from weft.models.generative.plain_precedence import PlainPrecedence
 from weft.models.generative.plain_predictor import PlainPredictor
 from weft.models.threads import at_once, in_threads
 from weft.progress import Progress, silent
+from weft.protocols import ModelCard, SentenceModel
 from weft.reference import REFERENCE, Reference, reference_for
 from weft.scoring import Combine, Scorer, Table, TableMemory, checked_combine
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from weft.models.generative.predictor import Predictor
     from weft.models.generative.seq2seq import Seq2Seq
 
-EMBEDDED = Path(__file__).parents[2] / "pretrained" / "weft-small"
+EMBEDDED = PRETRAINED / "weft-small"
 
 
 def _checked_settings(combine: str = "mmi", precedence_weight: float = PRECEDENCE_WEIGHT) -> tuple[Combine, float]:

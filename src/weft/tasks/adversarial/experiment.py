@@ -18,9 +18,10 @@ from torch import Tensor
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.generation import Decoding
-from weft.models import MODELS, load_model
+from weft.hub import load_model
 from weft.models.generative.bulk import bulk_writer
 from weft.progress import Progress, silent
+from weft.registry import MODELS
 from weft.runtime import Runtime, start_runtime
 from weft.scoring import Combine
 from weft.tasks.adversarial.boosting import judge_by_features, judge_by_lengths

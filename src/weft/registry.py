@@ -1,0 +1,111 @@
+"""The registry: names of models and the classes behind them.
+
+A plain dictionary maps a name to ``module:Class``; a module is imported when its model is first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from weft.errors import ConfigError, did_you_mean, is_number
+from weft.io.model_folder import MANIFEST
+from weft.protocols import CoherenceModel
+
+DEFAULT_MODEL = "weft-small"
+
+MODELS: Mapping[str, str] = {
+    "foltz-glove": "weft.models.baselines.word_vectors:FoltzGlove",
+    "foltz-sif": "weft.models.baselines.word_vectors:FoltzSif",
+    "foltz-lsa": "weft.models.baselines.lsa:FoltzLsa",
+    "foltz-lda": "weft.models.baselines.lda:FoltzLda",
+    "foltz-embedding": "weft.models.baselines.embedding:FoltzEmbedding",
+    "entity-grid": "weft.models.baselines.entity_grid:EntityGrid",
+    "entity-grid-generative": "weft.models.baselines.entity_generative:EntityGridGenerative",
+    "entity-graph": "weft.models.baselines.entity_graph:EntityGraph",
+    "syntax-hmm": "weft.models.baselines.syntax_hmm:SyntaxHmm",
+    "syntax-local": "weft.models.baselines.syntax_local:SyntaxLocal",
+    "content-hmm": "weft.models.baselines.content_hmm:ContentHmm",
+    "hmm-entity": "weft.models.baselines.combination:HmmEntity",
+    "hmm-content": "weft.models.baselines.combination:HmmContent",
+    "hmm-lda": "weft.models.generative.hmm_lda:HmmLda",
+    "hmm-lda-gm": "weft.models.generative.topic:HmmLdaGm",
+    "seq2seq": "weft.models.generative.seq2seq:Seq2Seq",
+    "vlv-gm": "weft.models.generative.variational:VlvGm",
+    "weft-small": "weft.models.generative.weft_small:WeftSmall",
+    "hf": "weft.models.generative.hf:Hf",
+    "discriminative": "weft.models.discriminative.clique:Discriminative",
+    "discriminative-pair": "weft.models.discriminative.pairs:DiscriminativePair",
+    "recursive": "weft.models.discriminative.recursive:Recursive",
+    "random": "weft.models.baselines.trivial:RandomModel",
+    "year-sort": "weft.models.baselines.trivial:YearSort",
+}
+
+
+def model_class(name: str) -> type[CoherenceModel]:
+    """Import the class of a registered model.
+
+    Raises:
+        ConfigError: There is no model of that name.
+
+    Example:
+        >>> model_class("random").__name__
+        'RandomModel'
+    """
+    if name not in MODELS:
+        raise ConfigError(
+            "unknown model",
+            seen=name,
+            allowed=f"a folder with a {MANIFEST}, or a built-in name; {did_you_mean(name, MODELS)}",
+            next_step="run `weft models`",
+        )
+    module, _, attribute = MODELS[name].partition(":")
+    found: type[CoherenceModel] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def create_model(name: str, settings: Mapping[str, Any] | None = None) -> CoherenceModel:
+    """Build a model by name with settings for its constructor, which are checked.
+
+    Example:
+        >>> create_model("random", {"seed": 3}).score([Document("d", ("A.", "B."))])[0].value is not None
+        True
+    """
+    chosen = dict(settings or {})
+    kind = model_class(name)
+    allowed = model_settings(name)
+    for key, value in chosen.items():
+        if key not in allowed:
+            raise ConfigError(
+                f"{name} has no setting of that name",
+                seen=key,
+                allowed=did_you_mean(key, allowed) or "none",
+                next_step=f"run `weft config {name}`",
+            )
+        check_type(f"{name}.{key}", value, allowed[key])
+    return kind(**chosen)
+
+
+def model_settings(name: str) -> dict[str, Any]:
+    """The settings of a model and their defaults, read off its constructor."""
+    parameters = inspect.signature(model_class(name)).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters}
+
+
+def check_type(name: str, value: object, default: object) -> None:
+    """Refuse a number that is not finite, or a type that is not the default's; a default of None takes any type."""
+    whole_for_real = isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool)
+    if (whole_for_real or isinstance(value, float)) and not is_number(value):
+        raise ConfigError(
+            f"{name} is not a finite number", seen=value, allowed="a finite number", next_step="change the value"
+        )
+    if default is None or whole_for_real or type(value) is type(default):
+        return
+    raise ConfigError(
+        f"{name} has the wrong type",
+        seen=value,
+        allowed=f"a {type(default).__name__}, such as {default!r}",
+        next_step="change the value",
+    )
