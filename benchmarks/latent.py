@@ -24,9 +24,9 @@ from weft.corpora.negatives.corruption import permute_documents
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
+from weft.models.common.encoder_decoder import Tokens
+from weft.models.common.neural_model import moved
 from weft.models.generative.latent_diagnostics import latent_use, with_shuffled_latents
-from weft.models.generative.network import Tokens
-from weft.models.generative.neural_model import moved
 from weft.models.generative.variational import VlvGm
 from weft.models.generative.variational_network import Texts
 from weft.runtime import start_runtime

@@ -25,8 +25,8 @@ from weft.config import read_config
 from weft.corpora.store.pair_batches import PairStream
 from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
-from weft.models.generative.network import Seq2SeqNetwork, Tokens
-from weft.models.generative.neural_model import moved_pairs
+from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.neural_model import moved_pairs
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.runtime import Runtime, start_runtime
 from weft.training import Trainer, TrainingSettings, endless, make_optimizer

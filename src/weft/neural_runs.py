@@ -19,7 +19,7 @@ from weft.errors import ConfigError
 from weft.fitting import Corpus, finished_part, tell_texts, train_part
 from weft.hub import load_model
 from weft.io.model_folder import read_manifest
-from weft.models.generative.parts import ENCODERS, PRECEDENCE
+from weft.models.common.network_parts import ENCODERS, PRECEDENCE
 from weft.progress import Progress
 from weft.runtime import start_runtime
 from weft.training import Report, TrainingSettings

@@ -17,11 +17,11 @@ from weft.protocols import CoherenceModel
 DEFAULT_MODEL = "weft-small"
 
 MODELS: Mapping[str, str] = {
-    "foltz-glove": "weft.models.baselines.word_vectors:FoltzGlove",
-    "foltz-sif": "weft.models.baselines.word_vectors:FoltzSif",
-    "foltz-lsa": "weft.models.baselines.lsa:FoltzLsa",
-    "foltz-lda": "weft.models.baselines.lda:FoltzLda",
-    "foltz-embedding": "weft.models.baselines.embedding:FoltzEmbedding",
+    "foltz-glove": "weft.models.lexical.glove:FoltzGlove",
+    "foltz-sif": "weft.models.lexical.glove:FoltzSif",
+    "foltz-lsa": "weft.models.lexical.lsa:FoltzLsa",
+    "foltz-lda": "weft.models.lexical.lda:FoltzLda",
+    "foltz-embedding": "weft.models.lexical.sentence_embeddings:FoltzEmbedding",
     "entity-grid": "weft.models.baselines.entity_grid:EntityGrid",
     "entity-grid-generative": "weft.models.baselines.entity_generative:EntityGridGenerative",
     "entity-graph": "weft.models.baselines.entity_graph:EntityGraph",
@@ -39,8 +39,8 @@ MODELS: Mapping[str, str] = {
     "discriminative": "weft.models.discriminative.clique:Discriminative",
     "discriminative-pair": "weft.models.discriminative.pairs:DiscriminativePair",
     "recursive": "weft.models.discriminative.recursive:Recursive",
-    "random": "weft.models.baselines.trivial:RandomModel",
-    "year-sort": "weft.models.baselines.trivial:YearSort",
+    "random": "weft.models.trivial:RandomModel",
+    "year-sort": "weft.models.trivial:YearSort",
 }
 
 

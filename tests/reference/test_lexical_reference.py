@@ -13,11 +13,12 @@ from weft.corpora.text.words import words_only
 from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.baselines.cosine import cosine_table
-from weft.models.baselines.lda import FoltzLda, fold_in
-from weft.models.baselines.lsa import FoltzLsa, entropy_weights
-from weft.models.baselines.trivial import YearSort
-from weft.models.baselines.word_vectors import FoltzGlove, WordVectors, read_glove
+from weft.models.common.word_vectors import WordVectors, read_glove
+from weft.models.lexical.cosine import cosine_table
+from weft.models.lexical.glove import FoltzGlove
+from weft.models.lexical.lda import FoltzLda, fold_in
+from weft.models.lexical.lsa import FoltzLsa, entropy_weights
+from weft.models.trivial import YearSort
 from weft.registry import create_model
 
 TEXT = Document(

@@ -20,10 +20,10 @@ from torch import device as Device  # noqa: E402, N812
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.generation import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
-from weft.models.generative.bulk import BulkWriter, ChainWriter, Contexts, Proposals, bulk_writer  # noqa: E402
-from weft.models.generative.guided import encode_rows  # noqa: E402
-from weft.models.generative.network import Tokens  # noqa: E402
-from weft.models.generative.predictor import padded  # noqa: E402
+from weft.models.common.bulk_writers import BulkWriter, ChainWriter, Contexts, Proposals, bulk_writer  # noqa: E402
+from weft.models.common.encoder_decoder import Tokens  # noqa: E402
+from weft.models.common.guided_decoding import encode_rows  # noqa: E402
+from weft.models.common.sentence_predictor import padded  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
 from weft.scoring import Combine  # noqa: E402

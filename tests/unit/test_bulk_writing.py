@@ -15,9 +15,9 @@ from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E4
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.generation import Decoding, Hypotheses, search  # noqa: E402
-from weft.models.generative.bulk import BulkWriter, Proposals, bulk_writer, overlaps  # noqa: E402
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
-from weft.models.generative.predictor import Predictor, PredictorSteps  # noqa: E402
+from weft.models.common.bulk_writers import BulkWriter, Proposals, bulk_writer, overlaps  # noqa: E402
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.common.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.topic import HmmLdaGm  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402

@@ -30,8 +30,8 @@ from weft.models.baselines.entity_columns import columns_of
 from weft.models.baselines.entity_generative import EntityGridGenerative
 from weft.models.baselines.entity_transitions import BASE, WindowOptions, transition_shares
 from weft.models.baselines.entity_weights import TransitionWeights
-from weft.models.baselines.ranking import learn_ranking
 from weft.models.baselines.syntax_local import SyntaxLocal
+from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.discriminative import pairs
 from weft.models.discriminative.clique import Discriminative
 from weft.models.discriminative.cliques import EDGES, damaged_windows

@@ -21,7 +21,7 @@ from weft.errors import ConfigError, ModelError
 from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, unpack
-from weft.models.generative.parts import check_precedence_weight
+from weft.models.common.network_parts import check_precedence_weight
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED, WeftSmall
 

@@ -32,7 +32,7 @@ from weft.models.baselines.entity_transitions import (
     spell,
 )
 from weft.models.baselines.entity_weights import TransitionWeights, judged, order_scores
-from weft.models.baselines.ranking import learn_ranking
+from weft.models.common.pairwise_ranker import learn_ranking
 from weft.ordering import order_document
 from weft.protocols import OrderScorer, PrefixModel
 from weft.registry import create_model

@@ -10,8 +10,8 @@ from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.generation import Decoding, continue_document, search
-from weft.models.generative.network import Architecture, Seq2SeqNetwork
-from weft.models.generative.predictor import Predictor, PredictorSteps
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
+from weft.models.common.sentence_predictor import Predictor, PredictorSteps
 from weft.models.generative.seq2seq import Seq2Seq
 
 TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is a mat"]

@@ -10,9 +10,8 @@ import pytest
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.generative.bags import Bags, Vocabulary, read_bags
-from weft.models.generative.hmm_lda import HmmLda
-from weft.models.generative.topic_chain import (
+from weft.models.common.bag_of_words import Bags, Vocabulary, read_bags
+from weft.models.common.hidden_markov import (
     Chains,
     MatrixTransitions,
     OnlineSwitch,
@@ -25,6 +24,7 @@ from weft.models.generative.topic_chain import (
     expected_moves,
     forward_pass,
 )
+from weft.models.generative.hmm_lda import HmmLda
 
 TOPICS, LENGTHS = 3, (1, 4, 0, 2, 3)
 OFFSETS = np.cumsum([0, *LENGTHS])

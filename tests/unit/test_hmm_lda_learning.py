@@ -12,9 +12,9 @@ import pytest
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.generative.bags import Bags, Vocabulary, read_bags
+from weft.models.common.bag_of_words import Bags, Vocabulary, read_bags
+from weft.models.common.hidden_markov import Chains, OnlineSwitch, Reals, forward_pass
 from weft.models.generative.hmm_lda import HmmLda
-from weft.models.generative.topic_chain import Chains, OnlineSwitch, Reals, forward_pass
 
 TOPICS = 3
 MIXTURE = 0.3  # draws that the base counts for; the figures below are written out on purpose, not imported

@@ -13,8 +13,8 @@ from tests.cli.runner import weft
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.baselines.trivial import RandomModel
 from weft.models.generative.hmm_lda import HmmLda
+from weft.models.trivial import RandomModel
 from weft.report.latent import draw_latent, first_sentences, latent_path, project, read_path, read_topics, topic_strip
 
 ROOT = Path(__file__).parents[2]

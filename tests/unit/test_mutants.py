@@ -24,8 +24,8 @@ from weft.document import Document
 from weft.errors import ConfigError, ModelError, WeftError
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.generative.network import Architecture, Seq2SeqNetwork
-from weft.models.generative.parts import saved_weights
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
+from weft.models.common.network_parts import saved_weights
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED
 from weft.registry import create_model

@@ -20,7 +20,7 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import fit_documents
 from weft.io.model_folder import load_artifact, read_manifest
-from weft.models.generative.precedence import PrecedenceNetwork, make_bag
+from weft.models.common.precedence import PrecedenceNetwork, make_bag
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED
 from weft.ordering import order_document, order_table

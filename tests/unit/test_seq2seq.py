@@ -14,13 +14,13 @@ from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.fitting import fit_documents  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.io.model_folder import Artifact  # noqa: E402
-from weft.models.generative.contrast import contrast_loss  # noqa: E402
-from weft.models.generative.given_vectors import vectors_of_tokens  # noqa: E402
-from weft.models.generative.memory import Memory, Sources  # noqa: E402
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
-from weft.models.generative.parts import saved_weights  # noqa: E402
+from weft.models.common.contrastive_loss import contrast_loss  # noqa: E402
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.common.network_parts import saved_weights  # noqa: E402
+from weft.models.common.neural_layers import FeedingDecoder, chunked_cross_entropy, token_log_probs  # noqa: E402
+from weft.models.common.pretrained_vectors import vectors_of_tokens  # noqa: E402
+from weft.models.common.source_memory import Memory, Sources  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
-from weft.models.layers import FeedingDecoder, chunked_cross_entropy, token_log_probs  # noqa: E402
 from weft.training import TrainingSettings  # noqa: E402
 
 
@@ -101,7 +101,7 @@ def test_every_parameter_gets_a_gradient(changes: dict[str, object]) -> None:
 
 
 def test_chunked_cross_entropy_equals_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.models.layers.CHUNK_ROWS", 7)
+    monkeypatch.setattr("weft.models.common.neural_layers.CHUNK_ROWS", 7)
     generator = torch.Generator().manual_seed(1)
     hidden = torch.randn(20, 6, generator=generator, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(11, 6, generator=generator, dtype=torch.float64, requires_grad=True)

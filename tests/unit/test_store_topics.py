@@ -25,7 +25,7 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document
 from weft.errors import CorpusError
-from weft.models.generative.bags import Vocabulary
+from weft.models.common.bag_of_words import Vocabulary
 from weft.models.generative.hmm_lda import HmmLda
 from weft.models.generative.store_topics import TopicJob, default_workers, store_topics
 from weft.models.generative.store_words import StoreWords, Stretches

@@ -21,14 +21,14 @@ from weft.corpora.store.prepare import prepare  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
-from weft.models.generative.known_ids import KnownIds  # noqa: E402
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.common.token_cache import KnownIds  # noqa: E402
 from weft.models.generative.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
 from weft.models.generative.latent_diagnostics import (  # noqa: E402
     MisguidedPredictor,
     latent_use,
     with_shuffled_latents,
 )
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork  # noqa: E402

@@ -13,9 +13,9 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
-from weft.models.generative.known_ids import KnownIds  # noqa: E402
+from weft.models.common.encoder_decoder import Architecture, Tokens  # noqa: E402
+from weft.models.common.token_cache import KnownIds  # noqa: E402
 from weft.models.generative.latent_chain import ChainStep, divergence  # noqa: E402
-from weft.models.generative.network import Architecture, Tokens  # noqa: E402
 from weft.models.generative.variational_network import Bound, Cures, Texts, VariationalNetwork  # noqa: E402
 from weft.models.generative.variational_predictor import Estimate, VariationalPredictor  # noqa: E402
 

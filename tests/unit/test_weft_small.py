@@ -19,7 +19,7 @@ from weft.errors import ConfigError, ModelError
 from weft.generation import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
-from weft.models.generative.known_ids import KnownIds
+from weft.models.common.token_cache import KnownIds
 from weft.models.generative.plain_predictor import PlainPredictor
 from weft.models.generative.seq2seq import Seq2Seq
 from weft.models.generative.weft_small import EMBEDDED, WeftSmall

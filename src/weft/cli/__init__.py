@@ -59,7 +59,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if sys.argv[1:2] in ([name] for name in SCORING):
         # Matrix products keep to the thread that asks for them: weft spreads whole texts over the cores itself, which
-        # leaves nobody waiting (weft.models.threads). Must be set before numpy is imported.
+        # leaves nobody waiting (weft.models.common.thread_pool). Must be set before numpy is imported.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # By default the collector walks all that was imported, again and again while modules load and once more at the end:
     # a tenth of a second, and hardly anything here makes cycles.

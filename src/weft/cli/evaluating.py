@@ -116,7 +116,7 @@ def write_adversarial(
         command: For the record.
         form: Of the output.
     """
-    from weft.models.generative.bulk import bulk_writer
+    from weft.models.common.bulk_writers import bulk_writer
     from weft.tasks import departures, find_task, joined
     from weft.tasks.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
 

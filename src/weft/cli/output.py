@@ -228,7 +228,7 @@ def write_continuations(
 ) -> None:
     """Continue every document; a terminal sees each sentence as it is written. ``draws``, where they were asked for."""
     from weft.generation import continue_document
-    from weft.models.baselines.lsa import untrained
+    from weft.models.common.setting_checks import untrained
 
     model = load_model(name)
     if not hasattr(model, "predictors") or not hasattr(model, "combined"):

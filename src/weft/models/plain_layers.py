@@ -1,4 +1,4 @@
-"""The parts of the neural models in numpy, for scoring without torch: what `weft.models.layers` computes, no gradients.
+"""The parts of the neural models in numpy, for scoring without torch and without gradients.
 
 Importing torch takes longer than ordering a page with a small network. Rows of unequal length stand one after the other
 instead of being padded, and what many rows share (a word's input to the gates, a source's keys) is computed once.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from weft.models.threads import in_threads
+from weft.models.common.thread_pool import in_threads
 
 Reals = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]

@@ -201,7 +201,7 @@ def read_path(model: VlvGm, document: Document) -> LatentPath:
         CorpusError: The text is too short or too long.
         ModelError: The model is not trained.
     """
-    from weft.models.baselines.lsa import untrained
+    from weft.models.common.setting_checks import untrained
 
     _check_length(document, 3, "a path of its latent variables")
     if "forward" not in model.chains:

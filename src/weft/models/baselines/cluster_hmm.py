@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from weft.errors import CorpusError
 from weft.models.baselines.patterns import Patterns
-from weft.models.generative.bags import Bags, make_bags
-from weft.models.generative.topic_chain import Chains, MatrixTransitions, both_passes, expected_moves, forward_pass
+from weft.models.common.bag_of_words import Bags, make_bags
+from weft.models.common.hidden_markov import Chains, MatrixTransitions, both_passes, expected_moves, forward_pass
 
 Reals = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

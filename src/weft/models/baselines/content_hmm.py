@@ -8,7 +8,7 @@ from itertools import pairwise
 from weft.corpora.text.words import words_only
 from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.baselines.patterns import Patterns
-from weft.models.baselines.settings import at_least, check_choice
+from weft.models.common.setting_checks import at_least, check_choice
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

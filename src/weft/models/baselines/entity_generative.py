@@ -17,7 +17,7 @@ from weft.models.baselines.entity_mentions import MentionSettings, check_switch
 from weft.models.baselines.entity_model import COMPARABLE, GridModel
 from weft.models.baselines.entity_transitions import BASE, FIRST_TIME, Reals, WindowOptions, count_transitions
 from weft.models.baselines.entity_weights import TransitionWeights
-from weft.models.baselines.settings import at_least, check_seed, check_weight
+from weft.models.common.setting_checks import at_least, check_seed, check_weight
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -30,7 +30,7 @@ from weft.models.baselines.entity_mentions import (
 from weft.models.baselines.entity_model import in_batches
 from weft.models.baselines.entity_transitions import Reals, places
 from weft.models.baselines.entity_weights import judged
-from weft.models.baselines.settings import check_choice, rebuild
+from weft.models.common.setting_checks import check_choice, rebuild
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -19,8 +19,8 @@ from weft.models.baselines.entity_mentions import MentionSettings, check_switch
 from weft.models.baselines.entity_model import COMPARABLE, GridModel
 from weft.models.baselines.entity_transitions import BASE, Reals, WindowOptions, transition_shares
 from weft.models.baselines.entity_weights import TransitionWeights
-from weft.models.baselines.ranking import learn_ranking
-from weft.models.baselines.settings import at_least, check_seed
+from weft.models.common.pairwise_ranker import learn_ranking
+from weft.models.common.setting_checks import at_least, check_seed
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -14,7 +14,7 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.text.english import looks_english
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.baselines.settings import check_choice, check_text
+from weft.models.common.setting_checks import check_choice, check_text
 from weft.progress import Progress, silent
 
 ABSENT, OTHER, OBJECT, SUBJECT = 0, 1, 2, 3  # a higher role wins where a sentence mentions an entity twice

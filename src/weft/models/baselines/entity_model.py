@@ -17,8 +17,7 @@ from weft.models.baselines.entity_mentions import MentionFinder, MentionSettings
 from weft.models.baselines.entity_steps import ColumnSteps
 from weft.models.baselines.entity_transitions import BASE, WindowOptions
 from weft.models.baselines.entity_weights import TransitionWeights, order_scores
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import check_finite, rebuild
+from weft.models.common.setting_checks import check_finite, rebuild, untrained
 from weft.progress import Progress
 
 DOCUMENTS_AT_ONCE = 200  # parsed together

@@ -25,7 +25,7 @@ from weft.models.baselines.cluster_hmm import (
     learn_hmm,
 )
 from weft.models.baselines.patterns import Patterns
-from weft.models.baselines.settings import at_least, check_choice, check_finite, check_weight
+from weft.models.common.setting_checks import at_least, check_choice, check_finite, check_weight
 from weft.progress import Progress, silent
 
 VOCABULARY = "patterns.txt"

@@ -13,7 +13,7 @@ from weft.corpora.syntax.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.models.baselines.entity_mentions import SentenceParser, parser_remarks
-from weft.models.baselines.settings import at_least, check_choice, check_text
+from weft.models.common.setting_checks import at_least, check_choice, check_text
 from weft.progress import Progress, silent
 
 KINDS = ("sequence", "productions")

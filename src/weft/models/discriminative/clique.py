@@ -18,12 +18,12 @@ from torch.nn import functional
 from weft.corpora.store.pair_batches import Whole
 from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.document import Document, Score
-from weft.models.baselines.settings import at_least, check_choice
+from weft.models.common.neural_model import no_loss
+from weft.models.common.setting_checks import at_least, check_choice
 from weft.models.discriminative.cliques import clique_windows, damaged_windows
 from weft.models.discriminative.judge import READING_SETTINGS, Judge, moved_sentences, negatives_generator
 from weft.models.discriminative.network import CliqueHead, CliqueNetwork, CliqueRows, Reading
 from weft.models.discriminative.prefixes import CliqueSteps
-from weft.models.generative.neural_model import no_loss
 from weft.protocols import ModelCard
 from weft.scoring import Memory
 from weft.training import LossPart

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from weft.corpora.syntax.binary_trees import BinaryTree
+from weft.models.common.neural_layers import Embedding
 from weft.models.discriminative.likeness import Contents, content_size
-from weft.models.layers import Embedding
 
 COMPOSITIONS = ("tanh", "lstm")
 TREE_POOLINGS = ("root", "max", "mean")

@@ -16,13 +16,12 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice, check_share, check_text
+from weft.models.common.encoder_decoder import Tokens
+from weft.models.common.neural_model import NeuralModel
+from weft.models.common.pretrained_vectors import vectors_of_tokens
+from weft.models.common.setting_checks import at_least, check_choice, check_share, check_text, untrained
+from weft.models.common.token_cache import KnownIds
 from weft.models.discriminative.network import POOLINGS, Reader, Reading
-from weft.models.generative.given_vectors import vectors_of_tokens
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Tokens
-from weft.models.generative.neural_model import NeuralModel
 from weft.training import TrainingSettings
 
 READ_TOKENS = 16384  # padded tokens read at a time: memory stays flat, however long a text is

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from weft.models.common.encoder_decoder import Tokens
+from weft.models.common.neural_layers import Embedding, make_lstm
 from weft.models.discriminative.cliques import EDGES
 from weft.models.discriminative.likeness import MEASURES, Contents, all_cosines, content_size, cosines
-from weft.models.generative.network import Tokens
-from weft.models.layers import Embedding, make_lstm
 
 ALL_PAIRS = 1024  # sentences up to which all pairs are compared at once: 8 MiB
 POOLINGS = ("last", "max", "mean")
@@ -50,7 +50,7 @@ class Reading:
 
 
 class SentenceLstm(nn.Module):
-    """Reads a sentence from its end, as the encoders of `weft.models.layers` do, so that it can start from theirs."""
+    """Reads a sentence from its end, as the shared encoders do, so that it can start from their weights."""
 
     def __init__(self, reading: Reading) -> None:
         super().__init__()

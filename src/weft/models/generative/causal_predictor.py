@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from weft.document import Window
 from weft.errors import ConfigError
-from weft.models.generative.open_paths import spread, unplaced
+from weft.models.common.partial_orders import spread, unplaced
 
 Reals = npt.NDArray[np.float64]
 Ids = list[int]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.baselines.settings import at_least, check_choice, check_text, rebuild
+from weft.models.common.setting_checks import at_least, check_choice, check_text, rebuild
 from weft.models.generative.causal_files import find_causal, read_causal
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixSteps

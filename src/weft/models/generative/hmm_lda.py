@@ -17,11 +17,8 @@ import numpy as np
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice, check_seed, check_sentences, rebuild
-from weft.models.baselines.word_vectors import VOCABULARY
-from weft.models.generative.bags import Bags, Vocabulary, read_bags
-from weft.models.generative.topic_chain import (
+from weft.models.common.bag_of_words import Bags, Vocabulary, read_bags
+from weft.models.common.hidden_markov import (
     Chains,
     MatrixTransitions,
     OnlineSwitch,
@@ -34,6 +31,9 @@ from weft.models.generative.topic_chain import (
     expected_moves,
     forward_pass,
 )
+from weft.models.common.setting_checks import at_least, check_choice, check_seed, check_sentences, rebuild, untrained
+from weft.models.common.thread_pool import in_threads, thread_count
+from weft.models.common.word_vectors import VOCABULARY
 from weft.models.generative.topic_parameters import (
     Expectations,
     Parameters,
@@ -42,7 +42,6 @@ from weft.models.generative.topic_parameters import (
     read_parameters,
     word_shares,
 )
-from weft.models.threads import in_threads, thread_count
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from weft.errors import ConfigError, CorpusError
 from weft.generation import Decoding
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_sentences
+from weft.models.common.setting_checks import at_least, check_sentences, untrained
 from weft.models.generative.latent_chain import Gaussian
 from weft.models.generative.variational import VlvGm
 from weft.models.generative.variational_predictor import Ahead, VariationalPredictor

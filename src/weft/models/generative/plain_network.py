@@ -1,4 +1,4 @@
-"""Generative model 1 in numpy: the scores of `weft.models.generative.network`, without torch and without training.
+"""Generative model 1 in numpy: the scores of `weft.models.common.encoder_decoder`, without torch and without training.
 
 One layer, with or without attention and lexical attention: what the embedded model is. A network that has more is
 refused; `Seq2Seq` computes those.
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.models.common.thread_pool import in_threads
 from weft.models.plain_layers import PlainLstm, Ragged, Reals, Whole, add_attention, check_shapes, token_log_probs
-from weft.models.threads import in_threads
 
 GROUP_POSITIONS = 8192  # positions decoded at a time: their states of 384 take 12 MiB
 SPLIT_ROWS = 64  # fewer rows go together: halves of them would waste the matrix products

@@ -1,4 +1,4 @@
-"""Which of two sentences comes first, in numpy: the table of `weft.models.generative.precedence` without torch."""
+"""Which of two sentences comes first, in numpy: the table of `weft.models.common.precedence` without torch."""
 
 from __future__ import annotations
 

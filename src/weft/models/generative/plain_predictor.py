@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.document import Window
-from weft.models.generative.known_ids import KnownIds, nearest
+from weft.models.common.token_cache import KnownIds, nearest
 from weft.models.generative.plain_network import PlainNetwork, Source
 from weft.models.plain_layers import Reals
 

@@ -16,16 +16,22 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.errors import ConfigError
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import at_least, check_choice, check_contrast, check_share, check_weight
-from weft.models.generative.given_vectors import vectors_of_tokens
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork
-from weft.models.generative.neural_model import contrast_part, moved_others, moved_pairs, no_loss
-from weft.models.generative.parts import PARTS, PRECEDENCE
-from weft.models.generative.precedence import Precedence, PrecedenceNetwork
-from weft.models.generative.predictor import Predictor
-from weft.models.generative.with_precedence import WithPrecedence
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
+from weft.models.common.network_parts import PARTS, PRECEDENCE
+from weft.models.common.neural_model import contrast_part, moved_others, moved_pairs, no_loss
+from weft.models.common.precedence import Precedence, PrecedenceNetwork
+from weft.models.common.precedence_part import WithPrecedence
+from weft.models.common.pretrained_vectors import vectors_of_tokens
+from weft.models.common.sentence_predictor import Predictor
+from weft.models.common.setting_checks import (
+    at_least,
+    check_choice,
+    check_contrast,
+    check_share,
+    check_weight,
+    untrained,
+)
+from weft.models.common.token_cache import KnownIds
 from weft.protocols import ModelCard
 from weft.reference import reference_for
 from weft.scoring import Scorer, Table, TableMemory, checked_combine

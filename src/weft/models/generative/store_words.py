@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import BpeTokenizer
-from weft.models.generative.bags import Bags, Vocabulary, make_bags
+from weft.models.common.bag_of_words import Bags, Vocabulary, make_bags
 
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -18,15 +18,15 @@ from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.io.model_folder import Artifact
-from weft.models.baselines.settings import at_least
-from weft.models.generative.guided_model import GuidedModel
+from weft.models.common.encoder_decoder import Architecture
+from weft.models.common.guided_model import GuidedModel
+from weft.models.common.hidden_markov import Reals
+from weft.models.common.network_parts import ENCODERS
+from weft.models.common.neural_model import contrast_part, moved, moved_others, moved_pairs
+from weft.models.common.setting_checks import at_least
+from weft.models.common.token_cache import KnownIds
 from weft.models.generative.hmm_lda import MOST_TOPICS, HmmLda
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture
-from weft.models.generative.neural_model import contrast_part, moved, moved_others, moved_pairs
-from weft.models.generative.parts import ENCODERS
 from weft.models.generative.store_topics import store_topics
-from weft.models.generative.topic_chain import Reals
 from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixSteps

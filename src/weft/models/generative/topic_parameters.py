@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact
-from weft.models.baselines.settings import check_finite
-from weft.models.generative.bags import Bags
-from weft.models.generative.topic_chain import Reals
+from weft.models.common.bag_of_words import Bags
+from weft.models.common.hidden_markov import Reals
+from weft.models.common.setting_checks import check_finite
 
 
 @dataclass

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from weft.generation import Candidate, Decoding
-from weft.models.generative.guided import GuidedDecoder, ReadText
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.common.guided_decoding import GuidedDecoder, ReadText
+from weft.models.common.partial_orders import spread, unplaced
+from weft.models.common.token_cache import KnownIds
 from weft.models.generative.hmm_lda import HmmLda
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.generative.open_paths import spread, unplaced
 
 Reals = npt.NDArray[np.float64]
 Order = Sequence[int]

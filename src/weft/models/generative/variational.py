@@ -15,11 +15,11 @@ from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
 from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.baselines.settings import at_least, check_choice
-from weft.models.generative.guided_model import GuidedModel
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Tokens
-from weft.models.generative.neural_model import moved
+from weft.models.common.encoder_decoder import Architecture, Tokens
+from weft.models.common.guided_model import GuidedModel
+from weft.models.common.neural_model import moved
+from weft.models.common.setting_checks import at_least, check_choice
+from weft.models.common.token_cache import KnownIds
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
 from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.protocols import ModelCard, PrefixSteps

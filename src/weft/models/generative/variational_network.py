@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.generative.contrast import doubts, row_log_probs, shared_loss, valued
+from weft.models.common.contrastive_loss import doubts, row_log_probs, shared_loss, valued
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.common.neural_layers import chunked_cross_entropy
+from weft.models.common.source_memory import Memory
 from weft.models.generative.latent_chain import ChainStep, LatentChain, divergence
-from weft.models.generative.memory import Memory
-from weft.models.generative.network import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.layers import chunked_cross_entropy
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from weft.errors import ConfigError
 from weft.generation import Candidate, Decoding, best_first
-from weft.models.generative.guided import GuidedDecoder, ReadText
-from weft.models.generative.known_ids import KnownIds
+from weft.models.common.guided_decoding import GuidedDecoder, ReadText
+from weft.models.common.partial_orders import spread, unplaced
+from weft.models.common.token_cache import KnownIds
 from weft.models.generative.latent_chain import ChainStep, Gaussian
-from weft.models.generative.open_paths import spread, unplaced
 from weft.models.generative.variational_network import VariationalNetwork
 
 Reals = npt.NDArray[np.float64]

@@ -17,9 +17,7 @@ from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.package_files import PRETRAINED
 from weft.io.quantization import Weights
-from weft.models.baselines.settings import check_weight, rebuild
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.parts import (
+from weft.models.common.network_parts import (
     ENCODERS,
     PARTS,
     PRECEDENCE,
@@ -31,10 +29,12 @@ from weft.models.generative.parts import (
     saved_tokenizer,
     saved_weights,
 )
+from weft.models.common.setting_checks import check_weight, rebuild
+from weft.models.common.thread_pool import at_once, in_threads
+from weft.models.common.token_cache import KnownIds
 from weft.models.generative.plain_network import PlainNetwork
 from weft.models.generative.plain_precedence import PlainPrecedence
 from weft.models.generative.plain_predictor import PlainPredictor
-from weft.models.threads import at_once, in_threads
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
 from weft.reference import REFERENCE, Reference, reference_for
@@ -43,7 +43,7 @@ from weft.scoring import Combine, Scorer, Table, TableMemory, checked_combine
 if TYPE_CHECKING:
     import torch
 
-    from weft.models.generative.predictor import Predictor
+    from weft.models.common.sentence_predictor import Predictor
     from weft.models.generative.seq2seq import Seq2Seq
 
 EMBEDDED = PRETRAINED / "weft-small"

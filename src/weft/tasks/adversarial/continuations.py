@@ -17,7 +17,7 @@ import numpy as np
 from weft.errors import CorpusError
 from weft.generation import Decoding
 from weft.io.atomic_files import write_atomically
-from weft.models.generative.bulk import BulkWriter
+from weft.models.common.bulk_writers import BulkWriter
 from weft.progress import Progress, silent
 from weft.scoring import Combine
 from weft.tasks.adversarial.chunks import TURNS, Chunks

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from weft.errors import ConfigError
-from weft.models.layers import Embedding, make_lstm
+from weft.models.common.neural_layers import Embedding, make_lstm
 from weft.runtime import Runtime, seed_step
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.rows import IdRows, Whole

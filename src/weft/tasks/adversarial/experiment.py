@@ -19,7 +19,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.generation import Decoding
 from weft.hub import load_model
-from weft.models.generative.bulk import bulk_writer
+from weft.models.common.bulk_writers import bulk_writer
 from weft.progress import Progress, silent
 from weft.registry import MODELS
 from weft.runtime import Runtime, start_runtime

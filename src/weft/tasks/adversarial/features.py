@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer
-from weft.models.generative.guided import GuidedDecoder
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Tokens
+from weft.models.common.encoder_decoder import Tokens
+from weft.models.common.guided_decoding import GuidedDecoder
+from weft.models.common.token_cache import KnownIds
 from weft.tasks.adversarial.chunks import CONTEXT
 from weft.tasks.adversarial.rows import IdRows, Whole
 

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.models.generative.guided import encode_rows
-from weft.models.generative.network import Tokens
+from weft.models.common.encoder_decoder import Tokens
+from weft.models.common.guided_decoding import encode_rows
 from weft.tasks.adversarial.rows import IdRows
 
 ENCODED_AT_ONCE = 4096  # sentences read at a time: the states of all their words are held meanwhile

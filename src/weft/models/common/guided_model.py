@@ -12,15 +12,14 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.generation import Candidate, Decoding
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import check_choice, check_contrast, check_share, check_weight
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Architecture, Seq2SeqNetwork
-from weft.models.generative.neural_model import moved_pairs, no_loss
-from weft.models.generative.parts import PARTS, PRECEDENCE
-from weft.models.generative.precedence import Precedence, PrecedenceNetwork
-from weft.models.generative.predictor import Predictor
-from weft.models.generative.with_precedence import WithPrecedence
+from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
+from weft.models.common.network_parts import PARTS, PRECEDENCE
+from weft.models.common.neural_model import moved_pairs, no_loss
+from weft.models.common.precedence import Precedence, PrecedenceNetwork
+from weft.models.common.precedence_part import WithPrecedence
+from weft.models.common.sentence_predictor import Predictor
+from weft.models.common.setting_checks import check_choice, check_contrast, check_share, check_weight, untrained
+from weft.models.common.token_cache import KnownIds
 from weft.protocols import SequenceModel
 from weft.sequence_scoring import OrderMemory, SequenceScorer
 from weft.training import LossPart, TrainingSettings

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional
 
-from weft.models.generative.network import Predictions, Seq2SeqNetwork, Tokens
-from weft.models.layers import chunked_cross_entropy, token_log_probs
+from weft.models.common.encoder_decoder import Predictions, Seq2SeqNetwork, Tokens
+from weft.models.common.neural_layers import chunked_cross_entropy, token_log_probs
 
 
 @dataclass(frozen=True, slots=True)

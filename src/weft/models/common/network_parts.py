@@ -13,7 +13,7 @@ from weft.corpora.text.tokenizers import Tokenizer, tokenizer_from_text
 from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
-from weft.models.baselines.settings import check_weight
+from weft.models.common.setting_checks import check_weight
 from weft.reference import REFERENCE, Reference, read_reference
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
 from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.generative.neural_model import NeuralModel
-from weft.models.generative.parts import ENCODERS, PARTS, PRECEDENCE, check_precedence_weight
-from weft.models.generative.precedence import Precedence, PrecedenceNetwork, batch_bag
-from weft.models.generative.predictor import Predictor
+from weft.models.common.network_parts import ENCODERS, PARTS, PRECEDENCE, check_precedence_weight
+from weft.models.common.neural_model import NeuralModel
+from weft.models.common.precedence import Precedence, PrecedenceNetwork, batch_bag
+from weft.models.common.sentence_predictor import Predictor
 from weft.scoring import Table
 from weft.training import LossPart, TrainingSettings
 

@@ -14,10 +14,10 @@ from weft.corpora.store.pair_batches import pad_rows
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
 from weft.generation import Candidate, Decoding, Hypotheses, search
-from weft.models.generative.known_ids import KnownIds, nearest
-from weft.models.generative.memory import Memory, Sources
-from weft.models.generative.network import Seq2SeqNetwork, Tokens
-from weft.models.layers import LstmState
+from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.neural_layers import LstmState
+from weft.models.common.source_memory import Memory, Sources
+from weft.models.common.token_cache import KnownIds, nearest
 
 WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
 DEAD = -1e30  # below it: a hypothesis that never had a way on

@@ -9,7 +9,7 @@ from torch import Tensor
 from weft.corpora.data_folder import find_data
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
-from weft.models.baselines.word_vectors import EMBEDDED, WordVectors, read_glove
+from weft.models.common.word_vectors import EMBEDDED, WordVectors, read_glove
 
 EMBEDDED_NAME = "glove"
 

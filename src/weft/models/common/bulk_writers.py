@@ -19,13 +19,13 @@ from torch import Tensor
 from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer
 from weft.errors import ConfigError
 from weft.generation import Decoding, Hypotheses, search
-from weft.models.baselines.lsa import untrained
-from weft.models.generative.bags import make_bags
-from weft.models.generative.guided import GuidedDecoder, ReadText
-from weft.models.generative.known_ids import KnownIds
+from weft.models.common.bag_of_words import make_bags
+from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.guided_decoding import GuidedDecoder, ReadText
+from weft.models.common.sentence_predictor import Predictor, PredictorSteps, padded
+from weft.models.common.setting_checks import untrained
+from weft.models.common.token_cache import KnownIds
 from weft.models.generative.latent_chain import ChainState, Gaussian
-from weft.models.generative.network import Seq2SeqNetwork, Tokens
-from weft.models.generative.predictor import Predictor, PredictorSteps, padded
 from weft.models.generative.store_words import Stretches
 from weft.models.generative.topic_predictor import TopicPredictor
 from weft.models.generative.variational_predictor import VariationalPredictor, density_ratio

@@ -23,10 +23,10 @@ from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.baselines.cosine import COMPARABLE, Vectors, cosine_scores, cosine_table
-from weft.models.baselines.lsa import paragraph_texts, untrained
-from weft.models.baselines.settings import at_least, check_finite, check_seed, rebuild
-from weft.models.baselines.word_vectors import VOCABULARY
+from weft.models.common.setting_checks import at_least, check_finite, check_seed, rebuild, untrained
+from weft.models.common.word_vectors import VOCABULARY
+from weft.models.lexical.cosine import COMPARABLE, Vectors, cosine_scores, cosine_table
+from weft.models.lexical.lsa import paragraph_texts
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from weft.corpora.text.words import words_only
 from weft.document import Document
 from weft.errors import CorpusError
-from weft.models.generative.topic_chain import Chains
+from weft.models.common.hidden_markov import Chains
 from weft.progress import Progress, silent
 
 TOLD_EVERY = 1000  # documents between two words of progress

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score
+from weft.models.common.word_vectors import Vectors
 
-Vectors = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]
 
 COMPARABLE = "roughly, between texts of the same kind; long sentences score higher than short ones"

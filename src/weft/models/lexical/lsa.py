@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from weft.corpora.text.words import words_only
 from weft.document import Document, Score
-from weft.errors import CorpusError, ModelError
+from weft.errors import CorpusError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.baselines.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
-from weft.models.baselines.settings import at_least, check_seed, rebuild
-from weft.models.baselines.word_vectors import VOCABULARY, WordVectors, weighted_sums
+from weft.models.common.setting_checks import at_least, check_seed, rebuild, untrained
+from weft.models.common.word_vectors import VOCABULARY, WordVectors, weighted_sums
+from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 
@@ -137,15 +137,6 @@ class FoltzLsa:
 
 def _log_counts(counts: Counter[int]) -> Iterable[float]:
     return (float(np.log1p(count)) for count in counts.values())
-
-
-def untrained(name: str) -> ModelError:
-    """The error of a model that is asked to score before it has learned."""
-    return ModelError(
-        f"{name} has not been trained",
-        allowed="a folder of a trained one; `weft models` names those in zoo/",
-        next_step=f"run `weft train configs/{name}.toml`, then give the folder as --model",
-    )
 
 
 def _too_little(why: str) -> CorpusError:

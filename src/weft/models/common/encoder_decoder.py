@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.generative.memory import Memory
-from weft.models.layers import (
+from weft.models.common.neural_layers import (
     Attention,
     Embedding,
     Encoder,
@@ -27,6 +26,7 @@ from weft.models.layers import (
     make_lstm,
     token_log_probs,
 )
+from weft.models.common.source_memory import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,9 @@ from weft.document import Document
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, Weights, pack, unpack
 from weft.io.shared_weights import share
-from weft.models.baselines.lsa import untrained
-from weft.models.baselines.settings import rebuild
-from weft.models.generative.contrast import contrast_loss
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.network import Seq2SeqNetwork, Tokens
-from weft.models.generative.parts import (
+from weft.models.common.contrastive_loss import contrast_loss
+from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.network_parts import (
     TOKENIZER,
     saved_parts,
     saved_reference,
@@ -27,6 +24,8 @@ from weft.models.generative.parts import (
     saved_weights,
     weights_do_not_fit,
 )
+from weft.models.common.setting_checks import rebuild, untrained
+from weft.models.common.token_cache import KnownIds
 from weft.progress import Progress, silent
 from weft.reference import REFERENCE, Reference, reference_for
 from weft.scoring import Combine

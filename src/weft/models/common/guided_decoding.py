@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from weft.generation import Candidate, Decoding, search
-from weft.models.generative.known_ids import KnownIds
-from weft.models.generative.memory import Sources
-from weft.models.generative.network import Seq2SeqNetwork, Tokens
-from weft.models.generative.predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
+from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.sentence_predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
+from weft.models.common.source_memory import Sources
+from weft.models.common.token_cache import KnownIds
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from weft.corpora.negatives.corruption import hash_key, hash_order
 from weft.corpora.text.years import first_year
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.baselines.settings import check_seed, rebuild
+from weft.models.common.setting_checks import check_seed, rebuild
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

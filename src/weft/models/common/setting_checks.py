@@ -141,3 +141,12 @@ def check_finite(folder: str | Path, **arrays: npt.ArrayLike) -> None:
                 allowed="finite numbers",
                 next_step="copy or train the model again",
             )
+
+
+def untrained(name: str) -> ModelError:
+    """The error of a model that is asked to score before it has learned."""
+    return ModelError(
+        f"{name} has not been trained",
+        allowed="a folder of a trained one; `weft models` names those in zoo/",
+        next_step=f"run `weft train configs/{name}.toml`, then give the folder as --model",
+    )
