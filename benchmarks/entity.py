@@ -39,11 +39,11 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.parser import find_parser
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
-from weft.models.baselines.entity_columns import Columns, columns_of
-from weft.models.baselines.entity_graph import EntityGraph, graph_scores
-from weft.models.baselines.entity_grid import EntityGrid
-from weft.models.baselines.entity_mentions import find_mentions, find_shared
-from weft.models.baselines.entity_transitions import WindowOptions, transition_shares
+from weft.models.entity.entity_graph import EntityGraph, graph_scores
+from weft.models.entity.entity_grid import EntityGrid
+from weft.models.entity.grid import Columns, columns_of
+from weft.models.entity.mentions import find_mentions, find_shared
+from weft.models.entity.transitions import WindowOptions, transition_shares
 from weft.version import VERSION
 
 GRID_BAR, GRAPH_BAR = 3.0, 10.0  # times TRUNAJOD's documents a second

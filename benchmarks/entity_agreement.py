@@ -24,7 +24,7 @@ from weft.corpora.readers.formats import read_documents
 from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
-from weft.models.baselines.entity_mentions import ROLE_NAMES, Mentions, find_mentions
+from weft.models.entity.mentions import ROLE_NAMES, Mentions, find_mentions
 from weft.version import VERSION
 
 FOLDERS = {"accidents": "ntsb", "earthquakes": "apws"}

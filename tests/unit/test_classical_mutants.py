@@ -26,10 +26,6 @@ from weft.models.baselines.cluster_hmm import (
     _estimated,
 )
 from weft.models.baselines.content_hmm import ContentHmm
-from weft.models.baselines.entity_columns import columns_of
-from weft.models.baselines.entity_generative import EntityGridGenerative
-from weft.models.baselines.entity_transitions import BASE, WindowOptions, transition_shares
-from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.baselines.syntax_local import SyntaxLocal
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.discriminative import pairs
@@ -40,6 +36,10 @@ from weft.models.discriminative.likeness import BAG, Contents, content_size, cos
 from weft.models.discriminative.network import CliqueHead, PairNetwork, Reading, SentenceLstm
 from weft.models.discriminative.pairs import DiscriminativePair
 from weft.models.discriminative.recursive import TreeBatch
+from weft.models.entity.generative_grid import EntityGridGenerative
+from weft.models.entity.grid import columns_of
+from weft.models.entity.transition_weights import TransitionWeights
+from weft.models.entity.transitions import BASE, WindowOptions, transition_shares
 from weft.training import TrainingSettings
 
 GRID = columns_of([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])

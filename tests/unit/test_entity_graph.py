@@ -14,10 +14,10 @@ from tests.parsers import MarkedParser
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.hub import load_model
-from weft.models.baselines import entity_graph
-from weft.models.baselines.entity_columns import columns_of
-from weft.models.baselines.entity_graph import PROJECTIONS, EntityGraph, GraphSteps, graph_scores
-from weft.models.baselines.entity_mentions import find_mentions, find_shared
+from weft.models.entity import entity_graph
+from weft.models.entity.entity_graph import PROJECTIONS, EntityGraph, GraphSteps, graph_scores
+from weft.models.entity.grid import columns_of
+from weft.models.entity.mentions import find_mentions, find_shared
 from weft.ordering import order_document
 
 CHAIN = Document("d", ("dog/nsubj", "dog/nsubj cat/dobj", "cat/nsubj bird/pobj", "bird/nsubj"))

@@ -14,12 +14,14 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
-from weft.models.baselines.entity_columns import Columns, columns_of
-from weft.models.baselines.entity_generative import EntityGridGenerative
-from weft.models.baselines.entity_grid import EntityGrid
-from weft.models.baselines.entity_mentions import find_mentions
-from weft.models.baselines.entity_steps import ColumnSteps
-from weft.models.baselines.entity_transitions import (
+from weft.models.common.pairwise_ranker import learn_ranking
+from weft.models.entity.entity_grid import EntityGrid
+from weft.models.entity.generative_grid import EntityGridGenerative
+from weft.models.entity.grid import Columns, columns_of
+from weft.models.entity.grid_search import ColumnSteps
+from weft.models.entity.mentions import find_mentions
+from weft.models.entity.transition_weights import TransitionWeights, judged, order_scores
+from weft.models.entity.transitions import (
     BASE,
     END,
     FIRST_TIME,
@@ -31,8 +33,6 @@ from weft.models.baselines.entity_transitions import (
     find_windows,
     spell,
 )
-from weft.models.baselines.entity_weights import TransitionWeights, judged, order_scores
-from weft.models.common.pairwise_ranker import learn_ranking
 from weft.ordering import order_document
 from weft.protocols import OrderScorer, PrefixModel
 from weft.registry import create_model

@@ -8,8 +8,8 @@ from tests.parsers import MarkedParser
 from weft.cli.remarks import SHOWN, Remarks
 from weft.corpora.text.english import looks_english
 from weft.document import Document
-from weft.models.baselines.entity_graph import EntityGraph
-from weft.models.baselines.entity_mentions import NO_ENTITY, NO_ROLE, NOT_ENGLISH
+from weft.models.entity.entity_graph import EntityGraph
+from weft.models.entity.mentions import NO_ENTITY, NO_ROLE, NOT_ENGLISH
 from weft.protocols import RemarkingModel
 from weft.registry import create_model
 

@@ -17,9 +17,9 @@ from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import at_least, check_finite, check_seed, check_text, rebuild, untrained
+from weft.models.entity.mentions import SentenceParser
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixModel, PrefixSteps, RemarkingModel
 from weft.registry import create_model

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from weft.document import Document
-from weft.models.baselines.entity_mentions import SentenceParser
 from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.baselines.patterns import PatternFinder, Patterns
+from weft.models.entity.mentions import SentenceParser
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from weft.models.baselines.entity_columns import Columns, Numbers
-from weft.models.baselines.entity_transitions import BASE, END, FIRST_TIME, START, Reals, find_windows
-from weft.models.baselines.entity_weights import TransitionWeights
+from weft.models.entity.grid import Columns, Numbers
+from weft.models.entity.transition_weights import TransitionWeights
+from weft.models.entity.transitions import BASE, END, FIRST_TIME, START, Reals, find_windows
 
 
 class ColumnSteps:

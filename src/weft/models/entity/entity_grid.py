@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from weft.corpora.negatives.corruption import permutations
 from weft.document import Document
-from weft.models.baselines.entity_columns import Columns
-from weft.models.baselines.entity_mentions import MentionSettings, check_switch
-from weft.models.baselines.entity_model import COMPARABLE, GridModel
-from weft.models.baselines.entity_transitions import BASE, Reals, WindowOptions, transition_shares
-from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import at_least, check_seed
+from weft.models.entity.grid import Columns
+from weft.models.entity.grid_model import COMPARABLE, GridModel
+from weft.models.entity.mentions import MentionSettings, check_switch
+from weft.models.entity.transition_weights import TransitionWeights
+from weft.models.entity.transitions import BASE, Reals, WindowOptions, transition_shares
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.document import Score
-from weft.models.baselines.entity_columns import Columns
-from weft.models.baselines.entity_transitions import Reals, WindowOptions, Windows, count_transitions, find_windows
+from weft.models.entity.grid import Columns
+from weft.models.entity.transitions import Reals, WindowOptions, Windows, count_transitions, find_windows
 
 ORDERS_AT_ONCE = 64  # so that memory stays flat
 

@@ -11,13 +11,13 @@ from typing import Self
 import numpy as np
 
 from weft.document import Document
-from weft.models.baselines.entity_columns import Columns
-from weft.models.baselines.entity_grid import SHARED
-from weft.models.baselines.entity_mentions import MentionSettings, check_switch
-from weft.models.baselines.entity_model import COMPARABLE, GridModel
-from weft.models.baselines.entity_transitions import BASE, FIRST_TIME, Reals, WindowOptions, count_transitions
-from weft.models.baselines.entity_weights import TransitionWeights
 from weft.models.common.setting_checks import at_least, check_seed, check_weight
+from weft.models.entity.entity_grid import SHARED
+from weft.models.entity.grid import Columns
+from weft.models.entity.grid_model import COMPARABLE, GridModel
+from weft.models.entity.mentions import MentionSettings, check_switch
+from weft.models.entity.transition_weights import TransitionWeights
+from weft.models.entity.transitions import BASE, FIRST_TIME, Reals, WindowOptions, count_transitions
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from weft.models.baselines.entity_mentions import ROLE_NAMES, Mentions, Roles
+from weft.models.entity.mentions import ROLE_NAMES, Mentions, Roles
 
 Numbers = npt.NDArray[np.int64]
 

@@ -19,18 +19,12 @@ import numpy.typing as npt
 
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.baselines.entity_columns import Columns, Numbers, columns_of
-from weft.models.baselines.entity_mentions import (
-    MentionFinder,
-    MentionSettings,
-    Roles,
-    SentenceParser,
-    check_switch,
-)
-from weft.models.baselines.entity_model import in_batches
-from weft.models.baselines.entity_transitions import Reals, places
-from weft.models.baselines.entity_weights import judged
 from weft.models.common.setting_checks import check_choice, rebuild
+from weft.models.entity.grid import Columns, Numbers, columns_of
+from weft.models.entity.grid_model import in_batches
+from weft.models.entity.mentions import MentionFinder, MentionSettings, Roles, SentenceParser, check_switch
+from weft.models.entity.transition_weights import judged
+from weft.models.entity.transitions import Reals, places
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

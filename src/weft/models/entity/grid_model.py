@@ -12,12 +12,12 @@ import numpy as np
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.baselines.entity_columns import Columns, columns_of
-from weft.models.baselines.entity_mentions import MentionFinder, MentionSettings, SentenceParser
-from weft.models.baselines.entity_steps import ColumnSteps
-from weft.models.baselines.entity_transitions import BASE, WindowOptions
-from weft.models.baselines.entity_weights import TransitionWeights, order_scores
 from weft.models.common.setting_checks import check_finite, rebuild, untrained
+from weft.models.entity.grid import Columns, columns_of
+from weft.models.entity.grid_search import ColumnSteps
+from weft.models.entity.mentions import MentionFinder, MentionSettings, SentenceParser
+from weft.models.entity.transition_weights import TransitionWeights, order_scores
+from weft.models.entity.transitions import BASE, WindowOptions
 from weft.progress import Progress
 
 DOCUMENTS_AT_ONCE = 200  # parsed together

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from weft.models.baselines.entity_columns import Columns, Numbers
+from weft.models.entity.grid import Columns, Numbers
 
 Reals = npt.NDArray[np.float64]
 
@@ -199,7 +199,7 @@ def transition_shares(columns: Columns, orders: Sequence[Sequence[int]], length:
     A class without entities has zeros.
 
     Example:
-        >>> from weft.models.baselines.entity_columns import columns_of
+        >>> from weft.models.entity.grid import columns_of
         >>> grid = columns_of([{"dog": 3}, {"dog": 2}, {}])
         >>> shares = transition_shares(grid, [(0, 1, 2)], 2, WindowOptions())
         >>> [(spell(code, 2), float(shares[0, 1, code])) for code in shares[0, 1].nonzero()[0]]
