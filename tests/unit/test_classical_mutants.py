@@ -16,17 +16,6 @@ from weft.corpora.syntax.trees import TreeBank, read_tree
 from weft.document import Document
 from weft.fitting import fit_documents
 from weft.hub import load_model
-from weft.models.baselines.cluster_hmm import (
-    BACKGROUND,
-    ClusterHmm,
-    HmmOptions,
-    PatternVocabulary,
-    _best,
-    _clusters,
-    _estimated,
-)
-from weft.models.baselines.content_hmm import ContentHmm
-from weft.models.baselines.syntax_local import SyntaxLocal
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.discriminative import pairs
 from weft.models.discriminative.clique import Discriminative
@@ -40,6 +29,17 @@ from weft.models.entity.generative_grid import EntityGridGenerative
 from weft.models.entity.grid import columns_of
 from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, WindowOptions, transition_shares
+from weft.models.hmm.cluster_hmm import (
+    BACKGROUND,
+    ClusterHmm,
+    HmmOptions,
+    PatternVocabulary,
+    _best,
+    _clusters,
+    _estimated,
+)
+from weft.models.hmm.content_hmm import ContentHmm
+from weft.models.hmm.local_syntax import SyntaxLocal
 from weft.training import TrainingSettings
 
 GRID = columns_of([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])

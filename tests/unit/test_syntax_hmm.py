@@ -16,12 +16,12 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
-from weft.models.baselines.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, _best, learn_hmm
-from weft.models.baselines.combination import HmmContent, HmmEntity
-from weft.models.baselines.content_hmm import ContentHmm
-from weft.models.baselines.patterns import PatternFinder, productions, sequence
-from weft.models.baselines.syntax_hmm import SyntaxHmm
-from weft.models.baselines.syntax_local import SyntaxLocal
+from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, _best, learn_hmm
+from weft.models.hmm.combination import HmmContent, HmmEntity
+from weft.models.hmm.content_hmm import ContentHmm
+from weft.models.hmm.local_syntax import SyntaxLocal
+from weft.models.hmm.syntax_hmm import SyntaxHmm
+from weft.models.hmm.syntax_patterns import PatternFinder, productions, sequence
 from weft.ordering import order_document
 from weft.protocols import PairwiseModel, PrefixModel
 from weft.registry import create_model

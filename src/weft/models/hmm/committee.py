@@ -17,15 +17,9 @@ import numpy as np
 from weft.document import Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, require
-from weft.models.baselines.cluster_hmm import (
-    ClusterHmm,
-    HmmOptions,
-    PatternVocabulary,
-    Reals,
-    learn_hmm,
-)
-from weft.models.baselines.patterns import Patterns
 from weft.models.common.setting_checks import at_least, check_choice, check_finite, check_weight
+from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, Reals, learn_hmm
+from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 
 VOCABULARY = "patterns.txt"

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.baselines.cluster_hmm import HmmOptions, PatternVocabulary
-from weft.models.baselines.hmm_committee import VOCABULARY, CommitteeSteps, HmmCommittee, check_options
-from weft.models.baselines.patterns import Patterns
 from weft.models.common.setting_checks import check_seed, rebuild, untrained
+from weft.models.hmm.cluster_hmm import HmmOptions, PatternVocabulary
+from weft.models.hmm.committee import VOCABULARY, CommitteeSteps, HmmCommittee, check_options
+from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 from weft.protocols import PrefixSteps
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from weft.document import Document
-from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
-from weft.models.baselines.patterns import PatternFinder, Patterns
 from weft.models.entity.mentions import SentenceParser
+from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
+from weft.models.hmm.syntax_patterns import PatternFinder, Patterns
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

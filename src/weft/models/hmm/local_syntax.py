@@ -14,11 +14,11 @@ import numpy.typing as npt
 from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.baselines.cluster_hmm import PatternVocabulary
-from weft.models.baselines.hmm_committee import VOCABULARY
-from weft.models.baselines.patterns import PatternFinder
 from weft.models.common.setting_checks import at_least, check_seed, check_weight, rebuild, untrained
 from weft.models.entity.mentions import SentenceParser
+from weft.models.hmm.cluster_hmm import PatternVocabulary
+from weft.models.hmm.committee import VOCABULARY
+from weft.models.hmm.syntax_patterns import PatternFinder
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

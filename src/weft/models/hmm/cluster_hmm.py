@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import CorpusError
-from weft.models.baselines.patterns import Patterns
 from weft.models.common.bag_of_words import Bags, make_bags
 from weft.models.common.hidden_markov import Chains, MatrixTransitions, both_passes, expected_moves, forward_pass
+from weft.models.hmm.syntax_patterns import Patterns
 
 Reals = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

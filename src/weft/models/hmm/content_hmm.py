@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from weft.corpora.text.words import words_only
-from weft.models.baselines.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
-from weft.models.baselines.patterns import Patterns
 from weft.models.common.setting_checks import at_least, check_choice
+from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
+from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 
