@@ -36,9 +36,9 @@ MODELS: Mapping[str, str] = {
     "vlv-gm": "weft.models.generative.variational:VlvGm",
     "weft-small": "weft.models.generative.weft_small:WeftSmall",
     "hf": "weft.models.generative.hf:Hf",
-    "discriminative": "weft.models.discriminative.clique:Discriminative",
-    "discriminative-pair": "weft.models.discriminative.pairs:DiscriminativePair",
-    "recursive": "weft.models.discriminative.recursive:Recursive",
+    "discriminative": "weft.models.discriminative.clique_model:Discriminative",
+    "discriminative-pair": "weft.models.discriminative.pair_model:DiscriminativePair",
+    "recursive": "weft.models.discriminative.recursive_model:Recursive",
     "random": "weft.models.trivial:RandomModel",
     "year-sort": "weft.models.trivial:YearSort",
 }

@@ -17,14 +17,14 @@ from weft.document import Document
 from weft.fitting import fit_documents
 from weft.hub import load_model
 from weft.models.common.pairwise_ranker import learn_ranking
-from weft.models.discriminative import pairs
-from weft.models.discriminative.clique import Discriminative
-from weft.models.discriminative.cliques import EDGES, damaged_windows
-from weft.models.discriminative.forest import KnownTree, TreeReader
-from weft.models.discriminative.likeness import BAG, Contents, content_size, cosines
-from weft.models.discriminative.network import CliqueHead, PairNetwork, Reading, SentenceLstm
-from weft.models.discriminative.pairs import DiscriminativePair
-from weft.models.discriminative.recursive import TreeBatch
+from weft.models.discriminative import pair_model as pairs
+from weft.models.discriminative.clique_model import Discriminative
+from weft.models.discriminative.clique_windows import EDGES, damaged_windows
+from weft.models.discriminative.networks import CliqueHead, PairNetwork, Reading, SentenceLstm
+from weft.models.discriminative.pair_model import DiscriminativePair
+from weft.models.discriminative.recursive_model import TreeBatch
+from weft.models.discriminative.sentence_similarity import BAG, Contents, content_size, cosines
+from weft.models.discriminative.tree_encoder import KnownTree, TreeReader
 from weft.models.entity.generative_grid import EntityGridGenerative
 from weft.models.entity.grid import columns_of
 from weft.models.entity.transition_weights import TransitionWeights

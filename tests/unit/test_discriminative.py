@@ -17,12 +17,12 @@ from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.fitting import fit_documents
 from weft.hub import load_model
-from weft.models.discriminative import prefixes
-from weft.models.discriminative.clique import Discriminative, transition_shares
-from weft.models.discriminative.cliques import EDGES, clique_windows, damaged_windows, shuffled
-from weft.models.discriminative.likeness import Contents, all_cosines, cosines
-from weft.models.discriminative.network import CliqueNetwork, Reading
-from weft.models.discriminative.pairs import DiscriminativePair, replaced_pairs
+from weft.models.discriminative import growing_orders as prefixes
+from weft.models.discriminative.clique_model import Discriminative, transition_shares
+from weft.models.discriminative.clique_windows import EDGES, clique_windows, damaged_windows, shuffled
+from weft.models.discriminative.networks import CliqueNetwork, Reading
+from weft.models.discriminative.pair_model import DiscriminativePair, replaced_pairs
+from weft.models.discriminative.sentence_similarity import Contents, all_cosines, cosines
 from weft.ordering import order_document
 from weft.protocols import PrefixModel
 from weft.registry import create_model

@@ -13,8 +13,8 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.trees import read_tree
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.discriminative.forest import TreeReader, known_tree, plant
-from weft.models.discriminative.recursive import Recursive, TreeStream
+from weft.models.discriminative.recursive_model import Recursive, TreeStream
+from weft.models.discriminative.tree_encoder import TreeReader, known_tree, plant
 from weft.models.discriminative.tree_source import ParsedTrees
 from weft.progress import Progress, silent
 

@@ -1,1 +1,1 @@
-"""Models that learn to tell texts from damaged ones: cliques of sentences, pairs of sentences, cliques over trees."""
+"""The discriminative model of section 2, the recursive model, and a classifier of sentence pairs."""

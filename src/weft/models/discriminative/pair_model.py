@@ -19,8 +19,8 @@ from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.document import Document, Score
 from weft.models.common.neural_model import no_loss
 from weft.models.common.setting_checks import at_least, check_weight
-from weft.models.discriminative.judge import READING_SETTINGS, Judge, moved_sentences, negatives_generator
-from weft.models.discriminative.network import PairNetwork, Reading
+from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved_sentences, negatives_generator
+from weft.models.discriminative.networks import PairNetwork, Reading
 from weft.protocols import ModelCard
 from weft.scoring import Table
 from weft.training import LossPart

@@ -21,7 +21,7 @@ from weft.models.common.neural_model import NeuralModel
 from weft.models.common.pretrained_vectors import vectors_of_tokens
 from weft.models.common.setting_checks import at_least, check_choice, check_share, check_text, untrained
 from weft.models.common.token_cache import KnownIds
-from weft.models.discriminative.network import POOLINGS, Reader, Reading
+from weft.models.discriminative.networks import POOLINGS, Reader, Reading
 from weft.training import TrainingSettings
 
 READ_TOKENS = 16384  # padded tokens read at a time: memory stays flat, however long a text is

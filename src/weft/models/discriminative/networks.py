@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from weft.models.common.encoder_decoder import Tokens
 from weft.models.common.neural_layers import Embedding, make_lstm
-from weft.models.discriminative.cliques import EDGES
-from weft.models.discriminative.likeness import MEASURES, Contents, all_cosines, content_size, cosines
+from weft.models.discriminative.clique_windows import EDGES
+from weft.models.discriminative.sentence_similarity import MEASURES, Contents, all_cosines, content_size, cosines
 
 ALL_PAIRS = 1024  # sentences up to which all pairs are compared at once: 8 MiB
 POOLINGS = ("last", "max", "mean")

@@ -23,9 +23,16 @@ from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.common.neural_model import no_loss
 from weft.models.common.setting_checks import check_choice, check_text
-from weft.models.discriminative.clique import PART, REMEMBERED, Discriminative
-from weft.models.discriminative.forest import COMPOSITIONS, TREE_POOLINGS, KnownTree, TreeReader, known_tree, plant
-from weft.models.discriminative.network import CliqueHead
+from weft.models.discriminative.clique_model import PART, REMEMBERED, Discriminative
+from weft.models.discriminative.networks import CliqueHead
+from weft.models.discriminative.tree_encoder import (
+    COMPOSITIONS,
+    TREE_POOLINGS,
+    KnownTree,
+    TreeReader,
+    known_tree,
+    plant,
+)
 from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
 from weft.models.entity.mentions import parser_remarks
 from weft.progress import Progress, silent

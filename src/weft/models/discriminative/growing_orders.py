@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.models.discriminative.cliques import EDGES
-from weft.models.discriminative.network import CliqueHead, CliqueRows
+from weft.models.discriminative.clique_windows import EDGES
+from weft.models.discriminative.networks import CliqueHead, CliqueRows
 
 Values = npt.NDArray[np.float64]
 START, END = 0, 1

@@ -20,10 +20,10 @@ from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.document import Document, Score
 from weft.models.common.neural_model import no_loss
 from weft.models.common.setting_checks import at_least, check_choice
-from weft.models.discriminative.cliques import clique_windows, damaged_windows
-from weft.models.discriminative.judge import READING_SETTINGS, Judge, moved_sentences, negatives_generator
-from weft.models.discriminative.network import CliqueHead, CliqueNetwork, CliqueRows, Reading
-from weft.models.discriminative.prefixes import CliqueSteps
+from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved_sentences, negatives_generator
+from weft.models.discriminative.clique_windows import clique_windows, damaged_windows
+from weft.models.discriminative.growing_orders import CliqueSteps
+from weft.models.discriminative.networks import CliqueHead, CliqueNetwork, CliqueRows, Reading
 from weft.protocols import ModelCard
 from weft.scoring import Memory
 from weft.training import LossPart

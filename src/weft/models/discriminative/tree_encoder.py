@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from weft.corpora.syntax.binary_trees import BinaryTree
 from weft.models.common.neural_layers import Embedding
-from weft.models.discriminative.likeness import Contents, content_size
+from weft.models.discriminative.sentence_similarity import Contents, content_size
 
 COMPOSITIONS = ("tanh", "lstm")
 TREE_POOLINGS = ("root", "max", "mean")
