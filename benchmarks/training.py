@@ -27,7 +27,7 @@ from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural_model import moved_pairs
-from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.runtime import Runtime, start_runtime
 from weft.training import Trainer, TrainingSettings, endless, make_optimizer
 from weft.version import VERSION

@@ -17,7 +17,7 @@ import torch
 
 from weft.corpora.store.token_store import TokenStore
 from weft.fitting import Corpus, train_part
-from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.runtime import start_runtime
 from weft.training import TrainingSettings
 

@@ -19,7 +19,7 @@ from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import Corpus, finished_part, train_part
-from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.runtime import start_runtime
 from weft.training import LossPart, Report, Trainer, TrainingSettings, clipped, learning_rate
 

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from weft.corpora.store.token_store import TokenStore
 from weft.fitting import Corpus, train_part
-from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.runtime import start_runtime
 from weft.training import Report, TrainingSettings
 

@@ -13,7 +13,7 @@ from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
-from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
+from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.runtime import start_runtime  # noqa: E402
 from weft.tasks.adversarial.boosting import judge_by_features  # noqa: E402
 from weft.tasks.adversarial.evaluator import EvaluatorSettings, _those_before, judge  # noqa: E402

@@ -28,7 +28,7 @@ from tests.unit.test_adversarial import (  # noqa: F401  fixtures
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.errors import ConfigError, CorpusError
 from weft.models.common.bulk_writers import bulk_writer
-from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.tasks import Subject
 from weft.tasks.adversarial import continuations
 from weft.tasks.adversarial.chunks import Chunks, select_chunks

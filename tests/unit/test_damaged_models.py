@@ -22,8 +22,8 @@ from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, unpack
 from weft.models.common.network_parts import check_precedence_weight
-from weft.models.generative.seq2seq import Seq2Seq
-from weft.models.generative.weft_small import EMBEDDED, WeftSmall
+from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
 
 SENTENCES = ("Mary ate some apples.", "She likes apples.", "The senate adjourned in 1952.")
 KINDS = ("weft-small", "seq2seq")  # without torch, and with it

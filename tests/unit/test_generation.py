@@ -12,7 +12,7 @@ from weft.errors import ConfigError
 from weft.generation import Decoding, continue_document, search
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.sentence_predictor import Predictor, PredictorSteps
-from weft.models.generative.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq
 
 TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is a mat"]
 

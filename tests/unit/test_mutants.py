@@ -26,8 +26,8 @@ from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.network_parts import saved_weights
-from weft.models.generative.seq2seq import Seq2Seq
-from weft.models.generative.weft_small import EMBEDDED
+from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.registry import create_model
 from weft.tasks import EvaluateOptions, Subject, evaluate
 from weft.tasks.result import Result

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from weft.io.quantization import pack, unpack
-from weft.models import plain_layers
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.common.source_memory import Memory
 from weft.models.common.thread_pool import at_once, in_threads, thread_count
-from weft.models.generative import plain_network
-from weft.models.generative.plain_network import PlainNetwork, cut_evenly
-from weft.models.plain_layers import PlainLstm, Ragged, token_log_probs
+from weft.models.seq2seq import numpy_layers as plain_layers
+from weft.models.seq2seq import numpy_network as plain_network
+from weft.models.seq2seq.numpy_layers import PlainLstm, Ragged, token_log_probs
+from weft.models.seq2seq.numpy_network import PlainNetwork, cut_evenly
 
 KINDS: list[dict[str, object]] = [{}, {"attention": False}, {"lexical": True}]
 SOURCES = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 3, 3, 9], [4, 3], [2], list(range(3, 30)) * 6]

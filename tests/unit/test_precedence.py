@@ -21,8 +21,8 @@ from weft.errors import ConfigError, CorpusError, ModelError
 from weft.fitting import fit_documents
 from weft.io.model_folder import load_artifact, read_manifest
 from weft.models.common.precedence import PrecedenceNetwork, make_bag
-from weft.models.generative.seq2seq import Seq2Seq
-from weft.models.generative.weft_small import EMBEDDED
+from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.ordering import order_document, order_table
 from weft.runs import train
 from weft.search import beam_order, exact_order, greedy_order, order_gain

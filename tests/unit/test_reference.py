@@ -10,8 +10,8 @@ import pytest
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import load_artifact
-from weft.models.generative.seq2seq import Seq2Seq
-from weft.models.generative.weft_small import EMBEDDED, WeftSmall
+from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
 from weft.reference import REFERENCE, Group, Reference, make_group, read_reference
 from weft.tasks.calibration import CLASSES, calibrate
 

@@ -20,7 +20,7 @@ from weft.models.common.network_parts import saved_weights  # noqa: E402
 from weft.models.common.neural_layers import FeedingDecoder, chunked_cross_entropy, token_log_probs  # noqa: E402
 from weft.models.common.pretrained_vectors import vectors_of_tokens  # noqa: E402
 from weft.models.common.source_memory import Memory, Sources  # noqa: E402
-from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
+from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.training import TrainingSettings  # noqa: E402
 
 
@@ -183,7 +183,7 @@ def test_contrast_teaches_which_sentence_was_the_source() -> None:
 
 def test_a_scorer_of_predictors_is_a_table(tmp_path: object) -> None:
     from weft.corpora.text.tokenizers import BpeTokenizer
-    from weft.models.generative.seq2seq import Seq2Seq
+    from weft.models.seq2seq.seq2seq import Seq2Seq
 
     tokenizer = BpeTokenizer.train(["a cat sat on a mat", "a dog ran"], vocabulary_size=270)
     model = Seq2Seq(dimensions=8, hidden=8, layers=1)

@@ -56,7 +56,7 @@ def test_published_permutations_are_as_many_as_they_are() -> None:
 def test_an_adversarial_run_with_a_limit_has_a_file_of_its_own(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from weft.corpora.text.tokenizers import BpeTokenizer
-    from weft.models.generative.seq2seq import Seq2Seq
+    from weft.models.seq2seq.seq2seq import Seq2Seq
 
     generator = np.random.default_rng(5)
     words = "cat dog fox hen owl sun sea sky oak elm red blue old new big".split()

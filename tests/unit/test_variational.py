@@ -29,10 +29,10 @@ from weft.models.generative.latent_diagnostics import (  # noqa: E402
     latent_use,
     with_shuffled_latents,
 )
-from weft.models.generative.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.generative.variational import VlvGm  # noqa: E402
 from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork  # noqa: E402
 from weft.models.generative.variational_predictor import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
+from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
 from weft.scoring import estimator_of, order_values  # noqa: E402

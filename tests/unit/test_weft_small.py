@@ -20,9 +20,9 @@ from weft.generation import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.common.token_cache import KnownIds
-from weft.models.generative.plain_predictor import PlainPredictor
-from weft.models.generative.seq2seq import Seq2Seq
-from weft.models.generative.weft_small import EMBEDDED, WeftSmall
+from weft.models.seq2seq.numpy_predictor import PlainPredictor
+from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXT = Document(
@@ -136,7 +136,7 @@ def test_what_is_known_is_not_read_again(pair: tuple[Seq2Seq, WeftSmall], monkey
     first = predictor.starts(TEXT.sentences)
     predictor.log_prob([Window((left,), right) for left in TEXT.sentences for right in TEXT.sentences])
     assert sum(read) == len(TEXT)
-    monkeypatch.setattr("weft.models.generative.plain_predictor.KNOWN_POSITIONS", 1)
+    monkeypatch.setattr("weft.models.seq2seq.numpy_predictor.KNOWN_POSITIONS", 1)
     assert predictor.starts(["a b", *TEXT.sentences])[1:] == pytest.approx(first, abs=1e-5)
     assert not predictor._known  # too much to keep: forgotten, and found anew
     assert np.array_equal(predictor.starts(TEXT.sentences), first)  # to the last place, whatever was asked before
@@ -148,7 +148,7 @@ def test_windows_beyond_a_batch_are_scored_alike(
     predictor = pair[1]._networks.predictors["forward"]
     windows = [Window((left,), right) for left in TEXT.sentences for right in TEXT.sentences]
     whole = predictor.log_prob(windows)
-    monkeypatch.setattr("weft.models.generative.plain_predictor.WINDOWS_AT_ONCE", 4)
+    monkeypatch.setattr("weft.models.seq2seq.numpy_predictor.WINDOWS_AT_ONCE", 4)
     assert predictor.log_prob(windows) == pytest.approx(whole, abs=1e-4)
     assert predictor.log_prob([]) == []
 

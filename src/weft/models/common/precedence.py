@@ -20,7 +20,7 @@ from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.sentence_predictor import Predictor
-from weft.models.generative.plain_precedence import CUES, HEADS, PAIR, number_cues
+from weft.models.seq2seq.numpy_precedence import CUES, HEADS, PAIR, number_cues
 from weft.scoring import Table
 
 

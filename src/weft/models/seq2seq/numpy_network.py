@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.models.common.thread_pool import in_threads
-from weft.models.plain_layers import PlainLstm, Ragged, Reals, Whole, add_attention, check_shapes, token_log_probs
+from weft.models.seq2seq.numpy_layers import (
+    PlainLstm,
+    Ragged,
+    Reals,
+    Whole,
+    add_attention,
+    check_shapes,
+    token_log_probs,
+)
 
 GROUP_POSITIONS = 8192  # positions decoded at a time: their states of 384 take 12 MiB
 SPLIT_ROWS = 64  # fewer rows go together: halves of them would waste the matrix products

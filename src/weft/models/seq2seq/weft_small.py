@@ -32,9 +32,9 @@ from weft.models.common.network_parts import (
 from weft.models.common.setting_checks import check_weight, rebuild
 from weft.models.common.thread_pool import at_once, in_threads
 from weft.models.common.token_cache import KnownIds
-from weft.models.generative.plain_network import PlainNetwork
-from weft.models.generative.plain_precedence import PlainPrecedence
-from weft.models.generative.plain_predictor import PlainPredictor
+from weft.models.seq2seq.numpy_network import PlainNetwork
+from weft.models.seq2seq.numpy_precedence import PlainPrecedence
+from weft.models.seq2seq.numpy_predictor import PlainPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
 from weft.reference import REFERENCE, Reference, reference_for
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import torch
 
     from weft.models.common.sentence_predictor import Predictor
-    from weft.models.generative.seq2seq import Seq2Seq
+    from weft.models.seq2seq.seq2seq import Seq2Seq
 
 EMBEDDED = PRETRAINED / "weft-small"
 
@@ -98,7 +98,7 @@ class Networks:
     @cached_property
     def full(self) -> Seq2Seq:
         """All that needs torch."""
-        from weft.models.generative.seq2seq import Seq2Seq
+        from weft.models.seq2seq.seq2seq import Seq2Seq
 
         return Seq2Seq.from_artifact(self.artifact, self.folder)
 

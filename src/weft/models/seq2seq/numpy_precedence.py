@@ -9,8 +9,8 @@ import numpy as np
 
 from weft.corpora.text.years import first_year
 from weft.document import Document
-from weft.models.generative.plain_predictor import PlainPredictor
-from weft.models.plain_layers import Reals, check_shapes, layer_norm, softmax
+from weft.models.seq2seq.numpy_layers import Reals, check_shapes, layer_norm, softmax
+from weft.models.seq2seq.numpy_predictor import PlainPredictor
 from weft.scoring import Table
 
 CUES = 4  # dated or not, year among the bag's years, year itself, length

@@ -8,8 +8,8 @@ import numpy as np
 
 from weft.document import Window
 from weft.models.common.token_cache import KnownIds, nearest
-from weft.models.generative.plain_network import PlainNetwork, Source
-from weft.models.plain_layers import Reals
+from weft.models.seq2seq.numpy_layers import Reals
+from weft.models.seq2seq.numpy_network import PlainNetwork, Source
 
 WINDOWS_AT_ONCE = 512  # bounds what is remembered of sources at a time: about 60 MiB
 KNOWN_POSITIONS = 8192  # tokens of the sentences that stay remembered: about 30 MiB
