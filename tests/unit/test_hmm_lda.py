@@ -24,7 +24,7 @@ from weft.models.common.hidden_markov import (
     expected_moves,
     forward_pass,
 )
-from weft.models.generative.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda
 
 TOPICS, LENGTHS = 3, (1, 4, 0, 2, 3)
 OFFSETS = np.cumsum([0, *LENGTHS])
@@ -198,7 +198,7 @@ def test_expected_uses_are_conserved_and_blocks_change_nothing(monkeypatch: pyte
     assert whole.first.sum() == pytest.approx(60, rel=1e-5)
     evidence = model.learn(1)
     expected = model.learned
-    monkeypatch.setattr("weft.models.generative.hmm_lda.BLOCK_SENTENCES", 17)
+    monkeypatch.setattr("weft.models.topic.hmm_lda.BLOCK_SENTENCES", 17)
     model.start(known, bags)
     assert len(model._blocks) == 20
     assert model.learn(1) == pytest.approx(evidence, rel=1e-6)
@@ -216,7 +216,7 @@ def test_it_says_more_of_held_out_text_than_words_alone(monkeypatch: pytest.Monk
     known_words = 2 + 1 + 1 + 3
     total = sum(model.evidence([text.sentences[:2]])) + sum(model.evidence([text.sentences[2:]]))
     assert model.perplexity([text]) == pytest.approx(np.exp(-total / known_words), rel=1e-9)
-    monkeypatch.setattr("weft.models.generative.hmm_lda.BLOCK_SENTENCES", 2)
+    monkeypatch.setattr("weft.models.topic.hmm_lda.BLOCK_SENTENCES", 2)
     assert model.perplexity([text]) == pytest.approx(np.exp(-total / known_words), rel=1e-9)
 
 

@@ -14,7 +14,7 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models.common.bag_of_words import Bags, Vocabulary, read_bags
 from weft.models.common.hidden_markov import Chains, OnlineSwitch, Reals, forward_pass
-from weft.models.generative.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda
 
 TOPICS = 3
 MIXTURE = 0.3  # draws that the base counts for; the figures below are written out on purpose, not imported
@@ -170,8 +170,8 @@ def test_iterations_are_those_of_slow_obvious_code(form: str) -> None:
 def test_what_is_maximised_never_falls(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log-likelihood and the logarithm of the priors, together: each iteration maximises their expectation."""
     # Of the base, only the mixtures of documents are drawn, and it moves with them: with no weight, nothing is.
-    monkeypatch.setattr("weft.models.generative.hmm_lda.MIXTURE_WEIGHT", 1e-9)
-    monkeypatch.setattr("weft.models.generative.hmm_lda.WARMEST", 1.0)
+    monkeypatch.setattr("weft.models.topic.hmm_lda.MIXTURE_WEIGHT", 1e-9)
+    monkeypatch.setattr("weft.models.topic.hmm_lda.WARMEST", 1.0)
     known, bags = counted(blurred_corpus())
     model = HmmLda(topics=TOPICS, transitions=form, prior_words=1.5)
     model.start(known, bags, seed=3)

@@ -13,7 +13,7 @@ from tests.cli.runner import weft
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.generative.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda
 from weft.models.trivial import RandomModel
 from weft.report.latent import draw_latent, first_sentences, latent_path, project, read_path, read_topics, topic_strip
 
@@ -158,7 +158,7 @@ def test_without_matplotlib_it_says_what_to_install(model: HmmLda, monkeypatch: 
 def test_topics_inside_another_model_are_drawn(model: HmmLda, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("torch")
-    from weft.models.generative.topic import HmmLdaGm
+    from weft.models.topic.hmm_lda_gm import HmmLdaGm
 
     around = HmmLdaGm()
     around._topic_model = model

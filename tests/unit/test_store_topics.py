@@ -26,9 +26,9 @@ from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.models.common.bag_of_words import Vocabulary
-from weft.models.generative.hmm_lda import HmmLda
-from weft.models.generative.store_topics import TopicJob, default_workers, store_topics
-from weft.models.generative.store_words import StoreWords, Stretches
+from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.store_topics import TopicJob, default_workers, store_topics
+from weft.models.topic.store_words import StoreWords, Stretches
 
 ODD = [
     ["The cat's dog — isn't it? — saw e\u0301te\u0301, été and ÉTÉ.", "", "cat,dog;fox/stock_bond (cat) \"dog\""],
@@ -96,7 +96,7 @@ def test_they_are_those_of_slow_obvious_code(folder: Path, model: HmmLda, kind: 
 def test_words_are_exactly_those_of_the_decoded_sentences(
     folder: Path, model: HmmLda, size: int, remembered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.models.generative.store_words.MOST_KNOWN", remembered)
+    monkeypatch.setattr("weft.models.topic.store_words.MOST_KNOWN", remembered)
     store, known = make_store(folder, "bpe", size), model.known
     assert known is not None
     words, tokenizer = StoreWords(store, known), store.tokenizer()
@@ -136,7 +136,7 @@ def check(rows: list[list[int]], tokenizer: BpeTokenizer) -> None:
 
 
 def test_the_number_of_workers_changes_nothing(folder: Path, model: HmmLda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.models.generative.store_topics.PARAGRAPHS_AT_ONCE", 7)
+    monkeypatch.setattr("weft.models.topic.store_topics.PARAGRAPHS_AT_ONCE", 7)
     store = make_store(folder, "bpe", 330)
     told: list[tuple[int, int | None]] = []
 

@@ -16,8 +16,8 @@ from weft.config import build_config, config_of, read_config  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, WeftError  # noqa: E402
 from weft.hub import load_model  # noqa: E402
-from weft.models.generative.topic import HmmLdaGm  # noqa: E402
-from weft.models.generative.topic_predictor import TopicNetwork  # noqa: E402
+from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
+from weft.models.topic.topic_network import TopicNetwork  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
 from weft.scoring import order_values  # noqa: E402

@@ -25,9 +25,9 @@ from weft.models.common.network_parts import ENCODERS
 from weft.models.common.neural_model import contrast_part, moved, moved_others, moved_pairs
 from weft.models.common.setting_checks import at_least
 from weft.models.common.token_cache import KnownIds
-from weft.models.generative.hmm_lda import MOST_TOPICS, HmmLda
-from weft.models.generative.store_topics import store_topics
-from weft.models.generative.topic_predictor import TopicNetwork, TopicPaths, TopicPredictor
+from weft.models.topic.hmm_lda import MOST_TOPICS, HmmLda
+from weft.models.topic.store_topics import store_topics
+from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixSteps
 from weft.scoring import checked_combine

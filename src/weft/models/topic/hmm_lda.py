@@ -34,14 +34,7 @@ from weft.models.common.hidden_markov import (
 from weft.models.common.setting_checks import at_least, check_choice, check_seed, check_sentences, rebuild, untrained
 from weft.models.common.thread_pool import in_threads, thread_count
 from weft.models.common.word_vectors import VOCABULARY
-from weft.models.generative.topic_parameters import (
-    Expectations,
-    Parameters,
-    added,
-    log_shares,
-    read_parameters,
-    word_shares,
-)
+from weft.models.topic.parameters import Expectations, Parameters, added, log_shares, read_parameters, word_shares
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

@@ -16,8 +16,8 @@ from weft.corpora.process_pool import in_order
 from weft.corpora.store.token_store import TokenStore
 from weft.models.common.bag_of_words import Bags
 from weft.models.common.hidden_markov import Reals
-from weft.models.generative.hmm_lda import HmmLda
-from weft.models.generative.store_words import StoreWords
+from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.store_words import StoreWords
 from weft.progress import Progress, silent
 
 PARAGRAPHS_AT_ONCE = 2000  # whose words are counted together

@@ -14,7 +14,7 @@ from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tok
 from weft.models.common.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced
 from weft.models.common.token_cache import KnownIds
-from weft.models.generative.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda
 
 Reals = npt.NDArray[np.float64]
 Order = Sequence[int]
