@@ -26,9 +26,9 @@ from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
 from weft.models.common.encoder_decoder import Tokens
 from weft.models.common.neural_model import moved
-from weft.models.generative.latent_diagnostics import latent_use, with_shuffled_latents
-from weft.models.generative.variational import VlvGm
-from weft.models.generative.variational_network import Texts
+from weft.models.vlv.diagnostics import latent_use, with_shuffled_latents
+from weft.models.vlv.network import Texts
+from weft.models.vlv.vlv_gm import VlvGm
 from weft.runtime import start_runtime
 from weft.tasks.discrimination import discriminate
 from weft.tasks.metrics import bootstrap_interval, paired_bootstrap, ratio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.models.generative.variational import VlvGm
+from weft.models.vlv.vlv_gm import VlvGm
 
 
 def assembled(model: VlvGm, tokenizer: Tokenizer, *, seed: int) -> VlvGm:

@@ -33,7 +33,7 @@ MODELS: Mapping[str, str] = {
     "hmm-lda": "weft.models.topic.hmm_lda:HmmLda",
     "hmm-lda-gm": "weft.models.topic.hmm_lda_gm:HmmLdaGm",
     "seq2seq": "weft.models.seq2seq.seq2seq:Seq2Seq",
-    "vlv-gm": "weft.models.generative.variational:VlvGm",
+    "vlv-gm": "weft.models.vlv.vlv_gm:VlvGm",
     "weft-small": "weft.models.seq2seq.weft_small:WeftSmall",
     "hf": "weft.models.generative.hf:Hf",
     "discriminative": "weft.models.discriminative.clique_model:Discriminative",

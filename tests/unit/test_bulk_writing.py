@@ -18,10 +18,10 @@ from weft.generation import Decoding, Hypotheses, search  # noqa: E402
 from weft.models.common.bulk_writers import BulkWriter, Proposals, bulk_writer, overlaps  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
-from weft.models.generative.variational import VlvGm  # noqa: E402
-from weft.models.generative.variational_predictor import VariationalPredictor  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
+from weft.models.vlv.estimators import VariationalPredictor  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.registry import create_model  # noqa: E402
 from weft.scoring import Combine  # noqa: E402
 from weft.tasks.adversarial import turns  # noqa: E402

@@ -34,7 +34,7 @@ def model() -> HmmLda:
 def chain() -> Any:
     torch = pytest.importorskip("torch")
     from weft.corpora.text.tokenizers import BpeTokenizer
-    from weft.models.generative.variational import VlvGm
+    from weft.models.vlv.vlv_gm import VlvGm
 
     tokenizer = BpeTokenizer.train(TEXT.sentences * 3, vocabulary_size=300)
     made = VlvGm(dimensions=8, hidden=12, layers=1, latent=4, width=10, precision="float32")

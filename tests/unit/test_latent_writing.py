@@ -18,10 +18,10 @@ from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.generation import Candidate, Decoding, best_first, continue_document, rerank  # noqa: E402
-from weft.models.generative.latent_writing import prior_sentences, strongest_dimension, traversal  # noqa: E402
-from weft.models.generative.variational import VlvGm  # noqa: E402
 from weft.models.topic.hmm_lda import HmmLda  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
+from weft.models.vlv.writing import prior_sentences, strongest_dimension, traversal  # noqa: E402
 
 TEXT = ("a cat sat here", "the cat slept", "a dog ran away", "it barked")
 CONTEXT = TEXT[:2]

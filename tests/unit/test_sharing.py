@@ -18,8 +18,8 @@ from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, ModelError  # noqa: E402
 from weft.io.model_folder import Artifact, Shared, load_artifact, save_artifact  # noqa: E402
 from weft.io.shared_weights import WORTH_SHARING, share  # noqa: E402
-from weft.models.generative.variational import VlvGm  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.ordering import order_document, order_table  # noqa: E402
 from weft.runs import train  # noqa: E402
 

@@ -23,16 +23,12 @@ from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.token_cache import KnownIds  # noqa: E402
-from weft.models.generative.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
-from weft.models.generative.latent_diagnostics import (  # noqa: E402
-    MisguidedPredictor,
-    latent_use,
-    with_shuffled_latents,
-)
-from weft.models.generative.variational import VlvGm  # noqa: E402
-from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork  # noqa: E402
-from weft.models.generative.variational_predictor import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
+from weft.models.vlv.diagnostics import MisguidedPredictor, latent_use, with_shuffled_latents
+from weft.models.vlv.estimators import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
+from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
+from weft.models.vlv.network import Cures, Texts, VariationalNetwork  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
 from weft.scoring import estimator_of, order_values  # noqa: E402

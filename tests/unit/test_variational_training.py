@@ -15,9 +15,9 @@ from torch import Tensor  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Tokens  # noqa: E402
 from weft.models.common.token_cache import KnownIds  # noqa: E402
-from weft.models.generative.latent_chain import ChainStep, divergence  # noqa: E402
-from weft.models.generative.variational_network import Bound, Cures, Texts, VariationalNetwork  # noqa: E402
-from weft.models.generative.variational_predictor import Estimate, VariationalPredictor  # noqa: E402
+from weft.models.vlv.estimators import Estimate, VariationalPredictor  # noqa: E402
+from weft.models.vlv.latent_chain import ChainStep, divergence  # noqa: E402
+from weft.models.vlv.network import Bound, Cures, Texts, VariationalNetwork  # noqa: E402
 
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)
 PLACES, SHUFFLED = [[0, 1, 2], [3, 4, -1]], [[2, 0, 1], [4, 3, -1]]

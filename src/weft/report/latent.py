@@ -21,7 +21,7 @@ from weft.report.figures import new_figure, picture_format, save_figure
 from weft.report.terminal import printable, shorten
 
 if TYPE_CHECKING:
-    from weft.models.generative.variational import VlvGm  # imports torch, which topics do without
+    from weft.models.vlv.vlv_gm import VlvGm  # imports torch, which topics do without
 
 Reals = npt.NDArray[np.float64]
 MOST_SENTENCES = 200  # more are not readable, and take a picture of many pages

@@ -25,10 +25,10 @@ from weft.models.common.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.sentence_predictor import Predictor, PredictorSteps, padded
 from weft.models.common.setting_checks import untrained
 from weft.models.common.token_cache import KnownIds
-from weft.models.generative.latent_chain import ChainState, Gaussian
-from weft.models.generative.variational_predictor import VariationalPredictor, density_ratio
 from weft.models.topic.store_words import Stretches
 from weft.models.topic.topic_network import TopicPredictor
+from weft.models.vlv.estimators import VariationalPredictor, density_ratio
+from weft.models.vlv.latent_chain import ChainState, Gaussian
 from weft.scoring import PairLogProbs
 
 Contexts = Sequence[Sequence[Sequence[int]]]  # of every context the ids of its sentences, the nearest last

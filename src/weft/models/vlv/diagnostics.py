@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.models.generative.latent_chain import ChainStep, divergence
-from weft.models.generative.variational import VlvGm
-from weft.models.generative.variational_network import Texts, VariationalNetwork
-from weft.models.generative.variational_predictor import VariationalPredictor
+from weft.models.vlv.estimators import VariationalPredictor
+from weft.models.vlv.latent_chain import ChainStep, divergence
+from weft.models.vlv.network import Texts, VariationalNetwork
+from weft.models.vlv.vlv_gm import VlvGm
 from weft.sequence_scoring import OrderMemory
 
 # Variance over sentences of what a sentence adds to the mean of z, in spreads of the prior, above which a dimension

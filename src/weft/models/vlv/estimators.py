@@ -16,8 +16,8 @@ from weft.generation import Candidate, Decoding, best_first
 from weft.models.common.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced
 from weft.models.common.token_cache import KnownIds
-from weft.models.generative.latent_chain import ChainStep, Gaussian
-from weft.models.generative.variational_network import VariationalNetwork
+from weft.models.vlv.latent_chain import ChainStep, Gaussian
+from weft.models.vlv.network import VariationalNetwork
 
 Reals = npt.NDArray[np.float64]
 Order = Sequence[int]

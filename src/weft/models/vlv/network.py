@@ -12,7 +12,7 @@ from weft.models.common.contrastive_loss import doubts, row_log_probs, shared_lo
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.common.neural_layers import chunked_cross_entropy
 from weft.models.common.source_memory import Memory
-from weft.models.generative.latent_chain import ChainStep, LatentChain, divergence
+from weft.models.vlv.latent_chain import ChainStep, LatentChain, divergence
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from weft.models.common.guided_model import GuidedModel
 from weft.models.common.neural_model import moved
 from weft.models.common.setting_checks import at_least, check_choice
 from weft.models.common.token_cache import KnownIds
-from weft.models.generative.variational_network import Cures, Texts, VariationalNetwork
-from weft.models.generative.variational_predictor import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
+from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
+from weft.models.vlv.network import Cures, Texts, VariationalNetwork
 from weft.protocols import ModelCard, PrefixSteps
 from weft.scoring import checked_combine
 from weft.sequence_scoring import OrderMemory, SequenceSteps

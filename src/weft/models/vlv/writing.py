@@ -14,9 +14,9 @@ from torch import Tensor
 from weft.errors import ConfigError, CorpusError
 from weft.generation import Decoding
 from weft.models.common.setting_checks import at_least, check_sentences, untrained
-from weft.models.generative.latent_chain import Gaussian
-from weft.models.generative.variational import VlvGm
-from weft.models.generative.variational_predictor import Ahead, VariationalPredictor
+from weft.models.vlv.estimators import Ahead, VariationalPredictor
+from weft.models.vlv.latent_chain import Gaussian
+from weft.models.vlv.vlv_gm import VlvGm
 
 MOST_SENTENCES = 100  # written in one call, each with a beam of its own
 
