@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from weft.models.generative.causal_files import find_causal, read_causal
+from weft.models.causal_lm.model_files import find_causal, read_causal
 
 
 def main() -> None:

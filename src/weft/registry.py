@@ -35,7 +35,7 @@ MODELS: Mapping[str, str] = {
     "seq2seq": "weft.models.seq2seq.seq2seq:Seq2Seq",
     "vlv-gm": "weft.models.vlv.vlv_gm:VlvGm",
     "weft-small": "weft.models.seq2seq.weft_small:WeftSmall",
-    "hf": "weft.models.generative.hf:Hf",
+    "hf": "weft.models.causal_lm.causal_lm:Hf",
     "discriminative": "weft.models.discriminative.clique_model:Discriminative",
     "discriminative-pair": "weft.models.discriminative.pair_model:DiscriminativePair",
     "recursive": "weft.models.discriminative.recursive_model:Recursive",

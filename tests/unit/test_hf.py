@@ -24,10 +24,10 @@ from weft.cli import app
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
 from weft.hub import load_model
-from weft.models.generative import causal_files
-from weft.models.generative.causal_files import find_causal
-from weft.models.generative.causal_predictor import CausalPredictor, GrowingTexts, SentenceIds
-from weft.models.generative.hf import Hf
+from weft.models.causal_lm import model_files as causal_files
+from weft.models.causal_lm.causal_lm import Hf
+from weft.models.causal_lm.model_files import find_causal
+from weft.models.causal_lm.predictor import CausalPredictor, GrowingTexts, SentenceIds
 from weft.ordering import order_document
 from weft.protocols import CoherenceModel, OrderScorer, PrefixModel, SentenceModel, SequenceModel
 from weft.registry import create_model

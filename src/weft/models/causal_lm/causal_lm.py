@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Self
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.models.causal_lm.model_files import find_causal, read_causal
 from weft.models.common.setting_checks import at_least, check_choice, check_text, rebuild
-from weft.models.generative.causal_files import find_causal, read_causal
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixSteps
 from weft.scoring import checked_combine
 from weft.sequence_scoring import Inverted, OrderMemory, SequenceScorer, SequenceSteps
 
 if TYPE_CHECKING:
-    from weft.models.generative.causal_predictor import CausalPredictor
+    from weft.models.causal_lm.predictor import CausalPredictor
 
 SETTINGS = ("model", "combine", "start", "longest", "batch_tokens", "dtype")
 DTYPES = ("float32", "bfloat16", "float16")
@@ -41,7 +41,7 @@ class _Source:
         """The network and its tokens."""
         place = find_causal(self.model)
         network, tokenizer = read_causal(place, self.dtype)
-        from weft.models.generative.causal_predictor import CausalPredictor, SentenceIds
+        from weft.models.causal_lm.predictor import CausalPredictor, SentenceIds
 
         ids = SentenceIds(tokenizer, self.start)
         return CausalPredictor(network.to(self.device), ids, longest=self.longest, batch_tokens=self.batch_tokens)
@@ -145,7 +145,7 @@ class Hf:
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences that carries what was read of every partial order along."""
-        from weft.models.generative.causal_predictor import GrowingTexts
+        from weft.models.causal_lm.predictor import GrowingTexts
 
         paths = GrowingTexts(self._source.predictor, document.sentences)
         return SequenceSteps(self.scorer, paths, document.sentences)

@@ -1,0 +1,1 @@
+"""Causal language models of transformers as coherence models."""
