@@ -24,7 +24,7 @@ from weft.errors import ConfigError  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.token_cache import KnownIds  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.models.vlv.diagnostics import MisguidedPredictor, latent_use, with_shuffled_latents
+from weft.models.vlv.diagnostics import MisguidedPredictor, latent_use, with_shuffled_latents  # noqa: E402
 from weft.models.vlv.estimators import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
 from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
 from weft.models.vlv.network import Cures, Texts, VariationalNetwork  # noqa: E402

@@ -24,8 +24,8 @@ from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.setting_checks import at_least, check_finite, check_seed, rebuild, untrained
-from weft.models.common.word_vectors import VOCABULARY
-from weft.models.lexical.cosine import COMPARABLE, Vectors, cosine_scores, cosine_table
+from weft.models.common.word_vectors import VOCABULARY, Vectors
+from weft.models.lexical.cosine import COMPARABLE, cosine_scores, cosine_table
 from weft.models.lexical.lsa import paragraph_texts
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard

@@ -19,8 +19,8 @@ from weft.document import Document, Score
 from weft.errors import CorpusError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.setting_checks import at_least, check_seed, rebuild, untrained
-from weft.models.common.word_vectors import VOCABULARY, WordVectors, weighted_sums
-from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, Vectors, cosine_scores, cosine_table
+from weft.models.common.word_vectors import VOCABULARY, Vectors, WordVectors, weighted_sums
+from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, cosine_scores, cosine_table
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

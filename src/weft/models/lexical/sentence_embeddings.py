@@ -18,7 +18,8 @@ from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.setting_checks import at_least, check_text, rebuild
-from weft.models.lexical.cosine import SCORE_RANGE, Vectors, cosine_scores, cosine_table
+from weft.models.common.word_vectors import Vectors
+from weft.models.lexical.cosine import SCORE_RANGE, cosine_scores, cosine_table
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 

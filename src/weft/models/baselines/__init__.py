@@ -1,1 +1,0 @@
-"""The baselines the paper compares with; each a working model here."""
