@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from weft.hub import load_model
     from weft.ordering import order_document
     from weft.registry import create_model
-    from weft.scoring import Scorer
+    from weft.scoring.pairs import Scorer
     from weft.tasks import evaluate
 
 # Imported when first used, so that `import weft` stays light.
 _LAZY = {
     "ReadOptions": "weft.corpora.readers.formats",
-    "Scorer": "weft.scoring",
+    "Scorer": "weft.scoring.pairs",
     "create_model": "weft.registry",
     "evaluate": "weft.tasks",
     "load_model": "weft.hub",

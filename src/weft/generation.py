@@ -17,8 +17,8 @@ from torch import Tensor
 from weft.corpora.negatives.corruption import hash_key
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.scoring import Combine, Scorer
-from weft.sequence_scoring import SequenceScorer
+from weft.scoring.pairs import Combine, Scorer
+from weft.scoring.sequences import SequenceScorer
 
 METHODS = ("beam", "diverse", "sample")
 CHECK_EVERY, FEW_ROWS = 8, 512  # steps between looks at which rows have ended; rows that are not worth putting apart

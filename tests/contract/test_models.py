@@ -21,7 +21,7 @@ from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.protocols import Arranger, CoherenceModel, ModelCard, PairwiseModel
 from weft.registry import MODELS, create_model, model_class
-from weft.scoring import path_value
+from weft.scoring.pairs import path_value
 
 TOPICS = (
     "The cat chased a mouse through the garden.",

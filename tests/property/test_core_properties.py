@@ -18,7 +18,7 @@ from weft.corpora.negatives.corruption import PermutedDocument, hash_order, perm
 from weft.corpora.negatives.files import write_negatives
 from weft.corpora.readers.formats import read_permuted
 from weft.document import Document, Window
-from weft.scoring import Scorer
+from weft.scoring.pairs import Scorer
 from weft.tasks.metrics import kendall_tau
 from weft.tasks.result import Result
 

@@ -26,7 +26,7 @@ from weft.models.common.guided_decoding import encode_rows  # noqa: E402
 from weft.models.common.sentence_predictor import padded  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
-from weft.scoring import Combine  # noqa: E402
+from weft.scoring.pairs import Combine  # noqa: E402
 from weft.tasks import EvaluateOptions, find_task, is_standard  # noqa: E402
 from weft.tasks.adversarial import continuations, experiment, turns  # noqa: E402
 from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks  # noqa: E402

@@ -23,7 +23,7 @@ from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
 from weft.models.vlv.estimators import VariationalPredictor  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.registry import create_model  # noqa: E402
-from weft.scoring import Combine  # noqa: E402
+from weft.scoring.pairs import Combine  # noqa: E402
 from weft.tasks.adversarial import turns  # noqa: E402
 from weft.tasks.adversarial.turns import closing_tokens, continued, next_sentences  # noqa: E402
 

@@ -31,8 +31,8 @@ from weft.models.causal_lm.predictor import CausalPredictor, GrowingTexts, Sente
 from weft.ordering import order_document
 from weft.protocols import CoherenceModel, OrderScorer, PrefixModel, SentenceModel, SequenceModel
 from weft.registry import create_model
-from weft.scoring import checked_combine
-from weft.sequence_scoring import Inverted, SequenceScorer
+from weft.scoring.pairs import checked_combine
+from weft.scoring.sequences import Inverted, SequenceScorer
 
 SENTENCES = (
     "The cat chased a mouse through the garden.",

@@ -17,7 +17,7 @@ from weft.document import Document, Score
 from weft.errors import CorpusError
 from weft.hub import load_model
 from weft.registry import create_model
-from weft.scoring import alone
+from weft.scoring.pairs import alone
 from weft.tasks import TASKS, EvaluateOptions, Subject, evaluate, is_standard
 from weft.tasks.metrics import ratio
 from weft.tasks.miniatures import SHIPPED, MinimalPair, are_crossed, crossed_places, prefer, read_pairs

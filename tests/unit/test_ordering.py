@@ -12,7 +12,7 @@ from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.ordering import SEARCHES, Search, beam_by_prefix, order_document
 from weft.registry import create_model
-from weft.scoring import path_value
+from weft.scoring.pairs import path_value
 from weft.search import beam_order, exact_order, greedy_order
 from weft.tasks.metrics import kendall_tau
 

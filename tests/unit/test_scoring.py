@@ -7,7 +7,7 @@ from tests.toy import CacheBigram
 from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.protocols import PairwiseModel
-from weft.scoring import Combine, Scorer, order_values, path_value
+from weft.scoring.pairs import Combine, Scorer, order_values, path_value
 
 TEXT = Document("d", ("a b c", "b c", "c d d a", "a"))
 FORWARD = CacheBigram(["a b c", "b c d", "a a"], cache=0.3)

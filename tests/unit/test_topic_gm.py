@@ -20,7 +20,7 @@ from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
 from weft.models.topic.topic_network import TopicNetwork  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
-from weft.scoring import order_values  # noqa: E402
+from weft.scoring.pairs import order_values  # noqa: E402
 
 THEMES = (("cat", "dog", "fox"), ("stock", "bond", "share"))
 TEXT = ("a cat and a dog", "the fox ran", "a stock fell", "the bond rose")

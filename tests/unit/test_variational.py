@@ -31,7 +31,7 @@ from weft.models.vlv.network import Cures, Texts, VariationalNetwork  # noqa: E4
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.ordering import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
-from weft.scoring import estimator_of, order_values  # noqa: E402
+from weft.scoring.pairs import estimator_of, order_values  # noqa: E402
 from weft.training import TrainingSettings  # noqa: E402
 
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)

@@ -22,9 +22,9 @@ from weft.hub import load_model
 from weft.ordering import Objective, Ordering, Search, order_document
 from weft.progress import Progress
 from weft.protocols import CoherenceModel
-from weft.reference import Percentiles, Reference
 from weft.registry import MODELS, model_class
 from weft.report.terminal import explain_lines, order_lines, percentile_text, printable, score_lines, sentence_count
+from weft.scoring.calibration import Percentiles, Reference
 
 if TYPE_CHECKING:
     from weft.generation import Decoding  # imports torch, which most commands do without

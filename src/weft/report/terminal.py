@@ -8,7 +8,7 @@ from rich.text import Text
 
 from weft.document import Document, Score
 from weft.ordering import Ordering
-from weft.reference import Percentiles, Reference
+from weft.scoring.calibration import Percentiles, Reference
 
 BAR_WIDTH = 24
 WIDTH = 100

@@ -25,7 +25,7 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
-from weft.scoring import estimator_of
+from weft.scoring.pairs import estimator_of
 from weft.tasks.catalogue import TASKS, EvaluateOptions, Task, departures, find_task, is_standard, joined
 from weft.tasks.discrimination import discriminate
 from weft.tasks.insertion import insert_sentences

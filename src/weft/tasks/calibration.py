@@ -13,7 +13,7 @@ from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
-from weft.reference import REFERENCE, Group, Reference, make_group
+from weft.scoring.calibration import REFERENCE, Group, Reference, make_group
 
 CLASSES = (3, 5, 10)  # fewest sentences of each length class
 TEXTS_EACH = 1000

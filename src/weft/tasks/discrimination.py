@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from weft.corpora.negatives.corruption import PermutedDocument, replace_sentence
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
-from weft.scoring import order_values
+from weft.scoring.pairs import order_values
 from weft.tasks.metrics import Wins, count_wins
 from weft.tasks.result import Measure
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weft.document import Document
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
-from weft.scoring import order_values
+from weft.scoring.pairs import order_values
 from weft.tasks.result import Measure
 
 

@@ -19,8 +19,8 @@ from weft.models.causal_lm.model_files import find_causal, read_causal
 from weft.models.common.setting_checks import at_least, check_choice, check_text, rebuild
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixSteps
-from weft.scoring import checked_combine
-from weft.sequence_scoring import Inverted, OrderMemory, SequenceScorer, SequenceSteps
+from weft.scoring.pairs import checked_combine
+from weft.scoring.sequences import Inverted, OrderMemory, SequenceScorer, SequenceSteps
 
 if TYPE_CHECKING:
     from weft.models.causal_lm.predictor import CausalPredictor
@@ -58,7 +58,7 @@ class Hf:
 
     A text is its sentences joined by spaces. With ``uni`` a sentence counts log p(s_n | s_1 … s_{n−1}) over its length.
     p_L(s), for MMI, is the same model's log-probability of the sentence as a text of its own. A causal model does not
-    read backwards; its p_B, for ``bi`` and MMI, is that of Bayes' rule (`weft.sequence_scoring.Inverted`). MMI is then
+    read backwards; its p_B, for ``bi`` and MMI, is that of Bayes' rule (`weft.scoring.sequences.Inverted`). MMI is then
     log p(s_n | s_1 … s_{n−1}) − log p(s_n), the information that all sentences before hold on s_n, over the length of
     s_n plus the same over that of s_{n−1}.
 

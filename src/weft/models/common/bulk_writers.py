@@ -29,7 +29,7 @@ from weft.models.topic.store_words import Stretches
 from weft.models.topic.topic_network import TopicPredictor
 from weft.models.vlv.estimators import VariationalPredictor, density_ratio
 from weft.models.vlv.latent_chain import ChainState, Gaussian
-from weft.scoring import PairLogProbs
+from weft.scoring.pairs import PairLogProbs
 
 Contexts = Sequence[Sequence[Sequence[int]]]  # of every context the ids of its sentences, the nearest last
 Reals = npt.NDArray[np.float64]

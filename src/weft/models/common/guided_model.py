@@ -21,7 +21,7 @@ from weft.models.common.sentence_predictor import Predictor
 from weft.models.common.setting_checks import check_choice, check_contrast, check_share, check_weight, untrained
 from weft.models.common.token_cache import KnownIds
 from weft.protocols import SequenceModel
-from weft.sequence_scoring import OrderMemory, SequenceScorer
+from weft.scoring.sequences import OrderMemory, SequenceScorer
 from weft.training import LossPart, TrainingSettings
 
 FROZEN = ("", "encoder", "words")

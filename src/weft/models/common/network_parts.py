@@ -14,7 +14,7 @@ from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
 from weft.models.common.setting_checks import check_weight
-from weft.reference import REFERENCE, Reference, read_reference
+from weft.scoring.calibration import REFERENCE, Reference, read_reference
 
 if TYPE_CHECKING:
     from weft.corpora.store.pair_batches import Direction

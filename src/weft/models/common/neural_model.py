@@ -27,8 +27,8 @@ from weft.models.common.network_parts import (
 from weft.models.common.setting_checks import rebuild, untrained
 from weft.models.common.token_cache import KnownIds
 from weft.progress import Progress, silent
-from weft.reference import REFERENCE, Reference, reference_for
-from weft.scoring import Combine
+from weft.scoring.calibration import REFERENCE, Reference, reference_for
+from weft.scoring.pairs import Combine
 from weft.training import LossPart
 
 

@@ -21,7 +21,7 @@ from weft.document import Document
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.sentence_predictor import Predictor
 from weft.models.seq2seq.numpy_precedence import CUES, HEADS, PAIR, number_cues
-from weft.scoring import Table
+from weft.scoring.pairs import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from weft.models.common.network_parts import ENCODERS, PARTS, PRECEDENCE, check_
 from weft.models.common.neural_model import NeuralModel
 from weft.models.common.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.common.sentence_predictor import Predictor
-from weft.scoring import Table
+from weft.scoring.pairs import Table
 from weft.training import LossPart, TrainingSettings
 
 

@@ -25,7 +25,7 @@ from weft.models.discriminative.clique_windows import clique_windows, damaged_wi
 from weft.models.discriminative.growing_orders import CliqueSteps
 from weft.models.discriminative.networks import CliqueHead, CliqueNetwork, CliqueRows, Reading
 from weft.protocols import ModelCard
-from weft.scoring import Memory
+from weft.scoring.pairs import Memory
 from weft.training import LossPart
 
 PART = "clique"

@@ -22,7 +22,7 @@ from weft.models.common.setting_checks import at_least, check_weight
 from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved_sentences, negatives_generator
 from weft.models.discriminative.networks import PairNetwork, Reading
 from weft.protocols import ModelCard
-from weft.scoring import Table
+from weft.scoring.pairs import Table
 from weft.training import LossPart
 
 PARTS = ("forward", "backward")

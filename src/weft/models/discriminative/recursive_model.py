@@ -37,7 +37,7 @@ from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
 from weft.models.entity.mentions import parser_remarks
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
-from weft.scoring import Memory
+from weft.scoring.pairs import Memory
 from weft.training import LossPart, TrainingSettings
 
 TREES_AT_ONCE = 256  # read at a time: bounds memory, however long a text is

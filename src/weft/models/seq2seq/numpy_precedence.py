@@ -11,7 +11,7 @@ from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.models.seq2seq.numpy_layers import Reals, check_shapes, layer_norm, softmax
 from weft.models.seq2seq.numpy_predictor import PlainPredictor
-from weft.scoring import Table
+from weft.scoring.pairs import Table
 
 CUES = 4  # dated or not, year among the bag's years, year itself, length
 HEADS = 4  # of the attention between sentences

@@ -33,8 +33,8 @@ from weft.models.common.setting_checks import (
 )
 from weft.models.common.token_cache import KnownIds
 from weft.protocols import ModelCard
-from weft.reference import reference_for
-from weft.scoring import Scorer, Table, TableMemory, checked_combine
+from weft.scoring.calibration import reference_for
+from weft.scoring.pairs import Scorer, Table, TableMemory, checked_combine
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (

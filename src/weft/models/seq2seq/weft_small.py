@@ -37,8 +37,8 @@ from weft.models.seq2seq.numpy_precedence import PlainPrecedence
 from weft.models.seq2seq.numpy_predictor import PlainPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
-from weft.reference import REFERENCE, Reference, reference_for
-from weft.scoring import Combine, Scorer, Table, TableMemory, checked_combine
+from weft.scoring.calibration import REFERENCE, Reference, reference_for
+from weft.scoring.pairs import Combine, Scorer, Table, TableMemory, checked_combine
 
 if TYPE_CHECKING:
     import torch

@@ -30,8 +30,8 @@ from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixSteps
-from weft.scoring import checked_combine
-from weft.sequence_scoring import OrderMemory, SequenceSteps
+from weft.scoring.pairs import checked_combine
+from weft.scoring.sequences import OrderMemory, SequenceSteps
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (

@@ -13,7 +13,7 @@ from weft.models.vlv.estimators import VariationalPredictor
 from weft.models.vlv.latent_chain import ChainStep, divergence
 from weft.models.vlv.network import Texts, VariationalNetwork
 from weft.models.vlv.vlv_gm import VlvGm
-from weft.sequence_scoring import OrderMemory
+from weft.scoring.sequences import OrderMemory
 
 # Variance over sentences of what a sentence adds to the mean of z, in spreads of the prior, above which a dimension
 # counts as used (Burda et al. 2016). Their prior is the same for all; ours moves with the context by itself.

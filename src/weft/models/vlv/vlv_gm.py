@@ -23,8 +23,8 @@ from weft.models.common.token_cache import KnownIds
 from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.models.vlv.network import Cures, Texts, VariationalNetwork
 from weft.protocols import ModelCard, PrefixSteps
-from weft.scoring import checked_combine
-from weft.sequence_scoring import OrderMemory, SequenceSteps
+from weft.scoring.pairs import checked_combine
+from weft.scoring.sequences import OrderMemory, SequenceSteps
 from weft.training import LossPart, TrainingSettings
 
 SETTINGS = (

@@ -19,7 +19,7 @@ from weft.generation import Decoding
 from weft.io.atomic_files import write_atomically
 from weft.models.common.bulk_writers import BulkWriter
 from weft.progress import Progress, silent
-from weft.scoring import Combine
+from weft.scoring.pairs import Combine
 from weft.tasks.adversarial.chunks import TURNS, Chunks
 from weft.tasks.adversarial.kept import NO_LINES, damaged
 from weft.tasks.adversarial.turns import continued

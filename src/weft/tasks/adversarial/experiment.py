@@ -23,7 +23,7 @@ from weft.models.common.bulk_writers import bulk_writer
 from weft.progress import Progress, silent
 from weft.registry import MODELS
 from weft.runtime import Runtime, start_runtime
-from weft.scoring import Combine
+from weft.scoring.pairs import Combine
 from weft.tasks.adversarial.boosting import judge_by_features, judge_by_lengths
 from weft.tasks.adversarial.chunks import CONTEXT, TURNS, Chunks, Protocol, load_chunks
 from weft.tasks.adversarial.continuations import Order, Written, weights_hash, write_all

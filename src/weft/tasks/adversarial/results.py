@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.errors import ConfigError, check_known
 from weft.progress import Progress, silent
-from weft.scoring import checked_combine, estimator_of
+from weft.scoring.pairs import checked_combine, estimator_of
 from weft.tasks import EvaluateOptions, Subject, data_path, find_task, sha256_of_data
 from weft.tasks.adversarial.chunks import Protocol
 from weft.tasks.adversarial.experiment import AdversarialOptions, Contest, contests

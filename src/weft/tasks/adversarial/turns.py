@@ -13,7 +13,7 @@ from weft.corpora.negatives.corruption import hash_key
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.generation import Decoding
 from weft.models.common.bulk_writers import BulkWriter, Contexts, Proposals
-from weft.scoring import Combine
+from weft.scoring.pairs import Combine
 from weft.tasks.adversarial.chunks import TURNS
 from weft.tasks.adversarial.rows import canonical_rows, squashed
 

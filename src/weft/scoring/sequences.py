@@ -1,4 +1,4 @@
-"""The arithmetic of `weft.scoring` over models that remember all sentences before: texts, and orders that grow."""
+"""The arithmetic of `weft.scoring.pairs` over models that remember all sentences before: texts, and orders that grow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy as np
 
 from weft.document import Document, Score
 from weft.protocols import SentenceModel, SequenceModel
-from weft.scoring import Combine, Memory, PairLogProbs, Table, alone, check_numbers, check_parts, estimator_of, inverted
+from weft.scoring.pairs import (
+    Combine,
+    Memory,
+    PairLogProbs,
+    Table,
+    alone,
+    check_numbers,
+    check_parts,
+    estimator_of,
+    inverted,
+)
 
 GROUP_SENTENCES = 256  # of several texts that models with memory read at once
 # Of models that remember what came before: uni, bi and MMI of the same orders of a text.
