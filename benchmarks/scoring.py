@@ -54,7 +54,7 @@ from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
 from weft.models.common.neural_layers import token_log_probs
 from weft.models.common.thread_pool import ASKED, BLAS
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 from weft.protocols import CoherenceModel
 from weft.version import VERSION
 

@@ -22,7 +22,7 @@ from weft.corpora.readers.jsonl import read_jsonl
 from weft.document import Document
 from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 from weft.runtime import start_runtime
 from weft.tasks.metrics import bootstrap_interval, kendall_tau, ratio
 from weft.version import VERSION

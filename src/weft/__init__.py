@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from weft.corpora.readers.formats import ReadOptions, read_documents
     from weft.corpora.text.sentences import split_sentences
     from weft.hub import load_model
-    from weft.ordering import order_document
+    from weft.ordering.order import order_document
     from weft.registry import create_model
     from weft.scoring.pairs import Scorer
     from weft.tasks import evaluate
@@ -33,7 +33,7 @@ _LAZY = {
     "create_model": "weft.registry",
     "evaluate": "weft.tasks",
     "load_model": "weft.hub",
-    "order_document": "weft.ordering",
+    "order_document": "weft.ordering.order",
     "read_documents": "weft.corpora.readers.formats",
     "split_sentences": "weft.corpora.text.sentences",
 }

@@ -20,7 +20,7 @@ from weft.document import Document
 from weft.generation import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 from weft.registry import create_model
 from weft.runs import train
 from weft.tasks import EvaluateOptions, Subject, evaluate

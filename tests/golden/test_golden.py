@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.corpora.readers.formats import read_documents
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 from weft.registry import create_model
 
 ESSAY = Path(__file__).parents[2] / "examples" / "essay.txt"

@@ -23,7 +23,7 @@ from weft.models.discriminative.clique_windows import EDGES, clique_windows, dam
 from weft.models.discriminative.networks import CliqueNetwork, Reading
 from weft.models.discriminative.pair_model import DiscriminativePair, replaced_pairs
 from weft.models.discriminative.sentence_similarity import Contents, all_cosines, cosines
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 from weft.protocols import PrefixModel
 from weft.registry import create_model
 from weft.tasks.discrimination import discriminate

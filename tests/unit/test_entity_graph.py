@@ -18,7 +18,7 @@ from weft.models.entity import entity_graph
 from weft.models.entity.entity_graph import PROJECTIONS, EntityGraph, GraphSteps, graph_scores
 from weft.models.entity.grid import columns_of
 from weft.models.entity.mentions import find_mentions, find_shared
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 
 CHAIN = Document("d", ("dog/nsubj", "dog/nsubj cat/dobj", "cat/nsubj bird/pobj", "bird/nsubj"))
 

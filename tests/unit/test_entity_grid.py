@@ -33,7 +33,7 @@ from weft.models.entity.transitions import (
     find_windows,
     spell,
 )
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 from weft.protocols import OrderScorer, PrefixModel
 from weft.registry import create_model
 

@@ -28,7 +28,7 @@ from weft.models.causal_lm import model_files as causal_files
 from weft.models.causal_lm.causal_lm import Hf
 from weft.models.causal_lm.model_files import find_causal
 from weft.models.causal_lm.predictor import CausalPredictor, GrowingTexts, SentenceIds
-from weft.ordering import order_document
+from weft.ordering.order import order_document
 from weft.protocols import CoherenceModel, OrderScorer, PrefixModel, SentenceModel, SequenceModel
 from weft.registry import create_model
 from weft.scoring.pairs import checked_combine

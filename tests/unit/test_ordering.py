@@ -10,10 +10,10 @@ from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, TestSc
 
 from weft.document import Document, Score
 from weft.errors import ConfigError
-from weft.ordering import SEARCHES, Search, beam_by_prefix, order_document
+from weft.ordering.order import SEARCHES, Search, beam_by_prefix, order_document
+from weft.ordering.search import beam_order, exact_order, greedy_order
 from weft.registry import create_model
 from weft.scoring.pairs import path_value
-from weft.search import beam_order, exact_order, greedy_order
 from weft.tasks.metrics import kendall_tau
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.ordering import MOST_ORDERED, order_document
+from weft.ordering.order import MOST_ORDERED, order_document
 from weft.registry import create_model
 
 

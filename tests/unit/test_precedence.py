@@ -23,9 +23,9 @@ from weft.io.model_folder import load_artifact, read_manifest
 from weft.models.common.precedence import PrecedenceNetwork, make_bag
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.models.seq2seq.weft_small import EMBEDDED
-from weft.ordering import order_document, order_table
+from weft.ordering.order import order_document, order_table
+from weft.ordering.search import beam_order, exact_order, greedy_order, order_gain
 from weft.runs import train
-from weft.search import beam_order, exact_order, greedy_order, order_gain
 from weft.tasks.metrics import kendall_tau
 from weft.training import TrainingSettings
 

@@ -20,7 +20,7 @@ from weft.io.model_folder import Artifact, Shared, load_artifact, save_artifact 
 from weft.io.shared_weights import WORTH_SHARING, share  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
-from weft.ordering import order_document, order_table  # noqa: E402
+from weft.ordering.order import order_document, order_table  # noqa: E402
 from weft.runs import train  # noqa: E402
 
 SENTENCES = ("a cat sat here", "it slept all day", "a dog came by", "the cat ran off", "then all was still")

@@ -22,10 +22,10 @@ from weft.models.hmm.content_hmm import ContentHmm
 from weft.models.hmm.local_syntax import SyntaxLocal
 from weft.models.hmm.syntax_hmm import SyntaxHmm
 from weft.models.hmm.syntax_patterns import PatternFinder, productions, sequence
-from weft.ordering import order_document
+from weft.ordering.order import order_document
+from weft.ordering.search import beam_search
 from weft.protocols import PairwiseModel, PrefixModel
 from weft.registry import create_model
-from weft.search import beam_search
 
 
 class WordParser:

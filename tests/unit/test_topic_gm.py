@@ -18,7 +18,7 @@ from weft.errors import ConfigError, WeftError  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
 from weft.models.topic.topic_network import TopicNetwork  # noqa: E402
-from weft.ordering import order_document  # noqa: E402
+from weft.ordering.order import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
 from weft.scoring.pairs import order_values  # noqa: E402
 

@@ -29,7 +29,7 @@ from weft.models.vlv.estimators import Estimate, PrefixChains, VariationalPredic
 from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
 from weft.models.vlv.network import Cures, Texts, VariationalNetwork  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
-from weft.ordering import order_document  # noqa: E402
+from weft.ordering.order import order_document  # noqa: E402
 from weft.runs import train  # noqa: E402
 from weft.scoring.pairs import estimator_of, order_values  # noqa: E402
 from weft.training import TrainingSettings  # noqa: E402

@@ -99,7 +99,7 @@ def evaluate(
     from weft.cli.evaluating import subjects_of, write_adversarial, write_results
     from weft.cli.output import read_options
     from weft.config import parse_settings
-    from weft.ordering import check_objective
+    from weft.ordering.order import check_objective
     from weft.tasks import EvaluateOptions, find_task, joined
 
     for name in task:  # a slip in the last is told before the first has run

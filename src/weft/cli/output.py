@@ -19,7 +19,7 @@ from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.hub import load_model
-from weft.ordering import Objective, Ordering, Search, order_document
+from weft.ordering.order import Objective, Ordering, Search, order_document
 from weft.progress import Progress
 from weft.protocols import CoherenceModel
 from weft.registry import MODELS, model_class

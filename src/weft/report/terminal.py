@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from weft.document import Document, Score
-from weft.ordering import Ordering
+from weft.ordering.order import Ordering
 from weft.scoring.calibration import Percentiles, Reference
 
 BAR_WIDTH = 24

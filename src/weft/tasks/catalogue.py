@@ -8,7 +8,7 @@ from typing import Literal
 
 from weft.corpora.readers.formats import ReadOptions
 from weft.errors import ConfigError, did_you_mean
-from weft.ordering import Objective
+from weft.ordering.order import Objective
 from weft.tasks.result import Result
 
 

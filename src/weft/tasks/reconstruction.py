@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from weft.document import Document
-from weft.ordering import Objective, order_document, order_table, search_tables
+from weft.ordering.order import Objective, order_document, order_table, search_tables
 from weft.progress import Progress, silent
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel
 from weft.tasks.metrics import kendall_tau, perfect_match, position_accuracy

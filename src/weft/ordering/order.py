@@ -19,9 +19,9 @@ import numpy as np
 from weft.corpora.negatives.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError, check_known
+from weft.ordering.search import SumSteps, TableSteps, beam_order, beam_search, exact_order, greedy_order, order_gain
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps
 from weft.scoring.pairs import Table, check_numbers, order_values, path_value
-from weft.search import SumSteps, TableSteps, beam_order, beam_search, exact_order, greedy_order, order_gain
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it

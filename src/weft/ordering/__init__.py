@@ -1,0 +1,1 @@
+"""Ordering (section 4.2.2): the objectives and the searches that put sentences in order."""
