@@ -17,7 +17,7 @@ import numpy as np
 from weft.config import build_config
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
-from weft.generation import Decoding
+from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact
 from weft.ordering.order import order_document

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
-from weft.generation import Decoding  # noqa: E402
+from weft.generation.decoding import Decoding  # noqa: E402
 from weft.models.common.bulk_writers import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.runtime import Runtime, start_runtime  # noqa: E402

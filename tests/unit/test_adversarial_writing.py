@@ -18,7 +18,7 @@ from tests.guided import assembled  # noqa: E402
 from torch import device as Device  # noqa: E402, N812
 
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
-from weft.generation import Decoding  # noqa: E402
+from weft.generation.decoding import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.common.bulk_writers import BulkWriter, ChainWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.models.common.encoder_decoder import Tokens  # noqa: E402

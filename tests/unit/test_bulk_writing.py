@@ -14,7 +14,7 @@ from tests.guided import assembled  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
-from weft.generation import Decoding, Hypotheses, search  # noqa: E402
+from weft.generation.decoding import Decoding, Hypotheses, search  # noqa: E402
 from weft.models.common.bulk_writers import BulkWriter, Proposals, bulk_writer, overlaps  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
@@ -158,8 +158,8 @@ def test_overlap_is_the_most_that_is_shared_with_a_sentence() -> None:
 
 def test_rows_put_aside_change_no_probability(monkeypatch: pytest.MonkeyPatch, tokenizer: WordTokenizer) -> None:
     """Sampling drops rows that have ended from time to time; what is left must be what the network says of it."""
-    monkeypatch.setattr("weft.generation.FEW_ROWS", 1)
-    monkeypatch.setattr("weft.generation.CHECK_EVERY", 2)
+    monkeypatch.setattr("weft.generation.decoding.FEW_ROWS", 1)
+    monkeypatch.setattr("weft.generation.decoding.CHECK_EVERY", 2)
     torch.manual_seed(3)
     sizes = Architecture(tokenizer.vocabulary_size, 6, 6, 1, dropout=0.0)
     network = Seq2SeqNetwork(sizes, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id).eval()

@@ -16,7 +16,7 @@ from weft.cli.evaluating import subjects_of
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
-from weft.generation import Decoding
+from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.common.token_cache import KnownIds

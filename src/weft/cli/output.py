@@ -27,7 +27,7 @@ from weft.report.terminal import explain_lines, order_lines, percentile_text, pr
 from weft.scoring.calibration import Percentiles, Reference
 
 if TYPE_CHECKING:
-    from weft.generation import Decoding  # imports torch, which most commands do without
+    from weft.generation.decoding import Decoding  # imports torch, which most commands do without
 
 DOCUMENTS_AT_ONCE = 64
 
@@ -227,7 +227,7 @@ def write_continuations(
     draws: int | None = None,
 ) -> None:
     """Continue every document; a terminal sees each sentence as it is written. ``draws``, where they were asked for."""
-    from weft.generation import continue_document
+    from weft.generation.decoding import continue_document
     from weft.models.common.setting_checks import untrained
 
     model = load_model(name)

@@ -116,7 +116,7 @@ def generate(
     Example: weft generate examples/essay.txt --sentences 3 --rerank mmi
     """
     from weft.cli.output import read_options, write_continuations
-    from weft.generation import Decoding
+    from weft.generation.decoding import Decoding
 
     decoding = Decoding(
         method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,

@@ -1,6 +1,6 @@
 """Writing sentences for very many contexts: everything in ids on the device, no text and no Python per candidate.
 
-`weft.generation` continues one text at a time and reranks candidates as texts; here a batch of contexts is searched,
+`weft.generation.decoding` continues one text at a time and reranks candidates as texts; here a batch of contexts is searched,
 and the whole list of candidates of all of them is scored, before anything comes back from the device. Candidates are
 scored as the ids that were written; a text may have other ids when it is tokenised again, but hardly ever does.
 """
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer
 from weft.errors import ConfigError
-from weft.generation import Decoding, Hypotheses, search
+from weft.generation.decoding import Decoding, Hypotheses, search
 from weft.models.common.bag_of_words import make_bags
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.guided_decoding import GuidedDecoder, ReadText

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.generation import Candidate, Decoding, search
+from weft.generation.decoding import Candidate, Decoding, search
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.sentence_predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
 from weft.models.common.source_memory import Sources

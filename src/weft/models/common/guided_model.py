@@ -11,7 +11,7 @@ from weft.corpora.store.pair_batches import Direction, PairStream
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
-from weft.generation import Candidate, Decoding
+from weft.generation.decoding import Candidate, Decoding
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.network_parts import PARTS, PRECEDENCE
 from weft.models.common.neural_model import moved_pairs, no_loss

@@ -13,7 +13,7 @@ from torch import Tensor
 from weft.corpora.store.pair_batches import pad_rows
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
-from weft.generation import Candidate, Decoding, Hypotheses, search
+from weft.generation.decoding import Candidate, Decoding, Hypotheses, search
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural_layers import LstmState
 from weft.models.common.source_memory import Memory, Sources
@@ -106,7 +106,7 @@ class _StepState:
 
 
 class PredictorSteps:
-    """A network one word at a time; satisfies `weft.generation.Steps`.
+    """A network one word at a time; satisfies `weft.generation.decoding.Steps`.
 
     Args:
         network: The network.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from weft.generation import Candidate, Decoding
+from weft.generation.decoding import Candidate, Decoding
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.common.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError
-from weft.generation import Candidate, Decoding, best_first
+from weft.generation.decoding import Candidate, Decoding, best_first
 from weft.models.common.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced
 from weft.models.common.token_cache import KnownIds

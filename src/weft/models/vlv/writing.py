@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError, CorpusError
-from weft.generation import Decoding
+from weft.generation.decoding import Decoding
 from weft.models.common.setting_checks import at_least, check_sentences, untrained
 from weft.models.vlv.estimators import Ahead, VariationalPredictor
 from weft.models.vlv.latent_chain import Gaussian

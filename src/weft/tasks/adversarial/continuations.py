@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.errors import CorpusError
-from weft.generation import Decoding
+from weft.generation.decoding import Decoding
 from weft.io.atomic_files import write_atomically
 from weft.models.common.bulk_writers import BulkWriter
 from weft.progress import Progress, silent

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
-from weft.generation import Decoding
+from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.models.common.bulk_writers import bulk_writer
 from weft.progress import Progress, silent

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from weft.corpora.negatives.corruption import hash_key
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.generation import Decoding
+from weft.generation.decoding import Decoding
 from weft.models.common.bulk_writers import BulkWriter, Contexts, Proposals
 from weft.scoring.pairs import Combine
 from weft.tasks.adversarial.chunks import TURNS

@@ -1,0 +1,1 @@
+"""Generation: decoding, reranking, and continuing a text."""
