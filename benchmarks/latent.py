@@ -29,11 +29,11 @@ from weft.models.common.neural_model import moved
 from weft.models.vlv.diagnostics import latent_use, with_shuffled_latents
 from weft.models.vlv.network import Texts
 from weft.models.vlv.vlv_gm import VlvGm
-from weft.runtime import start_runtime
 from weft.tasks.discrimination import discriminate
 from weft.tasks.metrics import bootstrap_interval, paired_bootstrap, ratio
 from weft.tasks.result import Measure
-from weft.training import TrainingSettings
+from weft.training.devices import start_runtime
+from weft.training.loop import TrainingSettings
 from weft.version import VERSION
 
 

@@ -21,15 +21,15 @@ from typing import Any
 
 import torch
 
-from weft.config import read_config
 from weft.corpora.store.pair_batches import PairStream
 from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural_model import moved_pairs
 from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.runtime import Runtime, start_runtime
-from weft.training import Trainer, TrainingSettings, endless, make_optimizer
+from weft.training.config import read_config
+from weft.training.devices import Runtime, start_runtime
+from weft.training.loop import Trainer, TrainingSettings, endless, make_optimizer
 from weft.version import VERSION
 
 RATIO_BAR = 0.85

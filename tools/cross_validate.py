@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from weft.config import RunConfig, read_config
 from weft.corpora.data_folder import find_data
 from weft.corpora.negatives.corruption import PermutedDocument, permutations
 from weft.corpora.negatives.files import write_negatives
@@ -29,9 +28,10 @@ from weft.corpora.readers.formats import read_permuted
 from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document
 from weft.registry import create_model
-from weft.runs import train
 from weft.tasks.discrimination import discriminate
 from weft.tasks.metrics import ratio
+from weft.training.config import RunConfig, read_config
+from weft.training.runs import train
 
 
 def training_documents(config: RunConfig) -> list[PermutedDocument]:

@@ -23,8 +23,8 @@ from weft.document import Document
 from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
 from weft.ordering.order import order_document
-from weft.runtime import start_runtime
 from weft.tasks.metrics import bootstrap_interval, kendall_tau, ratio
+from weft.training.devices import start_runtime
 from weft.version import VERSION
 
 

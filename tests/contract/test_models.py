@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from tests.tiny_lm import tiny_lm
 
-from weft import fitting
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
@@ -22,6 +21,7 @@ from weft.io.model_folder import load_artifact, save_artifact
 from weft.protocols import Arranger, CoherenceModel, ModelCard, PairwiseModel
 from weft.registry import MODELS, create_model, model_class
 from weft.scoring.pairs import path_value
+from weft.training import fitting
 
 TOPICS = (
     "The cat chased a mouse through the garden.",

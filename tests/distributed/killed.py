@@ -16,10 +16,10 @@ from pathlib import Path
 import torch
 
 from weft.corpora.store.token_store import TokenStore
-from weft.fitting import Corpus, train_part
 from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.runtime import start_runtime
-from weft.training import TrainingSettings
+from weft.training.devices import start_runtime
+from weft.training.fitting import Corpus, train_part
+from weft.training.loop import TrainingSettings
 
 SETTINGS = TrainingSettings(steps=60, warmup=5, batch_tokens=200, validate_every=20, accumulate=2, seed=3)
 

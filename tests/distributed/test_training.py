@@ -18,10 +18,10 @@ from weft.corpora.store.pair_batches import PairStream, sentence_pairs
 from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.fitting import Corpus, finished_part, train_part
 from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.runtime import start_runtime
-from weft.training import LossPart, Report, Trainer, TrainingSettings, clipped, learning_rate
+from weft.training.devices import start_runtime
+from weft.training.fitting import Corpus, finished_part, train_part
+from weft.training.loop import LossPart, Report, Trainer, TrainingSettings, clipped, learning_rate
 
 HERE = Path(__file__).parent
 WORDS = ("red", "blue", "green", "old", "new", "cat", "dog", "house", "tree", "river")
@@ -295,7 +295,7 @@ def test_reports_that_come_less_often_change_no_weight(store: TokenStore, monkey
     often: list[Report] = []
     seldom: list[Report] = []
     one = _told(store, often)
-    monkeypatch.setattr("weft.training.REPORT_EVERY", {"cpu": 4})
+    monkeypatch.setattr("weft.training.loop.REPORT_EVERY", {"cpu": 4})
     other = _told(store, seldom)
     assert same(one, other)
     steps = [report for report in seldom if report.kind == "step"]

@@ -8,10 +8,10 @@ import torch
 from safetensors.torch import save_file
 
 from weft.corpora.store.token_store import TokenStore
-from weft.fitting import Corpus, train_part
 from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.runtime import start_runtime
-from weft.training import Report, TrainingSettings
+from weft.training.devices import start_runtime
+from weft.training.fitting import Corpus, train_part
+from weft.training.loop import Report, TrainingSettings
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.config import build_config
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
 from weft.generation.decoding import Decoding
@@ -22,11 +21,12 @@ from weft.hub import load_model
 from weft.io.model_folder import load_artifact
 from weft.ordering.order import order_document
 from weft.registry import create_model
-from weft.runs import train
 from weft.tasks import EvaluateOptions, Subject, evaluate
 from weft.tasks.adversarial.evaluator import EvaluatorSettings
 from weft.tasks.adversarial.experiment import AdversarialOptions
 from weft.tasks.adversarial.results import evaluate_writers
+from weft.training.config import build_config
+from weft.training.runs import train
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -20,7 +20,6 @@ from weft.errors import ConfigError, CorpusError  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.models.common.bulk_writers import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.runtime import Runtime, start_runtime  # noqa: E402
 from weft.tasks import EvaluateOptions, Subject, evaluate, is_standard  # noqa: E402
 from weft.tasks.adversarial import continuations, turns  # noqa: E402
 from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
@@ -35,6 +34,7 @@ from weft.tasks.adversarial.rows import IdRows, canonical_rows  # noqa: E402
 from weft.tasks.adversarial.samples import write_samples  # noqa: E402
 from weft.tasks.adversarial.verdicts import Verdicts, measured  # noqa: E402
 from weft.tasks.result import Result  # noqa: E402
+from weft.training.devices import Runtime, start_runtime  # noqa: E402
 
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
 SMALL = Protocol(train=40, dev=8, test=8, shortest=2, longest=12)

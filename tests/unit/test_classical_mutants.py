@@ -14,7 +14,6 @@ from tests.parsers import MarkedParser
 
 from weft.corpora.syntax.trees import TreeBank, read_tree
 from weft.document import Document
-from weft.fitting import fit_documents
 from weft.hub import load_model
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.discriminative import pair_model as pairs
@@ -40,7 +39,8 @@ from weft.models.hmm.cluster_hmm import (
 )
 from weft.models.hmm.content_hmm import ContentHmm
 from weft.models.hmm.local_syntax import SyntaxLocal
-from weft.training import TrainingSettings
+from weft.training.fitting import fit_documents
+from weft.training.loop import TrainingSettings
 
 GRID = columns_of([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])
 

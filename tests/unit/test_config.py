@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.config import (
+from weft.errors import ConfigError
+from weft.registry import MODELS, model_settings
+from weft.training.config import (
     TRAINING_DEFAULTS,
     build_config,
     config_of,
@@ -15,9 +17,7 @@ from weft.config import (
     read_config,
     render_config,
 )
-from weft.errors import ConfigError
-from weft.registry import MODELS, model_settings
-from weft.runs import train
+from weft.training.runs import train
 
 NEURAL = '[model]\nname = "seq2seq"\nprecedence = true\n[training]\nminutes = 5.0\n'
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
@@ -155,7 +155,7 @@ def test_only_models_with_parts_have_tables_below_training() -> None:
 
 
 def test_training_defaults_are_those_of_the_loop() -> None:
-    from weft.training import TrainingSettings
+    from weft.training.loop import TrainingSettings
 
     defaults = {field.name: field.default for field in fields(TrainingSettings) if field.name != "seed"}
     assert defaults == TRAINING_DEFAULTS

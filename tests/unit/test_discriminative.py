@@ -15,7 +15,6 @@ import torch
 from weft.corpora.negatives.corruption import PermutedDocument, permute_documents
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
-from weft.fitting import fit_documents
 from weft.hub import load_model
 from weft.models.discriminative import growing_orders as prefixes
 from weft.models.discriminative.clique_model import Discriminative, transition_shares
@@ -27,7 +26,8 @@ from weft.ordering.order import order_document
 from weft.protocols import PrefixModel
 from weft.registry import create_model
 from weft.tasks.discrimination import discriminate
-from weft.training import TrainingSettings
+from weft.training.fitting import fit_documents
+from weft.training.loop import TrainingSettings
 
 PLACES = torch.tensor([[0, 1, 2, 3], [4, 5, -1, -1]])
 SMALL: dict[str, Any] = {"dimensions": 16, "hidden": 16, "width": 16, "dropout": 0.0}

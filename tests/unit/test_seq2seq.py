@@ -11,7 +11,6 @@ from torch import Tensor  # noqa: E402
 
 from weft.document import Document, Window  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
-from weft.fitting import fit_documents  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.io.model_folder import Artifact  # noqa: E402
 from weft.models.common.contrastive_loss import contrast_loss  # noqa: E402
@@ -21,7 +20,8 @@ from weft.models.common.neural_layers import FeedingDecoder, chunked_cross_entro
 from weft.models.common.pretrained_vectors import vectors_of_tokens  # noqa: E402
 from weft.models.common.source_memory import Memory, Sources  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.training import TrainingSettings  # noqa: E402
+from weft.training.fitting import fit_documents  # noqa: E402
+from weft.training.loop import TrainingSettings  # noqa: E402
 
 
 def network(**changes: object) -> Seq2SeqNetwork:

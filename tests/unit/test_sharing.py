@@ -12,7 +12,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from weft.config import build_config  # noqa: E402
 from weft.corpora.store.prepare import prepare  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, ModelError  # noqa: E402
@@ -21,7 +20,8 @@ from weft.io.shared_weights import WORTH_SHARING, share  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.ordering.order import order_document, order_table  # noqa: E402
-from weft.runs import train  # noqa: E402
+from weft.training.config import build_config  # noqa: E402
+from weft.training.runs import train  # noqa: E402
 
 SENTENCES = ("a cat sat here", "it slept all day", "a dog came by", "the cat ran off", "then all was still")
 TEXT = Document("t", SENTENCES)

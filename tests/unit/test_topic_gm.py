@@ -11,16 +11,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from weft import fitting  # noqa: E402
-from weft.config import build_config, config_of, read_config  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, WeftError  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
 from weft.models.topic.topic_network import TopicNetwork  # noqa: E402
 from weft.ordering.order import order_document  # noqa: E402
-from weft.runs import train  # noqa: E402
 from weft.scoring.pairs import order_values  # noqa: E402
+from weft.training import fitting  # noqa: E402
+from weft.training.config import build_config, config_of, read_config  # noqa: E402
+from weft.training.runs import train  # noqa: E402
 
 THEMES = (("cat", "dog", "fox"), ("stock", "bond", "share"))
 TEXT = ("a cat and a dog", "the fox ran", "a stock fell", "the bond rose")

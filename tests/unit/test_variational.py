@@ -15,7 +15,6 @@ torch = pytest.importorskip("torch")
 from tests.guided import assembled  # noqa: E402
 from torch import Tensor  # noqa: E402
 
-from weft.config import build_config  # noqa: E402
 from weft.corpora.store.paragraph_batches import ParagraphStream  # noqa: E402
 from weft.corpora.store.prepare import prepare  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
@@ -30,9 +29,10 @@ from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # no
 from weft.models.vlv.network import Cures, Texts, VariationalNetwork  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.ordering.order import order_document  # noqa: E402
-from weft.runs import train  # noqa: E402
 from weft.scoring.pairs import estimator_of, order_values  # noqa: E402
-from weft.training import TrainingSettings  # noqa: E402
+from weft.training.config import build_config  # noqa: E402
+from weft.training.loop import TrainingSettings  # noqa: E402
+from weft.training.runs import train  # noqa: E402
 
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)
 PLACES = [[0, 1, 2], [3, 4, -1]]

@@ -36,7 +36,7 @@ def config(
 
     Example: weft config foltz-lda
     """
-    from weft.config import config_of, render_config
+    from weft.training.config import config_of, render_config
 
     typer.echo(render_config(config_of(name, setting)), nl=False)
 
@@ -107,8 +107,8 @@ def train(
     Example: weft train configs/foltz-lda.toml --set model.topics=100 --out my-topics
     """
     from weft.cli.output import message, progress_bar
-    from weft.config import read_config
-    from weft.runs import train
+    from weft.training.config import read_config
+    from weft.training.runs import train
 
     named = {"run.out": out, "training.minutes": minutes, "run.device": device}
     overrides = [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)]

@@ -217,10 +217,10 @@ def _text(name: str, reading: ReadOptions) -> Document:
 
 def _write_texts(first: Document, second: Document, model: str, setting: list[str], form: str) -> None:
     from weft.cli.output import write_json, write_lines
-    from weft.config import parse_settings
     from weft.hub import load_model
     from weft.report.comparisons import revision_lines, revision_record
     from weft.tasks.revision import compare_texts
+    from weft.training.config import parse_settings
 
     found = compare_texts(load_model(model, parse_settings(setting)), first, second)
     if form == "json":

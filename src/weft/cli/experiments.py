@@ -98,9 +98,9 @@ def evaluate(
     """
     from weft.cli.evaluating import subjects_of, write_adversarial, write_results
     from weft.cli.output import read_options
-    from weft.config import parse_settings
     from weft.ordering.order import check_objective
     from weft.tasks import EvaluateOptions, find_task, joined
+    from weft.training.config import parse_settings
 
     for name in task:  # a slip in the last is told before the first has run
         find_task(name)

@@ -46,8 +46,8 @@ def score(
     Example: weft score examples/essay.txt --explain
     """
     from weft.cli.output import read_options, write_scores
-    from weft.config import parse_settings
     from weft.hub import load_model
+    from weft.training.config import parse_settings
 
     reading = read_options(input, encoding, language, column)
     write_scores(load_model(model, parse_settings(setting)), files, reading, form=format.value, explain=explain)
@@ -77,8 +77,8 @@ def order(
     Example: weft order examples/shuffled.txt --input lines
     """
     from weft.cli.output import OrderOptions, read_options, write_orders
-    from weft.config import parse_settings
     from weft.hub import load_model
+    from weft.training.config import parse_settings
 
     reading = read_options(input, encoding, language, column)
     chosen = OrderOptions(first_given=first, search=search, objective=objective, beam=beam, seed=seed)

@@ -22,7 +22,7 @@ from weft.models.common.setting_checks import check_choice, check_contrast, chec
 from weft.models.common.token_cache import KnownIds
 from weft.protocols import SequenceModel
 from weft.scoring.sequences import OrderMemory, SequenceScorer
-from weft.training import LossPart, TrainingSettings
+from weft.training.loop import LossPart, TrainingSettings
 
 FROZEN = ("", "encoder", "words")
 

@@ -29,7 +29,7 @@ from weft.models.common.token_cache import KnownIds
 from weft.progress import Progress, silent
 from weft.scoring.calibration import REFERENCE, Reference, reference_for
 from weft.scoring.pairs import Combine
-from weft.training import LossPart
+from weft.training.loop import LossPart
 
 
 class NeuralModel:
@@ -90,7 +90,7 @@ class NeuralModel:
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Train all parts on documents, with a BPE vocabulary learned from them; for corpora that fit a short run."""
-        from weft.fitting import fit_documents
+        from weft.training.fitting import fit_documents
 
         return fit_documents(self, documents, seed=seed, progress=progress)  # type: ignore[type-var]
 

@@ -16,7 +16,7 @@ from weft.models.common.neural_model import NeuralModel
 from weft.models.common.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.common.sentence_predictor import Predictor
 from weft.scoring.pairs import Table
-from weft.training import LossPart, TrainingSettings
+from weft.training.loop import LossPart, TrainingSettings
 
 
 class WithPrecedence(NeuralModel):

@@ -22,7 +22,7 @@ from weft.models.common.pretrained_vectors import vectors_of_tokens
 from weft.models.common.setting_checks import at_least, check_choice, check_share, check_text, untrained
 from weft.models.common.token_cache import KnownIds
 from weft.models.discriminative.networks import POOLINGS, Reader, Reading
-from weft.training import TrainingSettings
+from weft.training.loop import TrainingSettings
 
 READ_TOKENS = 16384  # padded tokens read at a time: memory stays flat, however long a text is
 READING_SETTINGS = (

@@ -26,7 +26,7 @@ from weft.models.discriminative.growing_orders import CliqueSteps
 from weft.models.discriminative.networks import CliqueHead, CliqueNetwork, CliqueRows, Reading
 from weft.protocols import ModelCard
 from weft.scoring.pairs import Memory
-from weft.training import LossPart
+from weft.training.loop import LossPart
 
 PART = "clique"
 NEGATIVES = ("permutation", "document", "corpus")

@@ -23,7 +23,7 @@ from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved
 from weft.models.discriminative.networks import PairNetwork, Reading
 from weft.protocols import ModelCard
 from weft.scoring.pairs import Table
-from weft.training import LossPart
+from weft.training.loop import LossPart
 
 PARTS = ("forward", "backward")
 PAIRS_AT_ONCE = 1024  # judged at a time: bounds memory

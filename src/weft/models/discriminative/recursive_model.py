@@ -38,7 +38,7 @@ from weft.models.entity.mentions import parser_remarks
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.pairs import Memory
-from weft.training import LossPart, TrainingSettings
+from weft.training.loop import LossPart, TrainingSettings
 
 TREES_AT_ONCE = 256  # read at a time: bounds memory, however long a text is
 

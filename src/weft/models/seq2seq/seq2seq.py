@@ -35,7 +35,7 @@ from weft.models.common.token_cache import KnownIds
 from weft.protocols import ModelCard
 from weft.scoring.calibration import reference_for
 from weft.scoring.pairs import Scorer, Table, TableMemory, checked_combine
-from weft.training import LossPart, TrainingSettings
+from weft.training.loop import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "attention", "feed", "lexical", "dropout", "word_dropout",

@@ -32,7 +32,7 @@ from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixSteps
 from weft.scoring.pairs import checked_combine
 from weft.scoring.sequences import OrderMemory, SequenceSteps
-from weft.training import LossPart, TrainingSettings
+from weft.training.loop import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "topics", "topic_count", "peek", "dimensions", "hidden", "layers", "feed", "lexical", "dropout",

@@ -25,7 +25,7 @@ from weft.models.vlv.network import Cures, Texts, VariationalNetwork
 from weft.protocols import ModelCard, PrefixSteps
 from weft.scoring.pairs import checked_combine
 from weft.scoring.sequences import OrderMemory, SequenceSteps
-from weft.training import LossPart, TrainingSettings
+from weft.training.loop import LossPart, TrainingSettings
 
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "feed", "lexical", "dropout", "word_dropout", "latent", "width",

@@ -17,11 +17,11 @@ from torch.nn import functional
 
 from weft.errors import ConfigError
 from weft.models.common.neural_layers import Embedding, make_lstm
-from weft.runtime import Runtime, seed_step
 from weft.tasks.adversarial.opponents import Bout
 from weft.tasks.adversarial.rows import IdRows, Whole
 from weft.tasks.adversarial.verdicts import Verdicts
-from weft.training import LossPart, Report, Trainer, TrainingSettings, added_up
+from weft.training.devices import Runtime, seed_step
+from weft.training.loop import LossPart, Report, Trainer, TrainingSettings, added_up
 
 SHARPNESS = 3.0  # what cosines are multiplied with: they vary less than the other inputs
 READ_AT_ONCE = 1024  # chunks scored in one batch
@@ -170,7 +170,7 @@ class ChunkBatch:
 
 
 class ChunkStream:
-    """Batches of human chunks and their opponents; satisfies `weft.training.Batches`.
+    """Batches of human chunks and their opponents; satisfies `weft.training.loop.Batches`.
 
     Args:
         bout: Both sides.

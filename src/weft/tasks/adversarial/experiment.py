@@ -22,7 +22,6 @@ from weft.hub import load_model
 from weft.models.common.bulk_writers import bulk_writer
 from weft.progress import Progress, silent
 from weft.registry import MODELS
-from weft.runtime import Runtime, start_runtime
 from weft.scoring.pairs import Combine
 from weft.tasks.adversarial.boosting import judge_by_features, judge_by_lengths
 from weft.tasks.adversarial.chunks import CONTEXT, TURNS, Chunks, Protocol, load_chunks
@@ -36,7 +35,8 @@ from weft.tasks.adversarial.rows import IdRows
 from weft.tasks.adversarial.turns import ADVERSARIAL
 from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
 from weft.tasks.result import Measure
-from weft.training import Report
+from weft.training.devices import Runtime, start_runtime
+from weft.training.loop import Report
 
 SECOND, INFORMED = "second_", "informed_"  # what the measures of other evaluators begin with
 LENGTHS, MATCHED = "lengths_", "matched_"

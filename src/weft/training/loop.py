@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import ModelError
-from weft.prefetch import prefetched
-from weft.runtime import Runtime, seed_step
-from weft.training_settings import TrainingSettings as TrainingSettings  # found here too: it is what a trainer is given
+from weft.training.devices import Runtime, seed_step
+from weft.training.prefetch import prefetched
+from weft.training.settings import TrainingSettings as TrainingSettings  # found here too: it is what a trainer is given
 
 # Steps between reports, by kind of device. On a GPU every report makes the host wait until the device is idle, and the
-# device then waits for the host's next launches. A divisor of `weft.fitting.LOG_EVERY`.
+# device then waits for the host's next launches. A divisor of `weft.training.fitting.LOG_EVERY`.
 REPORT_EVERY = {"cpu": 1, "cuda": 10}
 
 

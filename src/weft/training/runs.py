@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weft.config import RunConfig
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.readers.lines import sha256_of
@@ -19,6 +18,7 @@ from weft.io.atomic_files import telling_why_not_written
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel
 from weft.registry import create_model
+from weft.training.config import RunConfig
 
 
 def train(
@@ -40,7 +40,7 @@ def train(
 
     Example:
         >>> import pathlib, tempfile
-        >>> from weft.config import build_config
+        >>> from weft.training.config import build_config
         >>> out = pathlib.Path(tempfile.mkdtemp()) / "model"
         >>> _ = train(build_config({"model": {"name": "random"}, "run": {"out": str(out)}}))
         >>> (out / "model.json").is_file()
@@ -50,7 +50,7 @@ def train(
     files = [find_data(name, data_root) for name in config.data.train]
     model = create_model(config.model.name, config.model.settings)
     if hasattr(model, "parts"):
-        from weft.neural_runs import train_parts
+        from weft.training.neural_runs import train_parts
 
         trained: CoherenceModel = train_parts(
             model, config, files, parts=parts, data_root=data_root, command=command, progress=progress

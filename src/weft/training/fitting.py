@@ -17,14 +17,14 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from weft.checkpoints import RunLog, load_checkpoint, save_checkpoint
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.progress import Progress, silent
-from weft.runtime import Runtime, seed_step, start_runtime
-from weft.training import Batches, LossPart, Report, Trainer, TrainingSettings, added_up, below
+from weft.training.checkpoints import RunLog, load_checkpoint, save_checkpoint
+from weft.training.devices import Runtime, seed_step, start_runtime
+from weft.training.loop import Batches, LossPart, Report, Trainer, TrainingSettings, added_up, below
 
 VALIDATION_BATCHES = 40
 LOG_EVERY = 50

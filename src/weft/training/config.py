@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
 from weft.registry import MODELS, check_type, create_model, model_class, model_settings
-from weft.training_settings import TrainingSettings, check_training
+from weft.training.settings import TrainingSettings, check_training
 
 
 @dataclass(frozen=True, slots=True)
