@@ -23,15 +23,15 @@ from weft.corpora.data_folder import find_data
 from weft.corpora.negatives.corruption import permute_documents
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.store.token_store import TokenStore
+from weft.evaluation.discrimination import discriminate
+from weft.evaluation.metrics import bootstrap_interval, paired_bootstrap, ratio
+from weft.evaluation.result import Measure
 from weft.io.atomic_files import write_atomically
 from weft.models.common.encoder_decoder import Tokens
 from weft.models.common.neural_model import moved
 from weft.models.vlv.diagnostics import latent_use, with_shuffled_latents
 from weft.models.vlv.network import Texts
 from weft.models.vlv.vlv_gm import VlvGm
-from weft.tasks.discrimination import discriminate
-from weft.tasks.metrics import bootstrap_interval, paired_bootstrap, ratio
-from weft.tasks.result import Measure
 from weft.training.devices import start_runtime
 from weft.training.loop import TrainingSettings
 from weft.version import VERSION

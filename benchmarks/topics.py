@@ -33,10 +33,10 @@ import numpy.typing as npt
 
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.document import Document
+from weft.evaluation.metrics import bootstrap_interval
 from weft.io.atomic_files import write_atomically
 from weft.models.common.bag_of_words import Bags, read_bags
 from weft.models.topic.hmm_lda import HmmLda
-from weft.tasks.metrics import bootstrap_interval
 from weft.version import VERSION
 
 SPEED_BAR = 1.0  # times tomotopy's rate

@@ -27,9 +27,9 @@ from weft.corpora.negatives.files import write_negatives
 from weft.corpora.readers.formats import read_permuted
 from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document
+from weft.evaluation.discrimination import discriminate
+from weft.evaluation.metrics import ratio
 from weft.registry import create_model
-from weft.tasks.discrimination import discriminate
-from weft.tasks.metrics import ratio
 from weft.training.config import RunConfig, read_config
 from weft.training.runs import train
 

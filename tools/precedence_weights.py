@@ -20,10 +20,10 @@ from typing import Any
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.document import Document
+from weft.evaluation.metrics import bootstrap_interval, kendall_tau, ratio
 from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
 from weft.ordering.order import order_document
-from weft.tasks.metrics import bootstrap_interval, kendall_tau, ratio
 from weft.training.devices import start_runtime
 from weft.version import VERSION
 

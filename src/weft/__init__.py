@@ -20,18 +20,18 @@ from weft.version import VERSION
 if TYPE_CHECKING:
     from weft.corpora.readers.formats import ReadOptions, read_documents
     from weft.corpora.text.sentences import split_sentences
+    from weft.evaluation.evaluate import evaluate
     from weft.hub import load_model
     from weft.ordering.order import order_document
     from weft.registry import create_model
     from weft.scoring.pairs import Scorer
-    from weft.tasks import evaluate
 
 # Imported when first used, so that `import weft` stays light.
 _LAZY = {
     "ReadOptions": "weft.corpora.readers.formats",
     "Scorer": "weft.scoring.pairs",
     "create_model": "weft.registry",
-    "evaluate": "weft.tasks",
+    "evaluate": "weft.evaluation.evaluate",
     "load_model": "weft.hub",
     "order_document": "weft.ordering.order",
     "read_documents": "weft.corpora.readers.formats",

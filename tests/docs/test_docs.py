@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from tests.published import published_results
 
-from weft.tasks.findings_page import findings_page
-from weft.tasks.gentle_page import INNER
-from weft.tasks.model_facts import load_facts
-from weft.tasks.result import Result, compare_results
-from weft.tasks.results_page import results_page
+from weft.evaluation.result import Result, compare_results
+from weft.report.findings_page import findings_page
+from weft.report.gentle_page import INNER
+from weft.report.model_facts import load_facts
+from weft.report.results_page import results_page
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -16,15 +16,16 @@ import numpy as np
 
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
+from weft.evaluation.adversarial.evaluator import EvaluatorSettings
+from weft.evaluation.adversarial.experiment import AdversarialOptions
+from weft.evaluation.adversarial.results import evaluate_writers
+from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.tasks import EvaluateOptions
 from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact
 from weft.ordering.order import order_document
 from weft.registry import create_model
-from weft.tasks import EvaluateOptions, Subject, evaluate
-from weft.tasks.adversarial.evaluator import EvaluatorSettings
-from weft.tasks.adversarial.experiment import AdversarialOptions
-from weft.tasks.adversarial.results import evaluate_writers
 from weft.training.config import build_config
 from weft.training.runs import train
 

@@ -18,9 +18,9 @@ from weft.corpora.negatives.corruption import PermutedDocument, hash_order, perm
 from weft.corpora.negatives.files import write_negatives
 from weft.corpora.readers.formats import read_permuted
 from weft.document import Document, Window
+from weft.evaluation.metrics import kendall_tau
+from weft.evaluation.result import Result
 from weft.scoring.pairs import Scorer
-from weft.tasks.metrics import kendall_tau
-from weft.tasks.result import Result
 
 orders = st.integers(2, 25).flatmap(lambda n: st.permutations(range(n)))
 words = st.sampled_from(["a", "b", "c", "d", "e"])

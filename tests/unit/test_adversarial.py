@@ -17,23 +17,24 @@ torch = pytest.importorskip("torch")
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
+from weft.evaluation.adversarial import continuations, turns  # noqa: E402
+from weft.evaluation.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
+from weft.evaluation.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
+from weft.evaluation.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
+from weft.evaluation.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
+from weft.evaluation.adversarial.opponents import CONTROLS, Bout, control_bout, written_bouts  # noqa: E402
+from weft.evaluation.adversarial.results import adversarial_options, evaluate_control, evaluate_writers  # noqa: E402
+from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays  # noqa: E402
+from weft.evaluation.adversarial.token_rows import IdRows, canonical_rows  # noqa: E402
+from weft.evaluation.adversarial.verdicts import Verdicts, measured  # noqa: E402
+from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
+from weft.evaluation.result import Result  # noqa: E402
+from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.models.common.bulk_writers import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.tasks import EvaluateOptions, Subject, evaluate, is_standard  # noqa: E402
-from weft.tasks.adversarial import continuations, turns  # noqa: E402
-from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
-from weft.tasks.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
-from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
-from weft.tasks.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
-from weft.tasks.adversarial.kept import read_arrays, write_arrays  # noqa: E402
-from weft.tasks.adversarial.opponents import CONTROLS, Bout, control_bout, written_bouts  # noqa: E402
-from weft.tasks.adversarial.page import adversarial_section  # noqa: E402
-from weft.tasks.adversarial.results import adversarial_options, evaluate_control, evaluate_writers  # noqa: E402
-from weft.tasks.adversarial.rows import IdRows, canonical_rows  # noqa: E402
-from weft.tasks.adversarial.samples import write_samples  # noqa: E402
-from weft.tasks.adversarial.verdicts import Verdicts, measured  # noqa: E402
-from weft.tasks.result import Result  # noqa: E402
+from weft.report.adversarial_page import adversarial_section  # noqa: E402
+from weft.report.samples import write_samples  # noqa: E402
 from weft.training.devices import Runtime, start_runtime  # noqa: E402
 
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
@@ -422,7 +423,9 @@ def test_models_and_controls_from_data_to_result(
     model: Seq2Seq, folder: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for rounds in ("ROUNDS", "FEW_ROUNDS"):
-        monkeypatch.setattr(f"weft.tasks.adversarial.boosting.{rounds}", 5)  # a thousand trees take their time
+        monkeypatch.setattr(
+            f"weft.evaluation.adversarial.tree_evaluator.{rounds}", 5
+        )  # a thousand trees take their time
     chosen, adversarial = options_of(data, folder, tmp_path / "work", second=True)
     subjects = [Subject(model.combined(way), "seq2seq", way) for way in ("uni", "mmi")]
     uni, mmi = evaluate_writers(subjects, chosen, adversarial, command="weft evaluate")

@@ -13,14 +13,14 @@ from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
+from weft.evaluation.adversarial.evaluator import EvaluatorSettings, _those_before, judge  # noqa: E402
+from weft.evaluation.adversarial.features import Reals, SentenceFeatures, SentenceScores  # noqa: E402
+from weft.evaluation.adversarial.opponents import Bout  # noqa: E402
+from weft.evaluation.adversarial.sentence_encoder import FrozenReader  # noqa: E402
+from weft.evaluation.adversarial.token_rows import IdRows, Whole  # noqa: E402
+from weft.evaluation.adversarial.tree_evaluator import judge_by_features  # noqa: E402
+from weft.evaluation.adversarial.verdicts import Verdicts, measured  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.tasks.adversarial.boosting import judge_by_features  # noqa: E402
-from weft.tasks.adversarial.evaluator import EvaluatorSettings, _those_before, judge  # noqa: E402
-from weft.tasks.adversarial.features import Reals, SentenceFeatures, SentenceScores  # noqa: E402
-from weft.tasks.adversarial.frozen import FrozenReader  # noqa: E402
-from weft.tasks.adversarial.opponents import Bout  # noqa: E402
-from weft.tasks.adversarial.rows import IdRows, Whole  # noqa: E402
-from weft.tasks.adversarial.verdicts import Verdicts, measured  # noqa: E402
 from weft.training.devices import start_runtime  # noqa: E402
 
 SIDES = ("human", "machine")

@@ -27,18 +27,18 @@ from tests.unit.test_adversarial import (  # noqa: F401  fixtures
 
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.errors import ConfigError, CorpusError
+from weft.evaluation.adversarial import continuations
+from weft.evaluation.adversarial.chunks import Chunks, select_chunks
+from weft.evaluation.adversarial.continuations import _shard, weights_hash, write_all
+from weft.evaluation.adversarial.opponents import Bout, control_bout, without_overlap
+from weft.evaluation.adversarial.results import adversarial_options, evaluate_writers
+from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays
+from weft.evaluation.adversarial.token_rows import IdRows
+from weft.evaluation.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
+from weft.evaluation.evaluate import Subject
 from weft.models.common.bulk_writers import bulk_writer
 from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.tasks import Subject
-from weft.tasks.adversarial import continuations
-from weft.tasks.adversarial.chunks import Chunks, select_chunks
-from weft.tasks.adversarial.continuations import _shard, weights_hash, write_all
-from weft.tasks.adversarial.kept import read_arrays, write_arrays
-from weft.tasks.adversarial.opponents import Bout, control_bout, without_overlap
-from weft.tasks.adversarial.results import adversarial_options, evaluate_writers
-from weft.tasks.adversarial.rows import IdRows
-from weft.tasks.adversarial.samples import write_samples
-from weft.tasks.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
+from weft.report.samples import write_samples
 
 PLACES = np.zeros((3, 4), dtype=np.int64)
 BOUT = Bout(
@@ -165,7 +165,7 @@ def test_topics_that_guide_are_among_the_weights(tmp_path: Path) -> None:
 def test_only_the_informed_evaluator_asks_the_networks(
     tmp_path: Path, data: Path, folder: Path, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch  # noqa: F811
 ) -> None:  # fmt: skip
-    from weft.tasks.adversarial.features import SentenceScores
+    from weft.evaluation.adversarial.features import SentenceScores
 
     chosen, adversarial = options_of(data, folder, tmp_path / "work", second=True)
     subjects = [Subject(model.combined("uni"), "seq2seq", "uni")]

@@ -8,10 +8,10 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from weft.tasks.adversarial.boosting import judge_by_lengths
-from weft.tasks.adversarial.lengths import alike_in_length, tokens_a_sentence
-from weft.tasks.adversarial.opponents import Bout
-from weft.tasks.adversarial.rows import IdRows
+from weft.evaluation.adversarial.opponents import Bout
+from weft.evaluation.adversarial.sentence_lengths import alike_in_length, tokens_a_sentence
+from weft.evaluation.adversarial.token_rows import IdRows
+from weft.evaluation.adversarial.tree_evaluator import judge_by_lengths
 
 PARTS = ("train", "dev", "test")
 

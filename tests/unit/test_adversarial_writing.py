@@ -18,6 +18,16 @@ from tests.guided import assembled  # noqa: E402
 from torch import device as Device  # noqa: E402, N812
 
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
+from weft.evaluation.adversarial import continuations, experiment, turns  # noqa: E402
+from weft.evaluation.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks  # noqa: E402
+from weft.evaluation.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
+from weft.evaluation.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
+from weft.evaluation.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
+from weft.evaluation.adversarial.opponents import Bout, control_bout  # noqa: E402
+from weft.evaluation.adversarial.results import evaluate_control  # noqa: E402
+from weft.evaluation.adversarial.token_rows import IdRows  # noqa: E402
+from weft.evaluation.adversarial.turns import continued, next_sentences  # noqa: E402
+from weft.evaluation.tasks import EvaluateOptions, find_task, is_standard  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.common.bulk_writers import BulkWriter, ChainWriter, Contexts, Proposals, bulk_writer  # noqa: E402
@@ -27,16 +37,6 @@ from weft.models.common.sentence_predictor import padded  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.scoring.pairs import Combine  # noqa: E402
-from weft.tasks import EvaluateOptions, find_task, is_standard  # noqa: E402
-from weft.tasks.adversarial import continuations, experiment, turns  # noqa: E402
-from weft.tasks.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks  # noqa: E402
-from weft.tasks.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
-from weft.tasks.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
-from weft.tasks.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
-from weft.tasks.adversarial.opponents import Bout, control_bout  # noqa: E402
-from weft.tasks.adversarial.results import evaluate_control  # noqa: E402
-from weft.tasks.adversarial.rows import IdRows  # noqa: E402
-from weft.tasks.adversarial.turns import continued, next_sentences  # noqa: E402
 
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
 SMALL = Protocol(train=20, dev=6, test=6, shortest=2, longest=14)

@@ -14,6 +14,8 @@ from tests.guided import assembled  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
+from weft.evaluation.adversarial import turns  # noqa: E402
+from weft.evaluation.adversarial.turns import closing_tokens, continued, next_sentences  # noqa: E402
 from weft.generation.decoding import Decoding, Hypotheses, search  # noqa: E402
 from weft.models.common.bulk_writers import BulkWriter, Proposals, bulk_writer, overlaps  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
@@ -24,8 +26,6 @@ from weft.models.vlv.estimators import VariationalPredictor  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.registry import create_model  # noqa: E402
 from weft.scoring.pairs import Combine  # noqa: E402
-from weft.tasks.adversarial import turns  # noqa: E402
-from weft.tasks.adversarial.turns import closing_tokens, continued, next_sentences  # noqa: E402
 
 TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is a mat"]
 CONTEXTS = [TEXTS[:3], TEXTS[1:], [TEXTS[3], TEXTS[0], TEXTS[1]]]

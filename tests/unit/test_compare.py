@@ -9,12 +9,12 @@ from tests.scorers import OracleTable, OracleWhole, synthetic
 
 from weft.document import Document
 from weft.errors import CorpusError
+from weft.evaluation.metrics import paired_bootstrap
+from weft.evaluation.model_comparison import compare_models, mean_result
+from weft.evaluation.result import Result
+from weft.evaluation.text_comparison import align_sentences, compare_texts
 from weft.registry import create_model
 from weft.report.comparisons import revision_lines, versus_lines, versus_record
-from weft.tasks.metrics import paired_bootstrap
-from weft.tasks.result import Result
-from weft.tasks.revision import align_sentences, compare_texts
-from weft.tasks.versus import compare_models, mean_result
 
 
 def kinds(first: list[str], second: list[str]) -> list[str]:

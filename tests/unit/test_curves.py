@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import ConfigError, CorpusError
-from weft.report.curves import draw_curves, find_logs, read_curve, smooth
+from weft.report.training_curves import draw_curves, find_logs, read_curve, smooth
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,6 +15,7 @@ import torch
 from weft.corpora.negatives.corruption import PermutedDocument, permute_documents
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
+from weft.evaluation.discrimination import discriminate
 from weft.hub import load_model
 from weft.models.discriminative import growing_orders as prefixes
 from weft.models.discriminative.clique_model import Discriminative, transition_shares
@@ -25,7 +26,6 @@ from weft.models.discriminative.sentence_similarity import Contents, all_cosines
 from weft.ordering.order import order_document
 from weft.protocols import PrefixModel
 from weft.registry import create_model
-from weft.tasks.discrimination import discriminate
 from weft.training.fitting import fit_documents
 from weft.training.loop import TrainingSettings
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from tests.published import published_results
 
-from weft.tasks.findings_page import findings_page
-from weft.tasks.model_facts import load_facts
+from weft.report.findings_page import findings_page
+from weft.report.model_facts import load_facts
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +24,7 @@ def test_no_number_stands_in_the_words_of_the_page() -> None:
     """A measured number that is typed would not change when the results do."""
     import re
 
-    from weft.tasks import findings_page as module
+    from weft.report import findings_page as module
 
     names = ("HEAD", "ENDS", "ENDS_READ", "LATENT", "LATENT_READ", "NEGATIVES", "NEGATIVES_READ", "TEXT_READ")
     for name in (*names, "CURVE", "CURVE_READ"):

@@ -21,9 +21,10 @@ from weft.corpora.negatives.corruption import (
     swaps_name,
 )
 from weft.document import Document
+from weft.evaluation.discrimination import discriminate
+from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.tasks import EvaluateOptions
 from weft.hub import load_model
-from weft.tasks import EvaluateOptions, Subject, evaluate
-from weft.tasks.discrimination import discriminate
 
 
 def test_the_ends_stay_and_the_rest_is_permuted() -> None:

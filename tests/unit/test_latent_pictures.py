@@ -15,7 +15,15 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models.topic.hmm_lda import HmmLda
 from weft.models.trivial import RandomModel
-from weft.report.latent import draw_latent, first_sentences, latent_path, project, read_path, read_topics, topic_strip
+from weft.report.latent_pictures import (
+    draw_latent,
+    first_sentences,
+    latent_path,
+    project,
+    read_path,
+    read_topics,
+    topic_strip,
+)
 
 ROOT = Path(__file__).parents[2]
 THEMES = (("cat", "dog", "fox", "paw"), ("stock", "bond", "share", "fund"), ("rain", "snow", "wind", "cloud"))

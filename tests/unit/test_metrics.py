@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weft.tasks.metrics import (
+from weft.evaluation.metrics import (
     Wins,
     bootstrap_interval,
     count_wins,
@@ -127,7 +127,7 @@ def test_paired_bootstrap_weighs_documents_by_their_pairs() -> None:
 
 
 def test_many_documents_are_resampled_in_lots_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    from weft.tasks import metrics
+    from weft.evaluation import metrics
 
     numerators, denominators = [float(n % 7) for n in range(40)], [7.0] * 40
     whole = metrics.bootstrap_interval(numerators, denominators)

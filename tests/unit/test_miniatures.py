@@ -15,15 +15,16 @@ from tests.scorers import Constant, TestScorer
 from weft.corpora.readers.lines import sha256_of
 from weft.document import Document, Score
 from weft.errors import CorpusError
+from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.metrics import ratio
+from weft.evaluation.minimal_pairs import SHIPPED, MinimalPair, are_crossed, crossed_places, prefer, read_pairs
+from weft.evaluation.result import Measure, Result, compare_results
+from weft.evaluation.tasks import TASKS, EvaluateOptions, is_standard
 from weft.hub import load_model
 from weft.registry import create_model
+from weft.report.miniatures_page import PHENOMENA, miniatures_section
+from weft.report.results_page import results_page
 from weft.scoring.pairs import alone
-from weft.tasks import TASKS, EvaluateOptions, Subject, evaluate, is_standard
-from weft.tasks.metrics import ratio
-from weft.tasks.miniatures import SHIPPED, MinimalPair, are_crossed, crossed_places, prefer, read_pairs
-from weft.tasks.miniatures_page import PHENOMENA, miniatures_section
-from weft.tasks.result import Measure, Result, compare_results
-from weft.tasks.results_page import results_page
 
 PROBES = list(read_pairs(SHIPPED / "probes.jsonl"))
 PAPER = list(read_pairs(SHIPPED / "miniatures.jsonl"))

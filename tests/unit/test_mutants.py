@@ -22,6 +22,9 @@ from weft.cli.output import write_scores
 from weft.corpora.readers.formats import ReadOptions
 from weft.document import Document
 from weft.errors import ConfigError, ModelError, WeftError
+from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.result import Result
+from weft.evaluation.tasks import EvaluateOptions
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
@@ -29,9 +32,7 @@ from weft.models.common.network_parts import saved_weights
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.registry import create_model
-from weft.tasks import EvaluateOptions, Subject, evaluate
-from weft.tasks.result import Result
-from weft.tasks.tables import Cell, Column, RenderedTable, load_results, render
+from weft.report.tables import Cell, Column, RenderedTable, load_results, render
 
 # Model folders ----------------------------------------------------------------------------------------------------
 

@@ -10,11 +10,11 @@ from tests.scorers import AntiOracle, Constant, OracleTable, OracleWhole, TestSc
 
 from weft.document import Document, Score
 from weft.errors import ConfigError
+from weft.evaluation.metrics import kendall_tau
 from weft.ordering.order import SEARCHES, Search, beam_by_prefix, order_document
 from weft.ordering.search import beam_order, exact_order, greedy_order
 from weft.registry import create_model
 from weft.scoring.pairs import path_value
-from weft.tasks.metrics import kendall_tau
 
 
 def best_by_enumeration(table: np.ndarray, first: int | None) -> float:

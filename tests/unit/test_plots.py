@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.published import published_results
 
+from weft.evaluation.result import Result
+from weft.report.model_facts import ModelFacts, load_facts
+from weft.report.plot_data import LINES, Plot, Point, Series, chosen, make_plots
 from weft.report.plots import KNOWN, styles
-from weft.tasks.model_facts import ModelFacts, load_facts
-from weft.tasks.plot_data import LINES, Plot, Point, Series, chosen, make_plots
-from weft.tasks.result import Result
-from weft.tasks.tables import Key
+from weft.report.tables import Key
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,13 +17,13 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.years import first_year, years_of_sentences
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.evaluation.metrics import kendall_tau
 from weft.io.model_folder import load_artifact, read_manifest
 from weft.models.common.precedence import PrecedenceNetwork, make_bag
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.ordering.order import order_document, order_table
 from weft.ordering.search import beam_order, exact_order, greedy_order, order_gain
-from weft.tasks.metrics import kendall_tau
 from weft.training.config import build_config
 from weft.training.fitting import fit_documents
 from weft.training.loop import TrainingSettings

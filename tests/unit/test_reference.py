@@ -9,11 +9,11 @@ import pytest
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
+from weft.evaluation.calibration import CLASSES, calibrate
 from weft.io.model_folder import load_artifact
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
 from weft.scoring.calibration import REFERENCE, Group, Reference, make_group, read_reference
-from weft.tasks.calibration import CLASSES, calibrate
 
 LINE = tuple(float(n) for n in range(101))
 

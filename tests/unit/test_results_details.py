@@ -10,16 +10,16 @@ import pytest
 from tests.published import published_results
 
 from weft.errors import CorpusError
+from weft.evaluation.metrics import paired_bootstrap
+from weft.evaluation.model_comparison import average_seeds
+from weft.evaluation.result import Result, compare_results
 from weft.io.model_folder import load_artifact
 from weft.io.quantization import SCALE
-from weft.tasks.metrics import paired_bootstrap
-from weft.tasks.model_facts import facts_of, load_facts, read_facts, record_facts
-from weft.tasks.paper import TABLES, PaperRow, PaperTable
-from weft.tasks.result import Result, compare_results
-from weft.tasks.results_details import details, neighbours
-from weft.tasks.results_page import results_page
-from weft.tasks.tables import Key, load_results, signed
-from weft.tasks.versus import average_seeds
+from weft.report.model_facts import facts_of, load_facts, read_facts, record_facts
+from weft.report.paper_numbers import TABLES, PaperRow, PaperTable
+from weft.report.results_details import details, neighbours
+from weft.report.results_page import results_page
+from weft.report.tables import Key, load_results, signed
 
 ROOT = Path(__file__).parents[2]
 ZOO, RESULTS = ROOT / "zoo", ROOT / "results"
@@ -227,7 +227,7 @@ def test_lengths_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 def test_draws_are_kept_and_cannot_be_changed() -> None:
-    from weft.tasks.metrics import _resample
+    from weft.evaluation.metrics import _resample
 
     draws = _resample(7, 1)
     assert draws is _resample(7, 1)

@@ -313,8 +313,8 @@ def test_a_damaged_part_is_told_by_the_folder_of_the_whole(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["syntax-hmm", "content-hmm", "hmm-content", "hmm-entity", "syntax-local"])
 def test_the_weights_in_the_zoo_give_the_results(name: str, shared_data: Path) -> None:
     from weft.corpora.readers.formats import read_permuted
-    from weft.tasks.discrimination import discriminate
-    from weft.tasks.result import Result
+    from weft.evaluation.discrimination import discriminate
+    from weft.evaluation.result import Result
 
     pytest.importorskip("spacy", reason="the extra `parse` is not installed")
     root = Path(__file__).parents[2]

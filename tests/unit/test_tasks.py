@@ -12,15 +12,16 @@ from weft.corpora.negatives.corruption import PermutedDocument, permute_document
 from weft.corpora.negatives.files import write_negatives
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
+from weft.evaluation.discrimination import discriminate
+from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.insertion import insert_sentences
+from weft.evaluation.metrics import ratio
+from weft.evaluation.reconstruction import Reconstruction, reconstruct
+from weft.evaluation.result import Measure, Result, compare_results
+from weft.evaluation.tasks import TASKS, EvaluateOptions, is_standard
 from weft.registry import create_model
-from weft.tasks import TASKS, EvaluateOptions, Subject, evaluate, is_standard
-from weft.tasks.discrimination import discriminate
-from weft.tasks.insertion import insert_sentences
-from weft.tasks.metrics import ratio
-from weft.tasks.paper import TABLES
-from weft.tasks.reconstruction import Reconstruction, reconstruct
-from weft.tasks.result import Measure, Result, compare_results
-from weft.tasks.tables import build_table, render
+from weft.report.paper_numbers import TABLES
+from weft.report.tables import build_table, render
 
 
 def value(measure: Measure) -> float:

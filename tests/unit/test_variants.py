@@ -12,9 +12,10 @@ from tests.published import published_results
 from tests.scorers import synthetic
 
 from weft.cli.evaluating import write_adversarial
+from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.result import Result
+from weft.evaluation.tasks import EvaluateOptions, departures, find_task, is_standard
 from weft.registry import create_model
-from weft.tasks import EvaluateOptions, Subject, departures, evaluate, find_task, is_standard
-from weft.tasks.result import Result
 
 ROOT = Path(__file__).parents[2]
 

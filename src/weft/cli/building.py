@@ -132,6 +132,6 @@ def curves(
     Example: weft curves runs/seq2seq --out seq2seq.svg
     """
     from weft.cli.output import message
-    from weft.report.curves import draw_curves
+    from weft.report.training_curves import draw_curves
 
     message(f"wrote {draw_curves(run, out, title=title)}")

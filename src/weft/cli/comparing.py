@@ -30,10 +30,10 @@ from weft.cli.options import (
 if TYPE_CHECKING:
     from weft.corpora.readers.formats import ReadOptions
     from weft.document import Document
-    from weft.tasks import EvaluateOptions
-    from weft.tasks.result import Result
-    from weft.tasks.revision import Revision
-    from weft.tasks.versus import Versus
+    from weft.evaluation.model_comparison import Versus
+    from weft.evaluation.result import Result
+    from weft.evaluation.tasks import EvaluateOptions
+    from weft.evaluation.text_comparison import Revision
 
 WAYS = ("uni", "bi", "mmi")
 
@@ -95,7 +95,7 @@ class _Place:
 
     @property
     def options(self) -> EvaluateOptions:
-        from weft.tasks import EvaluateOptions
+        from weft.evaluation.tasks import EvaluateOptions
 
         return EvaluateOptions(self.data, self.data_root, self.reading, self.seed, limit=self.limit)
 
@@ -112,8 +112,8 @@ def _is_result(name: str) -> bool:
 
 
 def _versus(first: str, second: str, place: _Place, metric: str) -> Versus:
-    from weft.tasks import find_task
-    from weft.tasks.versus import compare_models
+    from weft.evaluation.model_comparison import compare_models
+    from weft.evaluation.tasks import find_task
 
     if place.task:
         find_task(place.task)
@@ -124,7 +124,7 @@ def _versus(first: str, second: str, place: _Place, metric: str) -> Versus:
 def _result(name: str, place: _Place) -> Result:
     """A result file, a result that is already there by its name, or a fresh evaluation."""
     from weft.errors import ConfigError
-    from weft.tasks.result import Result
+    from weft.evaluation.result import Result
 
     if _is_result(name):
         return Result.load(name)
@@ -145,7 +145,7 @@ def _evaluate(name: str, place: _Place) -> Result:
     """Evaluate a model, NAME or NAME.WAY; nothing is written, so that its name is that of the model and its way."""
     from weft.cli.evaluating import subject_of, subjects_of
     from weft.cli.output import message, progress_bar
-    from weft.tasks import evaluate
+    from weft.evaluation.evaluate import evaluate
 
     stem, way = _model_and_way(name)
     subject = subjects_of(stem, {}, "", [way])[0] if way else subject_of(name, {}, "")
@@ -217,9 +217,9 @@ def _text(name: str, reading: ReadOptions) -> Document:
 
 def _write_texts(first: Document, second: Document, model: str, setting: list[str], form: str) -> None:
     from weft.cli.output import write_json, write_lines
+    from weft.evaluation.text_comparison import compare_texts
     from weft.hub import load_model
     from weft.report.comparisons import revision_lines, revision_record
-    from weft.tasks.revision import compare_texts
     from weft.training.config import parse_settings
 
     found = compare_texts(load_model(model, parse_settings(setting)), first, second)

@@ -17,13 +17,14 @@ from weft.registry import MODELS
 from weft.report.terminal import counted
 
 if TYPE_CHECKING:
-    from weft.tasks import EvaluateOptions, Subject
-    from weft.tasks.result import Result
+    from weft.evaluation.evaluate import Subject
+    from weft.evaluation.result import Result
+    from weft.evaluation.tasks import EvaluateOptions
 
 
 def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
     """A model to evaluate, under the name its result will carry: a folder's is that of the model inside."""
-    from weft.tasks import Subject
+    from weft.evaluation.evaluate import Subject
 
     chosen = variant or _variant_of(settings)
     if len(chosen) > 100 or any(character in chosen for character in "/\\\0") or chosen.startswith("."):
@@ -71,7 +72,7 @@ def ways_of(subject: Subject, combine: Sequence[str]) -> list[Subject]:
             allowed="no --combine with this model",
             next_step="leave --combine away",
         )
-    from weft.tasks import joined
+    from weft.evaluation.tasks import joined
 
     settings = dict(subject.settings or {})
     named = subject.variant  # settings given by --set are part of it, so that no other result is written over
@@ -85,7 +86,7 @@ def write_results(
     tasks: Sequence[str], subjects: Sequence[Subject], options: EvaluateOptions, out: Path, *, command: str, form: str
 ) -> None:
     """Run every task on every subject; each result is saved and shown before the next begins."""
-    from weft.tasks import evaluate
+    from weft.evaluation.evaluate import evaluate
 
     for task in tasks:
         for subject in subjects:
@@ -116,9 +117,9 @@ def write_adversarial(
         command: For the record.
         form: Of the output.
     """
+    from weft.evaluation.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
+    from weft.evaluation.tasks import departures, find_task, joined
     from weft.models.common.bulk_writers import bulk_writer
-    from weft.tasks import departures, find_task, joined
-    from weft.tasks.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
 
     variant, combine = named
     chosen, own = adversarial_options(options, settings, places[1])

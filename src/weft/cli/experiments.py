@@ -98,8 +98,8 @@ def evaluate(
     """
     from weft.cli.evaluating import subjects_of, write_adversarial, write_results
     from weft.cli.output import read_options
+    from weft.evaluation.tasks import EvaluateOptions, find_task, joined
     from weft.ordering.order import check_objective
-    from weft.tasks import EvaluateOptions, find_task, joined
     from weft.training.config import parse_settings
 
     for name in task:  # a slip in the last is told before the first has run
@@ -137,9 +137,10 @@ def samples(
     """
     from weft.cli.output import message
     from weft.corpora.text.tokenizers import load_tokenizer
-    from weft.tasks import EvaluateOptions, data_path, find_task
-    from weft.tasks.adversarial.chunks import Protocol, load_chunks
-    from weft.tasks.adversarial.samples import check_places, write_samples
+    from weft.evaluation.adversarial.chunks import Protocol, load_chunks
+    from weft.evaluation.evaluate import data_path
+    from weft.evaluation.tasks import EvaluateOptions, find_task
+    from weft.report.samples import check_places, write_samples
 
     check_places(work, Path(tokenizer))
     reads = load_tokenizer(tokenizer)
@@ -166,7 +167,7 @@ def calibrate(
     from weft.cli.output import message, progress_bar, read_options
     from weft.corpora.data_folder import find_data
     from weft.corpora.readers.formats import read_documents
-    from weft.tasks.calibration import calibrate
+    from weft.evaluation.calibration import calibrate
 
     documents = read_documents(find_data(data, data_root), read_options(input, encoding, language, column))
     with progress_bar() as progress:
@@ -199,10 +200,10 @@ def table(
     Example: weft table 1 2 --format latex
     """
     from weft.cli.output import message
-    from weft.tasks.findings_page import write_findings
-    from weft.tasks.model_facts import load_facts, record_facts
-    from weft.tasks.results_page import write_page
-    from weft.tasks.tables import check_results, load_results, render_tables
+    from weft.report.findings_page import write_findings
+    from weft.report.model_facts import load_facts, record_facts
+    from weft.report.results_page import write_page
+    from weft.report.tables import check_results, load_results, render_tables
 
     if number and (write is not None or findings is not None):
         _refuse_numbers(number)
@@ -242,10 +243,10 @@ def plots(
     Example: weft plots --out docs/pictures
     """
     from weft.cli.output import message
+    from weft.report.model_facts import load_facts
+    from weft.report.plot_data import make_plots
     from weft.report.plots import draw_plots
-    from weft.tasks.model_facts import load_facts
-    from weft.tasks.plot_data import make_plots
-    from weft.tasks.tables import load_results
+    from weft.report.tables import load_results
 
     made, missing = make_plots(load_results(results), load_facts(results))
     for path in draw_plots(made, out):

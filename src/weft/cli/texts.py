@@ -151,7 +151,7 @@ def picture(
     from weft.cli.output import message, read_options
     from weft.hub import load_model
     from weft.report.figures import picture_format
-    from weft.report.latent import draw_latent, first_sentences
+    from weft.report.latent_pictures import draw_latent, first_sentences
 
     picture_format(out)  # a wrong name is told before a model is read
     text = _one_document(file, read_options(input, encoding, language, column), document)

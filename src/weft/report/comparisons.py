@@ -8,11 +8,11 @@ from typing import Any
 from rich.text import Text
 
 from weft.document import Document
+from weft.evaluation.metrics import Comparison
+from weft.evaluation.model_comparison import Versus
+from weft.evaluation.result import Result
+from weft.evaluation.text_comparison import AlignedSentence, AlignedTransition, Revision
 from weft.report.terminal import counted, printable, shorten
-from weft.tasks.metrics import Comparison
-from weft.tasks.result import Result
-from weft.tasks.revision import AlignedSentence, AlignedTransition, Revision
-from weft.tasks.versus import Versus
 
 SIGNIFICANT = 0.05
 FEW = 20  # documents: resampling fewer says little

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.report.figures import new_figure, save_figure
-from weft.tasks.plot_data import Plot, Point, Series
+from weft.report.plot_data import Plot, Point, Series
 
 WIDTH, HEIGHT = 7.5, 4.2  # inches
 # Okabe & Ito (2008): told apart by colour-blind readers too; the marks tell the same on paper.

@@ -1,0 +1,309 @@
+"""The evaluator: a word LSTM for every sentence, a sentence LSTM on top, and a sigmoid: human, or machine?
+
+Reference: Li & Jurafsky 2017, section 4.3; Kannan & Vinyals 2017 (adversarial evaluation); Bowman et al. 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from weft.errors import ConfigError
+from weft.evaluation.adversarial.opponents import Bout
+from weft.evaluation.adversarial.token_rows import IdRows, Whole
+from weft.evaluation.adversarial.verdicts import Verdicts
+from weft.models.common.neural_layers import Embedding, make_lstm
+from weft.training.devices import Runtime, seed_step
+from weft.training.loop import LossPart, Report, Trainer, TrainingSettings, added_up
+
+SHARPNESS = 3.0  # what cosines are multiplied with: they vary less than the other inputs
+READ_AT_ONCE = 1024  # chunks scored in one batch
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorSettings:
+    """How an evaluator is built and trained.
+
+    Attributes:
+        reader: A Seq2Seq, such as zoo/seq2seq, whose tokenizer and frozen encoders read every sentence.
+        hidden: Size of the word LSTM's states.
+        width: Size of sentence vectors and of the sentence LSTM's states.
+        dropout: In training.
+        pairs: Human chunks in a batch, and as many of the opponent's.
+        epochs: Passes over the training chunks, at most.
+        checks: Looks at the dev part in a pass.
+        patience: Looks without gain before training stops.
+        learning_rate: At its peak.
+        weight_decay: Of AdamW.
+        second: Whether boosted trees judge too, of all chunks and where lengths are alike.
+        informed: Whether others do that also know what the reader's networks, which may be the writer's, say.
+        seeds: Evaluators for every opponent and number of turns, each trained with its own seed; their mean counts.
+        apart: Train only on chunks that share no sentence. Where chunks overlap, human sentences come again in other
+            chunks and those of a machine never do, which only the training part can teach.
+    """
+
+    reader: str = "zoo/seq2seq"
+    hidden: int = 256
+    width: int = 256
+    dropout: float = 0.3
+    pairs: int = 256
+    epochs: int = 6
+    checks: int = 2
+    patience: int = 3
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+    second: bool = True
+    informed: bool = True
+    seeds: int = 3
+    apart: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "width", "pairs", "epochs", "checks", "patience", "seeds"):
+            if getattr(self, name) < 1:
+                raise ConfigError(
+                    f"evaluator.{name} is out of range", seen=getattr(self, name), allowed="1 or more",
+                    next_step="change it",
+                )  # fmt: skip
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(
+                "evaluator.dropout is out of range", seen=self.dropout, allowed="0 to below 1", next_step="change it"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSentences:
+    """Distinct sentences of a batch: padded ids, lengths, and what a frozen reader made of each [sentences, size]."""
+
+    ids: Tensor
+    lengths: Tensor
+    vectors: Tensor
+
+
+class EvaluatorNetwork(nn.Module):
+    """Reads chunks of sentences.
+
+    A sentence's vector is made of the last state of a word LSTM, the mean of its words' vectors and, where there is a
+    frozen reader, what that makes of the sentence. The sentence LSTM reads each vector beside its likeness to the
+    sentence before and to all before: an LSTM alone is slow to learn that two vectors should be alike.
+
+    Args:
+        vocabulary: Number of token ids.
+        dimensions: Size of word vectors.
+        groups: Sizes of the kinds of frozen vectors that stand side by side; none where there is no reader.
+        settings: The other sizes.
+    """
+
+    def __init__(self, vocabulary: int, dimensions: int, groups: Sequence[int], settings: EvaluatorSettings) -> None:
+        super().__init__()
+        self.groups, frozen = tuple(groups), sum(groups)
+        self.embedding = Embedding(vocabulary, dimensions)
+        self.words = make_lstm(dimensions, settings.hidden, 1, 0.0)
+        self.normal = nn.LayerNorm(frozen) if frozen else None
+        self.sentence = nn.Linear(settings.hidden + dimensions + frozen, settings.width)
+        self.text = make_lstm(5 * settings.width + 2 * len(self.groups), settings.width, 1, 0.0)
+        self.verdict = nn.Linear(settings.width, 1)
+        self.dropout = settings.dropout
+
+    def sentences(self, read: ReadSentences) -> Tensor:
+        """[sentences, width]."""
+        embedded = self._dropped(self.embedding(read.ids))  # [sentences, time, dimensions]
+        states, _ = self.words(embedded)  # [sentences, time, hidden]
+        last = states[torch.arange(len(states), device=states.device), read.lengths - 1]
+        real = torch.arange(read.ids.shape[1], device=read.ids.device) < read.lengths[:, None]
+        mean = (embedded * real[:, :, None]).sum(dim=1) / read.lengths[:, None]  # [sentences, dimensions]
+        parts = [last, mean] if self.normal is None else [last, mean, self.normal(read.vectors.to(last.dtype))]
+        return torch.tanh(self.sentence(self._dropped(torch.cat(parts, dim=-1))))
+
+    def forward(self, read: ReadSentences, places: Tensor) -> Tensor:
+        """How human chunks look, as log-odds.
+
+        Args:
+            read: Sentences.
+            places: [chunks, sentences of a chunk] numbers of sentences.
+
+        Returns:
+            [chunks].
+        """
+        vectors = self.sentences(read)[places]  # [chunks, sentences, width]
+        others = _those_before(vectors)
+        likeness = [part for other in others for part in (vectors * other, (vectors - other).abs())]
+        inputs = [self._dropped(torch.cat([vectors, *likeness], dim=-1)), *self._cosines(read.vectors[places])]
+        states, _ = self.text(torch.cat(inputs, dim=-1))  # [chunks, sentences, width]
+        odds: Tensor = self.verdict(self._dropped(states[:, -1])).squeeze(1)
+        return odds.float()
+
+    def _cosines(self, frozen: Tensor) -> list[Tensor]:
+        """How alike frozen vectors are to those before, of every kind: [chunks, sentences, 1] each."""
+        return [
+            SHARPNESS * functional.cosine_similarity(kind, other, dim=-1)[:, :, None]
+            for kind in (torch.split(frozen, list(self.groups), dim=-1) if self.groups else ())
+            for other in _those_before(kind)
+        ]
+
+    def _dropped(self, values: Tensor) -> Tensor:
+        return functional.dropout(values, self.dropout, self.training)
+
+
+def _those_before(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """For every sentence of a chunk the one before it, and the mean of all before: [chunks, sentences, size] each."""
+    before = torch.cat([torch.zeros_like(vectors[:, :1]), vectors[:, :-1]], dim=1)
+    count = torch.arange(vectors.shape[1], device=vectors.device).clamp(min=1)[:, None]  # [sentences, 1]
+    return before, before.cumsum(dim=1) / count
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkBatch:
+    """Chunks in an evaluator's hands: distinct sentences, where they stand in chunks, and 1 for human chunks."""
+
+    numbers: Whole
+    ids: Whole
+    lengths: Whole
+    places: Whole
+    labels: npt.NDArray[np.float32]
+
+
+class ChunkStream:
+    """Batches of human chunks and their opponents; satisfies `weft.training.loop.Batches`.
+
+    Args:
+        bout: Both sides.
+        part: Which part of the data.
+        pairs: Chunks of each side in a batch.
+        pad: Id that fills rows up.
+        seed: Of the order.
+    """
+
+    def __init__(self, bout: Bout, part: str, *, pairs: int, pad: int, seed: int) -> None:
+        self.rows, self.human, self.machine = bout.rows, bout.human[part], bout.machine[part]
+        self.pairs, self.pad, self.seed = pairs, pad, seed
+
+    def epoch(self, number: int) -> list[Whole]:
+        """The pairs of every batch, shuffled."""
+        order = np.random.default_rng([self.seed, number]).permutation(len(self.human))
+        return [order[start : start + self.pairs] for start in range(0, len(order), self.pairs)]
+
+    def batch(self, pairs: Whole) -> ChunkBatch:
+        """Gather some pairs; a context that both sides share is read once."""
+        chunks = np.concatenate([self.human[pairs], self.machine[pairs]])  # [2 · pairs, sentences]
+        labels = np.repeat(np.array([1.0, 0.0], dtype=np.float32), len(pairs))
+        return gathered(self.rows, chunks, labels, self.pad)
+
+
+def gathered(rows: IdRows, chunks: Whole, labels: npt.NDArray[np.float32], pad: int) -> ChunkBatch:
+    """Chunks with their distinct sentences."""
+    numbers, places = np.unique(chunks, return_inverse=True)
+    ids, lengths = rows.padded(numbers, pad)
+    return ChunkBatch(numbers, ids, lengths, places.reshape(chunks.shape), labels)
+
+
+def judge(
+    bout: Bout,
+    vectors: Tensor,
+    groups: Sequence[int],
+    embedding: Tensor,
+    pad: int,
+    settings: EvaluatorSettings,
+    runtime: Runtime,
+    *,
+    seed: int = 1,
+    listen: Callable[[Report], None] | None = None,
+) -> Verdicts:
+    """Train an evaluator, stop by the dev part, and ask it about dev and test.
+
+    Args:
+        bout: Human chunks and their opponents.
+        vectors: [sentences, size] what a frozen reader made of the sentences of the bout; size 0 for none.
+        groups: Sizes of the kinds of vectors that stand side by side in them.
+        embedding: [vocabulary, dimensions] word vectors to start from.
+        pad: Id that fills rows up.
+        settings: How.
+        runtime: Where.
+        seed: Of initialisation, order and dropout.
+        listen: Told every report.
+    """
+    seed_step(seed, 0, 0)
+    network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)
+    network.embedding.weight.data.copy_(embedding)
+    network.to(runtime.device)
+    training = _train(network, bout, vectors, pad, settings, runtime, seed=seed, listen=listen)
+    found = [
+        {part: _odds(network, bout.rows, side[part], vectors, pad, runtime) for part in ("dev", "test")}
+        for side in (bout.human, bout.machine)
+    ]
+    return Verdicts(found[0], found[1], training)
+
+
+def _train(
+    network: EvaluatorNetwork,
+    bout: Bout,
+    vectors: Tensor,
+    pad: int,
+    settings: EvaluatorSettings,
+    runtime: Runtime,
+    *,
+    seed: int,
+    listen: Callable[[Report], None] | None,
+) -> dict[str, Any]:
+    """Train until the dev part no longer gains, leave the network as it was at its best, and say how that went."""
+    stream = ChunkStream(bout, "train", pairs=settings.pairs, pad=pad, seed=seed)
+    dev = ChunkStream(bout, "dev", pairs=READ_AT_ONCE, pad=pad, seed=0)
+    dev_batches = [dev.batch(pairs) for pairs in dev.epoch(0)]
+
+    def loss(batch: ChunkBatch) -> LossPart:
+        odds = network(_read(batch, vectors, runtime.device), torch.from_numpy(batch.places).to(runtime.device))
+        wanted = torch.from_numpy(batch.labels).to(runtime.device)
+        right = ((odds > 0) == (wanted > 0)).float().sum()
+        total = functional.binary_cross_entropy_with_logits(odds, wanted, reduction="sum")
+        return LossPart(total, len(batch.labels), {"accuracy": right})
+
+    def validate() -> LossPart:
+        return added_up([loss(batch) for batch in dev_batches])
+
+    trainer = Trainer(network, loss, stream, _training(settings, len(stream.human), seed), runtime, validate)
+    reports = []
+    for report in trainer.run():
+        if listen is not None:
+            listen(report)
+        if report.kind == "validation":
+            reports.append({"step": report.step, "loss": report.loss, **(report.parts or {})})
+    network.load_state_dict(trainer.result())
+    network.eval()
+    best = min(reports, key=lambda one: one["loss"]) if reports else {}
+    return {"steps": trainer.step, "seconds": trainer.seconds, "dev": best}
+
+
+def _training(settings: EvaluatorSettings, pairs: int, seed: int) -> TrainingSettings:
+    epoch = max(1, -(-pairs // settings.pairs))  # steps
+    return TrainingSettings(
+        learning_rate=settings.learning_rate, warmup=min(100, epoch), decay="cosine", steps=settings.epochs * epoch,
+        weight_decay=settings.weight_decay, validate_every=max(1, epoch // settings.checks),
+        patience=settings.patience, seed=seed,
+    )  # fmt: skip
+
+
+def _read(batch: ChunkBatch, vectors: Tensor, device: torch.device) -> ReadSentences:
+    numbers = torch.from_numpy(batch.numbers).to(vectors.device)
+    ids, lengths = (torch.from_numpy(part).to(device) for part in (batch.ids, batch.lengths))
+    return ReadSentences(ids, lengths, vectors[numbers].to(device).float())
+
+
+@torch.inference_mode()
+def _odds(
+    network: EvaluatorNetwork, rows: IdRows, chunks: Whole, vectors: Tensor, pad: int, runtime: Runtime
+) -> npt.NDArray[np.float32]:
+    """Log-odds of being human: [chunks]."""
+    found = []
+    for start in range(0, len(chunks), READ_AT_ONCE):
+        part = chunks[start : start + READ_AT_ONCE]
+        batch = gathered(rows, part, np.zeros(len(part), dtype=np.float32), pad)
+        with runtime.autocast():
+            odds = network(_read(batch, vectors, runtime.device), torch.from_numpy(batch.places).to(runtime.device))
+        found.append(odds.cpu().numpy())
+    return np.concatenate(found).astype(np.float32)

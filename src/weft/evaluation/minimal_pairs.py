@@ -1,0 +1,196 @@
+"""Miniature discourses: pairs of short texts that differ in one thing, and which of the two a model prefers.
+
+The paper's section 4.4 shows seven such pairs, and `weft.probes` holds them with its scores beside a larger set of our
+own, in which most pairs come in crossed fours: A+x is better than A+y, and B+y better than B+x, so that what a model
+thinks of x and y alone is worth nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from weft.corpora.readers.jsonl import Record, read_records
+from weft.corpora.readers.lines import ReadOptions
+from weft.document import Document
+from weft.errors import CorpusError
+from weft.evaluation.metrics import count_wins
+from weft.evaluation.result import Measure
+from weft.io.package_files import PROBES
+from weft.progress import Progress, silent
+from weft.protocols import DocumentScorer
+
+SHIPPED = PROBES
+PAIRS_AT_ONCE = 32
+BOTH_WAYS = "both_ways"
+BETTER, WORSE = "better_score", "worse_score"
+
+
+@dataclass(frozen=True, slots=True)
+class MinimalPair:
+    """Two texts that differ in little, one of them more coherent.
+
+    Attributes:
+        id: A name that is unique in its file.
+        phenomenon: What the difference is about.
+        better: The more coherent text.
+        worse: The other.
+        paper: The paper's scores of the two, where it has the pair.
+    """
+
+    id: str
+    phenomenon: str
+    better: Document
+    worse: Document
+    paper: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What a run over minimal pairs found.
+
+    Attributes:
+        measures: ``accuracy``, the share of pairs whose better text scored strictly higher, over all and by phenomenon;
+            ``both_ways``, the share of crossed fours with both pairs right, where there are any.
+        scores: ``better_score`` and ``worse_score``, one a pair; a text without a score has the denominator 0.
+        ties: Pairs with equal scores, or without one: wrong.
+    """
+
+    measures: dict[str, Measure]
+    scores: dict[str, Measure]
+    ties: int
+
+
+def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iterator[MinimalPair]:  # noqa: B008  frozen
+    """Read minimal pairs: ``{"id", "phenomenon", "better": [sentences], "worse": [sentences]}``, one a line.
+
+    Raises:
+        CorpusError: A line is not such a pair, two have the same id, or there is none.
+
+    Example:
+        >>> pair = next(read_pairs(SHIPPED / "miniatures.jsonl"))
+        >>> pair.phenomenon, pair.better.sentences[1], pair.worse.sentences[1], pair.paper
+        ('lexical', 'His arrest was unexpected.', 'His death was unexpected.', (1.79, 0.84))
+    """
+    seen: set[str] = set()
+    for record in read_records(source, options, allowed=_ALLOWED):
+        pair = _pair(record)
+        if pair.id in seen:
+            raise record.error("an id that is already there", seen=pair.id, allowed="unique ids", next_step="rename it")
+        seen.add(pair.id)
+        yield pair
+    if not seen:
+        raise CorpusError(
+            f"no pair in {source}",
+            seen="no line with an object",
+            allowed=_ALLOWED,
+            next_step="check that the file is not empty; docs/probes.md shows the format",
+        )
+
+
+def prefer(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Progress = silent) -> Preferences:
+    """Score both texts of every pair.
+
+    Example:
+        >>> from weft.models import create_model
+        >>> pairs = list(read_pairs(SHIPPED / "miniatures.jsonl"))
+        >>> found = prefer(create_model("foltz-glove"), pairs)
+        >>> found.measures["accuracy"].numerators[0], list(found.measures)
+        (1.0, ['accuracy', 'lexical', 'temporal', 'causal', 'centering'])
+    """
+    better: list[float | None] = []
+    worse: list[float | None] = []
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        batch = pairs[start : start + PAIRS_AT_ONCE]
+        values = [score.value for score in model.score([text for pair in batch for text in (pair.better, pair.worse)])]
+        better += values[::2]
+        worse += values[1::2]
+        progress("comparing texts", len(better), len(pairs))
+    wins = [count_wins(one, [other]) for one, other in zip(better, worse, strict=True)]
+    right = [float(win.correct) for win in wins]
+    return Preferences(
+        measures={**_by_phenomenon(pairs, right), **_both_ways(pairs, right)},
+        scores={BETTER: _scores(better), WORSE: _scores(worse)},
+        ties=sum(win.ties for win in wins),
+    )
+
+
+def are_crossed(one: MinimalPair, other: MinimalPair) -> bool:
+    """Whether the better texts of two pairs together have the very sentences of the worse ones."""
+    better = Counter(one.better.sentences + other.better.sentences)
+    return better == Counter(one.worse.sentences + other.worse.sentences)
+
+
+def crossed_places(pairs: Sequence[MinimalPair]) -> list[int]:
+    """The place of the first of every two neighbouring pairs that are crossed; no pair is used twice."""
+    places: list[int] = []
+    for place, (one, other) in enumerate(pairwise(pairs)):
+        if (not places or places[-1] < place - 1) and one.phenomenon == other.phenomenon and are_crossed(one, other):
+            places.append(place)
+    return places
+
+
+def _by_phenomenon(pairs: Sequence[MinimalPair], right: Sequence[float]) -> dict[str, Measure]:
+    measures = {"accuracy": Measure(tuple(right), (1.0,) * len(pairs))}
+    for phenomenon in dict.fromkeys(pair.phenomenon for pair in pairs):
+        inside = tuple(float(pair.phenomenon == phenomenon) for pair in pairs)
+        measures[phenomenon] = Measure(tuple(r * i for r, i in zip(right, inside, strict=True)), inside)
+    return measures
+
+
+def _both_ways(pairs: Sequence[MinimalPair], right: Sequence[float]) -> dict[str, Measure]:
+    """A four counts at the place of its first pair."""
+    numerators, denominators = [0.0] * len(pairs), [0.0] * len(pairs)
+    for place in crossed_places(pairs):
+        numerators[place], denominators[place] = right[place] * right[place + 1], 1.0
+    return {BOTH_WAYS: Measure(tuple(numerators), tuple(denominators))} if any(denominators) else {}
+
+
+def _scores(values: Sequence[float | None]) -> Measure:
+    return Measure(tuple(value or 0.0 for value in values), tuple(float(value is not None) for value in values))
+
+
+_ALLOWED = 'one JSON object per line, {"id": …, "phenomenon": …, "better": [sentences], "worse": [sentences]}'
+
+
+def _pair(record: Record) -> MinimalPair:
+    name, phenomenon = (_name(record, key) for key in ("id", "phenomenon"))
+    better, worse = (Document(name, _sentences(record, key)) for key in ("better", "worse"))
+    if better == worse:
+        raise _bad(record, "the two texts are the same", name)
+    return MinimalPair(name, phenomenon, better, worse, _paper(record))
+
+
+def _name(record: Record, key: str) -> str:
+    value = record.fields.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise _bad(record, f"no {key}", value)
+    if key == "phenomenon" and value in {"accuracy", BOTH_WAYS, BETTER, WORSE}:
+        raise _bad(record, "a phenomenon with the name of a measure", value)
+    return value
+
+
+def _sentences(record: Record, key: str) -> tuple[str, ...]:
+    value = record.fields.get(key)
+    if not isinstance(value, list) or len(value) < 2:
+        raise _bad(record, f'"{key}" needs two sentences or more', value)
+    if not all(isinstance(sentence, str) and sentence.strip() for sentence in value):
+        raise _bad(record, f'"{key}" holds something that is no sentence', value)
+    return tuple(value)
+
+
+def _paper(record: Record) -> tuple[float, float] | None:
+    match record.fields.get("paper"):
+        case None:
+            return None
+        case [float() | int() as better, float() | int() as worse]:
+            return float(better), float(worse)
+        case other:
+            raise _bad(record, '"paper" is not a pair of numbers', other)
+
+
+def _bad(record: Record, what: str, seen: object) -> CorpusError:
+    return record.error(what, seen=seen, allowed=_ALLOWED, next_step="mend the line; docs/probes.md shows the format")

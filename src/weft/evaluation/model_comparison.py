@@ -1,0 +1,162 @@
+"""Two models side by side on a task: how far apart, how sure, and on which texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.errors import CorpusError
+from weft.evaluation.metrics import Comparison
+from weft.evaluation.result import Measure, Result, check_comparable, compare_results, same_pairs, summarize
+from weft.report.tables import SEEDED, Key, without_seed
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentGap:
+    """A text on which two models differ.
+
+    Attributes:
+        id: Its name.
+        first: What the first model got: a share of pairs, a τ.
+        second: What the second got.
+    """
+
+    id: str
+    first: float
+    second: float
+
+    @property
+    def difference(self) -> float:
+        """First minus second."""
+        return self.first - self.second
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """Two results on the same task, data and negatives.
+
+    Attributes:
+        first: The first result.
+        second: The second.
+        metric: The one that documents are looked at by.
+        comparisons: For every metric both have, the paired bootstrap of first minus second.
+        unpaired: Metrics that both have but counted over other pairs of the documents, so that nothing can be paired.
+        better: Documents on which the first is better, on which the second is, and on which they are equal.
+        documents: Those that differ, the farthest apart first.
+    """
+
+    first: Result
+    second: Result
+    metric: str
+    comparisons: Mapping[str, Comparison]
+    better: tuple[int, int, int]
+    documents: tuple[DocumentGap, ...]
+    unpaired: tuple[str, ...] = ()
+
+
+def compare_models(first: Result, second: Result, *, metric: str = "", seed: int = 1) -> Versus:
+    """Compare two results by paired bootstrap, metric by metric, and document by document.
+
+    Args:
+        first: A model's result.
+        second: Another's, on the same task.
+        metric: By which documents are compared; the task's first if none is named.
+        seed: Of the resampling.
+
+    Raises:
+        CorpusError: They were not measured on the same documents, have no such metric, or no document was long enough.
+
+    Example:
+        >>> parts = {"accuracy": {"numerators": [9.0, 8.0], "denominators": [10.0, 10.0]}}
+        >>> one = Result("t", "a", "", {"accuracy": 0.85}, {}, 2, 20, 0, 0, 1, "exact", "d", "h", "n", "",
+        ...              documents=["x", "y"], per_document=parts)
+        >>> found = compare_models(one, one)
+        >>> found.comparisons["accuracy"].difference, found.better
+        (0.0, (0, 0, 2))
+    """
+    check_comparable(first, second)
+    names = [name for name in first.metrics if name in second.metrics and _measured(first, name)]
+    if not names:
+        longest = max(first.lengths, default=0)
+        raise CorpusError(
+            "no document was long enough to be measured",
+            seen=f"{longest} {'sentence' if longest == 1 else 'sentences'} in the longest",
+            allowed="texts of two sentences or more; of three, where their order is restored",
+            next_step="give longer texts with --data",
+        )
+    if metric and metric not in names:
+        raise CorpusError(
+            "no such metric in both results",
+            seen=metric,
+            allowed=", ".join(names),
+            next_step="choose one of these with --metric",
+        )
+    paired = [name for name in names if same_pairs(first, second, name)]
+    chosen = metric or (paired or names)[0]
+    asked = paired if chosen in paired else [chosen]  # which is then refused
+    comparisons = {name: compare_results(first, second, name, seed=seed) for name in asked}
+    gaps = _gaps(first, second, chosen)
+    better = (sum(gap.difference > 0 for gap in gaps), sum(gap.difference < 0 for gap in gaps))
+    apart = sorted((gap for gap in gaps if gap.difference), key=lambda gap: (-abs(gap.difference), gap.id))
+    unpaired = tuple(name for name in names if name not in paired)
+    return Versus(first, second, chosen, comparisons, (*better, len(gaps) - sum(better)), tuple(apart), unpaired)
+
+
+def _measured(result: Result, metric: str) -> bool:
+    """Whether a metric has parts to resample; one that is undefined for every document has none."""
+    return metric in result.per_document and sum(result.per_document[metric]["denominators"]) > 0
+
+
+def _gaps(first: Result, second: Result, metric: str) -> list[DocumentGap]:
+    one, other = first.per_document[metric], second.per_document[metric]
+    rows = zip(first.documents, one["numerators"], other["numerators"], one["denominators"], strict=True)
+    return [DocumentGap(name, mine / total, yours / total) for name, mine, yours, total in rows if total]
+
+
+def mean_result(results: Sequence[Result]) -> Result:
+    """Several trainings of one model as one result: for each document, the mean of what they got.
+
+    Raises:
+        CorpusError: They were not measured on the same documents.
+    """
+    first = results[0]
+    for other in results[1:]:
+        if (other.documents, other.negatives_sha256) != (first.documents, first.negatives_sha256):
+            raise CorpusError(
+                "these results cannot be averaged",
+                seen=f"{first.model} {first.variant} and {other.variant}, on different documents or negatives",
+                allowed="several trainings evaluated on the same data",
+                next_step="evaluate them again with the same --data and --seed",
+            )
+    means = {
+        name: Measure(
+            tuple(np.mean([one.per_document[name]["numerators"] for one in results], axis=0).tolist()),
+            tuple(parts["denominators"]),
+        )
+        for name, parts in first.per_document.items()
+    }
+    metrics, intervals = summarize({name: means[name] for name in first.metrics if name in means}, seed=first.seed)
+    return replace(
+        first,
+        variant=without_seed(first.variant),
+        metrics=metrics,
+        interval=intervals,
+        per_document={
+            name: {"numerators": mean.numerators, "denominators": mean.denominators} for name, mean in means.items()
+        },
+    )
+
+
+def average_seeds(results: Mapping[Key, Result]) -> dict[Key, Result]:
+    """The results with several trainings of a model (``seed-1``, ``seed-2``, …) made one.
+
+    Where there are several, a result of the same name without a seed gives way to them, as in the tables.
+    """
+    groups: dict[Key, list[Result]] = {}
+    for (task, model, variant), result in sorted(results.items()):
+        if SEEDED.fullmatch(variant):
+            groups.setdefault((task, model, without_seed(variant)), []).append(result)
+    alone = {key: result for key, result in results.items() if not SEEDED.fullmatch(key[2])}
+    return {**alone, **{key: mean_result(group) for key, group in groups.items()}}

@@ -1,0 +1,136 @@
+"""A page of continuations side by side, drawn by a seed and not picked."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.errors import CorpusError
+from weft.evaluation.adversarial.chunks import Chunks
+from weft.evaluation.adversarial.saved_arrays import NO_LINES
+from weft.evaluation.adversarial.turns import ADVERSARIAL
+from weft.io.atomic_files import write_atomically
+
+HEAD = """\
+# Continuations, not picked
+
+{count} contexts of the test part of the adversarial evaluation ([adversarial.md](adversarial.md)), drawn by seed
+{seed}, what people wrote after them, and what each system wrote: three sentences, each with those before it as its
+context. This page is written by `weft samples`. What people wrote is Wikipedia text under CC BY-SA 3.0, by the authors
+of the pages, which `https://en.wikipedia.org/?curid=` and the number of a page lead to.
+"""
+
+
+def check_places(folder: Path, tokenizer: Path) -> None:
+    """Whether what samples are made of is there, before anything is made.
+
+    Raises:
+        CorpusError: The folder or the tokenizer is not there.
+    """
+    if not folder.is_dir():
+        raise nothing_written(folder)
+    if not tokenizer.is_file():
+        raise CorpusError(
+            "the tokenizer of the evaluator's reader is not there",
+            seen=str(tokenizer),
+            allowed="a tokenizer.json, such as zoo/seq2seq/tokenizer.json",
+            next_step="run this where zoo/ is, in the root of the repository, or name it with --tokenizer",
+        )
+
+
+def nothing_written(folder: Path) -> CorpusError:
+    """The error of a folder without continuations."""
+    return CorpusError(
+        "there are no continuations of these contexts",
+        seen=str(folder),
+        allowed="a folder that `weft evaluate --task adversarial` has written to",
+        next_step="run it first, or name the folder with --work",
+    )
+
+
+def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]]]:
+    """All finished continuations of these chunks in a folder, by model and way of reranking.
+
+    Raises:
+        CorpusError: There are none.
+    """
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for path in sorted(folder.glob("*.jsonl.xz")):
+        try:
+            with lzma.open(path, "rt", encoding="utf-8") as handle:
+                head = json.loads(next(handle))
+                if head["chunks"] != chunks.fingerprint:
+                    continue
+                texts = [tuple(json.loads(line)["sentences"]) for line in handle]
+                if len(texts) != len(chunks):
+                    raise ValueError(f"{len(texts)} continuations, not {len(chunks)}")
+                name = _name(head)
+                # The same model may have written twice with other weights: then the name of the file tells which.
+                found[f"{name}, {path.name}" if name in found else name] = texts
+        except NO_LINES as error:
+            raise CorpusError(
+                f"cannot read {path}: {error}",
+                allowed="continuations that an adversarial evaluation wrote",
+                next_step="delete it, and write it again",
+            ) from error
+    if not found:
+        raise nothing_written(folder)
+    return dict(sorted(found.items()))
+
+
+def _name(head: Mapping[str, Any]) -> str:
+    """Who wrote, and how where that is not the standard way.
+
+    Example:
+        >>> _name({"model": "seq2seq", "combine": "mmi", "decoding": {"method": "sample", "beam": 1}})
+        'seq2seq (mmi), beam=1'
+    """
+    usual = asdict(ADVERSARIAL)
+    other = [f"{key}={value}" for key, value in head["decoding"].items() if value != usual.get(key)]
+    return ", ".join([f"{head['model']} ({head['combine']})", *other])
+
+
+def samples_page(
+    chunks: Chunks, systems: Mapping[str, Sequence[Sequence[str]]], tokenizer: Tokenizer, *, count: int, seed: int
+) -> str:
+    """The page as Markdown."""
+    test = chunks.part("test")
+    numbers = np.random.default_rng(seed).permutation(np.arange(test.start, test.stop))[:count].tolist()
+    parts = [HEAD.format(count=len(numbers), seed=seed)]
+    for place, number in enumerate(numbers, 1):
+        context, human = (
+            " ".join(tokenizer.decode(chunks.rows.row(sentence)) for sentence in row[number].tolist())
+            for row in (chunks.context, chunks.human)
+        )
+        lines = [
+            f"## {place}. Page {chunks.pages[number]}",
+            "",
+            f"> {_plain(context)}",
+            "",
+            f"- **people**: {_plain(human)}",
+        ]
+        lines += [f"- **{name}**: {_plain(' '.join(texts[number]))}" for name, texts in systems.items()]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is taken for markup."""
+    return "".join(f"\\{character}" if character in "\\`*_<>[]|#" else character for character in text)
+
+
+def write_samples(
+    path: Path, chunks: Chunks, folder: Path, tokenizer: Tokenizer, *, count: int = 20, seed: int = 1
+) -> int:
+    """Write the page, atomically; returns how many systems are on it."""
+    systems = read_systems(folder, chunks)
+    with write_atomically(path) as handle:
+        handle.write(samples_page(chunks, systems, tokenizer, count=count, seed=seed).encode("utf-8"))
+    return len(systems)

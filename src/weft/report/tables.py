@@ -1,0 +1,308 @@
+"""The paper's tables with ours beside them, rendered from a folder of results and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from weft.errors import ConfigError, CorpusError, check_known
+from weft.evaluation.result import Result
+from weft.report.paper_numbers import TABLES, PaperRow, PaperTable
+
+Format = Literal["markdown", "csv", "latex"]
+NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number with its interval; a number of the paper has none.
+
+    Attributes:
+        value: The number; the mean where the model was trained with several seeds.
+        interval: Its bootstrap interval; one standard deviation to either side where there are several seeds.
+        seeds: How many seeds there are, 0 where the model was trained once.
+    """
+
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    seeds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a rendered table: its name, and whether it holds intervals."""
+
+    name: str
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedTable:
+    """A table ready to be written in any format."""
+
+    number: int
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+Key = tuple[str, str, str]  # task, model, variant
+SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # the variant of one of several trainings of a model
+SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # of a point of the learning curve
+ONE_SHARD = re.compile(r"(?:.+-)?one-shard-.+")  # of a training on the first shard alone, made to be compared to others
+
+
+def load_results(folder: str | Path) -> dict[Key, Result]:
+    """Every result below a folder, by task, model and variant; only runs with the standard data and settings.
+
+    Raises:
+        CorpusError: There is no such folder.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise CorpusError(
+            "no such results folder",
+            seen=str(root),
+            allowed="a folder written by `weft evaluate`",
+            next_step="run `weft evaluate` first, or name the folder with --results",
+        )
+    from weft.evaluation.tasks import is_standard
+
+    found = [Result.load(path) for path in _result_files(root)]
+    return {(r.task, r.model, r.variant): r for r in found if is_standard(r)}
+
+
+def check_results(folder: str | Path) -> None:
+    """Refuse a folder without any result: of it a table would have nothing but the paper's numbers.
+
+    Raises:
+        CorpusError: There is none.
+    """
+    if not _result_files(Path(folder)):
+        raise CorpusError(
+            "no results in the folder",
+            seen=str(folder),
+            allowed="a folder with TASK/MODEL.json, as `weft evaluate` writes them",
+            next_step="run `weft evaluate` first, or name another folder with --results",
+        )
+
+
+def _result_files(root: Path) -> list[Path]:
+    from weft.evaluation.tasks import TASKS
+
+    return [path for path in sorted(root.glob("*/*.json")) if path.parent.name in TASKS]
+
+
+def is_trial(variant: str) -> bool:
+    """Whether a training was made to learn something from it (docs/findings.md) rather than to be a row of a table.
+
+    Example:
+        >>> is_trial("mmi-shards-2"), is_trial("one-shard-corpus"), is_trial("mmi")
+        (True, True, False)
+    """
+    return bool(SHARDS.fullmatch(variant) or ONE_SHARD.fullmatch(variant))
+
+
+def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTable:
+    """Put ours beside the paper's: its rows first, then rows of ours that it does not have."""
+    columns = [Column(f"{name}, {who}", who == "weft") for name in table.columns for who in ("paper", "weft")]
+    columns += [Column(name, True) for name, _, _ in table.beside]
+    rows = [(row.label, _cells(table, row, results)) for row in table.rows]
+    rows += [(row.label, _cells(table, row, results)) for row in further_rows(table, results)]
+    return RenderedTable(table.number, table.title, tuple(columns), tuple(rows))
+
+
+def further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[PaperRow]:
+    """Rows of ours that the paper does not have."""
+    tasks = {task for task, _ in table.cells}
+    shown = {(row.model, row.variant) for row in table.rows}
+    found = {(model, without_seed(variant)) for task, model, variant in results if task in tasks}
+    further = sorted(key for key in found - shown if not is_trial(key[1]))
+    return [PaperRow(name_of(model, variant), (), model, variant) for model, variant in further]
+
+
+def _cells(table: PaperTable, row: PaperRow, results: Mapping[Key, Result]) -> tuple[Cell, ...]:
+    ours = [_our_cell(task, metric, row, results) for task, metric in table.cells]
+    known = [cell.value for cell, (task, _) in zip(ours, table.cells, strict=True) if task and cell.value is not None]
+    complete = len(known) == sum(1 for task, _ in table.cells if task)
+    cells: list[Cell] = []
+    for number, (task, _) in enumerate(table.cells):
+        mean = Cell(sum(known) / len(known)) if complete and known else Cell()
+        cells.append(Cell(row.values[number]) if row.values else Cell())
+        cells.append(ours[number] if task else mean)
+    cells += [_our_cell(task, metric, row, results) for _, task, metric in table.beside]
+    return tuple(cells)
+
+
+def without_seed(variant: str) -> str:
+    """The variant that a training with one of several seeds belongs to.
+
+    Example:
+        >>> without_seed("bi-seed-3"), without_seed("seed-1"), without_seed("bi")
+        ('bi', '', 'bi')
+    """
+    found = SEEDED.fullmatch(variant)
+    return variant if found is None else found["variant"] or ""
+
+
+def _seeds_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell | None:
+    """Mean and standard deviation over trainings that differ by their seed, or None where there are none."""
+    seeded = [
+        result.metrics.get(metric)
+        for (name, model, variant), result in results.items()
+        if (name, model, without_seed(variant)) == (task, row.model, row.variant) and SEEDED.fullmatch(variant)
+    ]
+    values = [value for value in seeded if value is not None]
+    if not values:
+        return None
+    mean, spread = statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+    return Cell(mean, (mean - spread, mean + spread), len(values))
+
+
+def _our_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell:
+    if (seeds := _seeds_cell(task, metric, row, results)) is not None:
+        return seeds
+    result = results.get((task, row.model, row.variant))
+    if result is None or result.metrics.get(metric) is None:
+        return Cell()
+    interval = result.interval.get(metric)
+    return Cell(result.metrics[metric], (interval[0], interval[1]) if interval else None)
+
+
+def render(table: RenderedTable, form: Format) -> str:
+    """A table as Markdown, CSV or LaTeX.
+
+    Example:
+        >>> table = RenderedTable(9, "T", (Column("x", True),), (("a", (Cell(0.5, (0.4, 0.6)),)),))
+        >>> print(render(table, "csv"), end="")
+        model,x,x low,x high
+        a,0.5,0.4,0.6
+    """
+    renderers = {"markdown": _markdown, "csv": _csv, "latex": _latex}
+    check_known("table format", form, renderers)
+    return renderers[form](table)
+
+
+def render_tables(results: Mapping[Key, Result], numbers: Sequence[int], form: Format) -> str:
+    """Some of the paper's tables, or all of them, one after the other."""
+    known = {table.number: table for table in TABLES}
+    for number in numbers:
+        if number not in known:
+            raise ConfigError("no such table", seen=number, allowed="1 to 4", next_step="`weft table` shows all")
+    chosen = [known[number] for number in numbers] or TABLES
+    return "\n".join(_titled(build_table(table, results), form) for table in chosen)
+
+
+def _titled(table: RenderedTable, form: Format) -> str:
+    title = f"Table {table.number}. {table.title}"
+    heads = {"markdown": f"**{title}**\n\n", "csv": "", "latex": f"% {title}\n"}
+    return heads[form] + render(table, form)
+
+
+def name_of(model: str, variant: str) -> str:
+    """A row's label.
+
+    Example:
+        >>> name_of("seq2seq", "mmi"), name_of("random", "")
+        ('seq2seq (mmi)', 'random')
+    """
+    return f"{model} ({variant})" if variant else model
+
+
+def decimal(value: float | None) -> str:
+    """Three places, without the leading zero, as the field prints accuracies.
+
+    Example:
+        >>> decimal(0.9465), decimal(-0.0376), decimal(1.0)
+        ('.947', '−.038', '1.000')
+    """
+    if value is None:
+        return NOTHING
+    shown = f"{value:.3f}".replace("-", "−")
+    return shown.replace("0.", ".", 1) if abs(value) < 1 else shown
+
+
+def signed(value: float) -> str:
+    """A difference, as tables write it.
+
+    Example:
+        >>> signed(0.0134), signed(-0.5), signed(0.0)
+        ('+.013', '−.500', '.000')
+    """
+    shown = decimal(abs(value))
+    return shown if not float(shown) else f"{'−' if value < 0 else '+'}{shown}"
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as tables write it."""
+    if cell.interval is None:
+        return decimal(cell.value)
+    low, high = cell.interval
+    if cell.seeds:
+        return f"{decimal(cell.value)} ± {decimal((high - low) / 2)}"
+    return f"{decimal(cell.value)} [{decimal(low)}, {decimal(high)}]"
+
+
+def _markdown(table: RenderedTable) -> str:
+    header = ["model", *(column.name for column in table.columns)]
+    lines = [pipe(header), pipe(["---"] * len(header))]
+    lines += [pipe([label, *map(cell_text, cells)]) for label, cells in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def pipe(cells: Iterable[str]) -> str:
+    """A row of a Markdown table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _csv(table: RenderedTable) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    header = ["model"]
+    for column in table.columns:
+        header += [column.name, f"{column.name} low", f"{column.name} high"] if column.ours else [column.name]
+    writer.writerow(header)
+    for label, cells in table.rows:
+        writer.writerow([label, *_csv_cells(table.columns, cells)])
+    return written.getvalue()
+
+
+def _csv_cells(columns: Sequence[Column], cells: Sequence[Cell]) -> list[str]:
+    written = []
+    for column, cell in zip(columns, cells, strict=True):
+        written.append("" if cell.value is None else repr(cell.value))
+        if column.ours:
+            written += [repr(bound) for bound in cell.interval] if cell.interval else ["", ""]
+    return written
+
+
+LATEX_SPECIAL = {
+    "−": "$-$",
+    "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "τ": r"$\tau$", "±": r"$\pm$", NOTHING: "--",
+}  # fmt: skip
+
+
+def _latex(table: RenderedTable) -> str:
+    header = ["model", *(column.name for column in table.columns)]
+    body = [[label, *map(cell_text, cells)] for label, cells in table.rows]
+    lines = [
+        r"\begin{tabular}{l" + "r" * len(table.columns) + "}",
+        r"\hline",
+        _latex_row(header),
+        r"\hline",
+        *map(_latex_row, body),
+        r"\hline",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    escaped = ("".join(LATEX_SPECIAL.get(character, character) for character in cell) for cell in cells)
+    return " & ".join(escaped) + r" \\"
