@@ -108,7 +108,7 @@ class SentenceModel(Protocol):
 
 @runtime_checkable
 class SequenceModel(Protocol):
-    """A model of the next sentence that remembers all before it; `weft.scoring.pairs.SequenceScorer` makes a scorer of it."""
+    """A model of the next sentence that remembers all before it; `SequenceScorer` makes a scorer of it."""
 
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float64]]:
         """For every order of some sentences, log p(s_n | all before it) of its second sentence and those after."""

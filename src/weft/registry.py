@@ -70,6 +70,7 @@ def create_model(name: str, settings: Mapping[str, Any] | None = None) -> Cohere
     """Build a model by name with settings for its constructor, which are checked.
 
     Example:
+        >>> from weft.document import Document
         >>> create_model("random", {"seed": 3}).score([Document("d", ("A.", "B."))])[0].value is not None
         True
     """

@@ -18,22 +18,16 @@ SOURCE = Path(weft.__file__).parent
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    (
-        "document",
-        "errors",
-        "version",
-        "progress",
-        "prefetch",
-        "io",
-        "runtime",
-        "reference",
-        "training_settings",
-    ),
-    ("corpora", "models", "scoring", "sequence_scoring", "generation", "training", "checkpoints", "fitting"),
-    ("config",),
-    ("search",),
-    ("ordering", "runs", "neural_runs"),
-    ("tasks",),
+    ("document", "errors", "version", "progress", "protocols"),
+    ("io",),
+    ("registry",),
+    ("hub",),
+    ("corpora",),
+    ("scoring",),
+    ("generation", "training"),
+    ("models",),
+    ("ordering",),
+    ("evaluation",),
     ("report",),
     ("cli",),
 )

@@ -50,7 +50,7 @@ def discriminate(
     Example:
         >>> from weft.corpora.negatives.corruption import permute_documents
         >>> from weft.document import Document
-        >>> from weft.models import create_model
+        >>> from weft.registry import create_model
         >>> text = Document("d", ("Born in 1800.", "Wed in 1820.", "Died in 1880."))
         >>> found = discriminate(create_model("year-sort"), list(permute_documents([text])))
         >>> found.measures["accuracy"].numerators, found.n_pairs

@@ -73,7 +73,7 @@ def evaluate(
 
     Example:
         >>> import json, pathlib, tempfile
-        >>> from weft.models import create_model
+        >>> from weft.registry import create_model
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.jsonl"
         >>> _ = file.write_text(json.dumps({"sentences": ["Born in 1800.", "Died in 1880."]}))
         >>> subject = Subject(create_model("year-sort"), "year-sort")

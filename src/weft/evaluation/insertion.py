@@ -34,7 +34,7 @@ def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, pr
     """Take every sentence out of every document in turn and look where the model would put it back.
 
     Example:
-        >>> from weft.models import create_model
+        >>> from weft.registry import create_model
         >>> text = Document("d", ("Born in 1800.", "Wed in 1820.", "Died in 1880."))
         >>> insert_sentences(create_model("year-sort"), [text]).measures["accuracy"].numerators
         (3.0,)

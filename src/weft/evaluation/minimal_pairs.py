@@ -95,7 +95,7 @@ def prefer(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Pro
     """Score both texts of every pair.
 
     Example:
-        >>> from weft.models import create_model
+        >>> from weft.registry import create_model
         >>> pairs = list(read_pairs(SHIPPED / "miniatures.jsonl"))
         >>> found = prefer(create_model("foltz-glove"), pairs)
         >>> found.measures["accuracy"].numerators[0], list(found.measures)

@@ -42,7 +42,7 @@ def reconstruct(
     """Order every document twice: the first sentence given with beam search, and nothing given, greedily.
 
     Example:
-        >>> from weft.models import create_model
+        >>> from weft.registry import create_model
         >>> text = Document("d", ("Born in 1800.", "Wed in 1820.", "Died in 1880."))
         >>> found = reconstruct(create_model("year-sort"), [text])
         >>> found.measures["tau"].numerators

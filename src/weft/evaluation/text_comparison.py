@@ -85,7 +85,7 @@ def compare_texts(model: DocumentScorer, first: Document, second: Document) -> R
     """Score two versions of a text and say what changed.
 
     Example:
-        >>> from weft.models import create_model
+        >>> from weft.registry import create_model
         >>> texts = [Document("a", ("A cat.", "A dog.", "Rain.")), Document("b", ("Rain.", "A cat.", "A dog."))]
         >>> found = compare_texts(create_model("foltz-sif"), *texts)
         >>> [sentence.kind for sentence in found.sentences], [step.kind for step in found.transitions]

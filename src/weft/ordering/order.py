@@ -76,7 +76,7 @@ def order_document(
         seed: Breaks ties.
 
     Example:
-        >>> from weft.models import create_model
+        >>> from weft.registry import create_model
         >>> years = Document("d", ("He died in 1870.", "He was born in 1812."))
         >>> order_document(create_model("year-sort"), years).order
         (1, 0)

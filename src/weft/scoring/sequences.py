@@ -1,4 +1,4 @@
-"""The arithmetic of `weft.scoring.pairs` over models that remember all sentences before: texts, and orders that grow."""
+"""Scoring with models that remember all sentences before: whole texts, and orders that grow."""
 
 from __future__ import annotations
 

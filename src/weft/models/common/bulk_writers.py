@@ -1,6 +1,6 @@
 """Writing sentences for very many contexts: everything in ids on the device, no text and no Python per candidate.
 
-`weft.generation.decoding` continues one text at a time and reranks candidates as texts; here a batch of contexts is searched,
+`decoding` continues one text at a time and reranks candidates as texts; here a batch of contexts is searched,
 and the whole list of candidates of all of them is scored, before anything comes back from the device. Candidates are
 scored as the ids that were written; a text may have other ids when it is tokenised again, but hardly ever does.
 """
