@@ -7,8 +7,7 @@ import lzma
 from pathlib import Path
 
 import pytest
-
-from tests.cli.runner import weft
+from tests.helpers.command_line import weft
 
 ROOT = Path(__file__).parents[2]
 ESSAY = ROOT / "examples" / "essay.txt"

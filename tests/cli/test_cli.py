@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.helpers.command_line import weft
 
-from tests.cli.runner import weft
 from weft.cli.options import DEFAULT_MODEL
 from weft.registry import DEFAULT_MODEL as REGISTERED
 from weft.registry import MODELS

@@ -8,8 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from tests.cli.runner import weft
+from tests.helpers.command_line import weft
 
 ROOT = Path(__file__).parents[2]
 ESSAY, REVISED = ROOT / "examples" / "essay.txt", ROOT / "examples" / "essay-revised.txt"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tiny_lm import tiny_lm
+from tests.helpers.tiny_causal_lm import tiny_lm
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.published import published_results
+from tests.helpers.published_results import published_results
 
 from weft.evaluation.result import Result, compare_results
 from weft.report.findings_page import findings_page

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
-from tests.toy import CacheBigram
+from tests.helpers.toy_language_model import CacheBigram
 
 from weft.corpora.negatives.corruption import PermutedDocument, hash_order, permutations
 from weft.corpora.negatives.files import write_negatives

@@ -1,0 +1,19 @@
+"""The results in the repository, read once for all tests: there are tens of megabytes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from weft.evaluation.result import Result
+from weft.report.tables import Key, load_results
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@cache
+def published_results() -> Mapping[Key, Result]:
+    """What `load_results` finds there; nobody can add to it."""
+    return MappingProxyType(load_results(RESULTS))
