@@ -9,7 +9,8 @@ from typing import Any
 from weft.errors import ConfigError, ModelError, did_you_mean
 from weft.io.model_folder import load_artifact
 from weft.protocols import CoherenceModel
-from weft.registry import MODELS, check_type, create_model, model_class
+from weft.registry import MODELS, create_model, model_class
+from weft.settings import check_type
 
 
 def load_model(name_or_folder: str | Path, settings: Mapping[str, Any] | None = None) -> CoherenceModel:

@@ -10,9 +10,10 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from weft.errors import ConfigError, did_you_mean, is_number
+from weft.errors import ConfigError, did_you_mean
 from weft.io.model_folder import MANIFEST
 from weft.protocols import CoherenceModel
+from weft.settings import check_type
 
 DEFAULT_MODEL = "weft-small"
 
@@ -67,7 +68,7 @@ def model_class(name: str) -> type[CoherenceModel]:
 
 
 def create_model(name: str, settings: Mapping[str, Any] | None = None) -> CoherenceModel:
-    """Build a model by name with settings for its constructor, which are checked.
+    """Build an untrained model by name; its settings are checked.
 
     Example:
         >>> from weft.document import Document
@@ -75,7 +76,10 @@ def create_model(name: str, settings: Mapping[str, Any] | None = None) -> Cohere
         True
     """
     chosen = dict(settings or {})
-    kind = model_class(name)
+    kind: Any = model_class(name)
+    if "Settings" in vars(kind):  # all models, once each has its dataclass
+        built: CoherenceModel = kind(kind.Settings.from_mapping(chosen))
+        return built
     allowed = model_settings(name)
     for key, value in chosen.items():
         if key not in allowed:
@@ -86,27 +90,15 @@ def create_model(name: str, settings: Mapping[str, Any] | None = None) -> Cohere
                 next_step=f"run `weft config {name}`",
             )
         check_type(f"{name}.{key}", value, allowed[key])
-    return kind(**chosen)
+    unchecked: CoherenceModel = kind(**chosen)
+    return unchecked
 
 
 def model_settings(name: str) -> dict[str, Any]:
-    """The settings of a model and their defaults, read off its constructor."""
-    parameters = inspect.signature(model_class(name)).parameters.values()
+    """The settings of a model and their defaults."""
+    kind: Any = model_class(name)
+    if "Settings" in vars(kind):
+        defaults: dict[str, Any] = kind.Settings.defaults()
+        return defaults
+    parameters = inspect.signature(kind).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters}
-
-
-def check_type(name: str, value: object, default: object) -> None:
-    """Refuse a number that is not finite, or a type that is not the default's; a default of None takes any type."""
-    whole_for_real = isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool)
-    if (whole_for_real or isinstance(value, float)) and not is_number(value):
-        raise ConfigError(
-            f"{name} is not a finite number", seen=value, allowed="a finite number", next_step="change the value"
-        )
-    if default is None or whole_for_real or type(value) is type(default):
-        return
-    raise ConfigError(
-        f"{name} has the wrong type",
-        seen=value,
-        allowed=f"a {type(default).__name__}, such as {default!r}",
-        next_step="change the value",
-    )

@@ -18,7 +18,7 @@ SOURCE = Path(weft.__file__).parent
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("document", "errors", "version", "progress", "protocols"),
+    ("document", "errors", "version", "progress", "protocols", "settings"),
     ("io",),
     ("registry",),
     ("hub",),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +15,22 @@ from weft.corpora.negatives.corruption import hash_key, hash_order
 from weft.corpora.text.years import first_year
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import check_seed, rebuild
+from weft.models.common.setting_checks import restored_settings
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import HIGHEST_SEED, Settings, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSettings(Settings):
+    """Settings of `random`."""
+
+    model: ClassVar[str] = "random"
+    seed: int = setting(1, "Seed of all numbers.", minimum=0, maximum=HIGHEST_SEED)
 
 
 class RandomModel:
     """A table of random numbers, the same for the same sentences: what chance gets.
-
-    Args:
-        seed: Determines every number.
 
     Example:
         >>> RandomModel().score([Document("d", ("A.", "B."))]) == RandomModel().score([Document("d", ("A.", "B."))])
@@ -38,13 +45,15 @@ class RandomModel:
         comparable="no",
     )
 
-    def __init__(self, seed: int = 1) -> None:
-        check_seed("random", seed)
-        self.seed = seed
+    Settings = RandomSettings
+
+    def __init__(self, settings: RandomSettings = RandomSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         """Uniform numbers determined by the two sentences: [sentences, sentences]."""
-        values = [[_uniform(self.seed, left, right) for right in document.sentences] for left in document.sentences]
+        seed, sentences = self.settings.seed, document.sentences
+        values = [[_uniform(seed, left, right) for right in sentences] for left in sentences]
         return np.array(values, dtype=np.float64).reshape(len(document), len(document))
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -52,7 +61,7 @@ class RandomModel:
         return [self._score(document.sentences) for document in documents]
 
     def _score(self, sentences: tuple[str, ...]) -> Score:
-        parts = tuple(_uniform(self.seed, *pair) for pair in pairwise(sentences))
+        parts = tuple(_uniform(self.settings.seed, *pair) for pair in pairwise(sentences))
         return Score(float(np.mean(parts)), parts) if parts else Score(None)
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
@@ -61,16 +70,23 @@ class RandomModel:
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the seed."""
-        save_artifact(Artifact("random", {"seed": self.seed}, training=training or {}), folder)
+        save_artifact(Artifact("random", self.settings.to_dict(), training=training or {}), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
-        return rebuild(cls, load_artifact(folder), folder, ("seed",))
+        return cls(restored_settings(RandomSettings, load_artifact(folder), folder))
 
 
 def _uniform(*parts: object) -> float:
     return int.from_bytes(hash_key(*parts)[:6], "big") / 2**48
+
+
+@dataclass(frozen=True, kw_only=True)
+class YearSortSettings(Settings):
+    """`year-sort` has no settings."""
+
+    model: ClassVar[str] = "year-sort"
 
 
 class YearSort:
@@ -88,6 +104,10 @@ class YearSort:
         meaning="the share of dated sentence pairs in the order of their years; 0 where no two years differ",
         comparable="no: most texts mention few years",
     )
+    Settings = YearSortSettings
+
+    def __init__(self, settings: YearSortSettings = YearSortSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:
         """Sort by year; an undated sentence counts as the median year; ties fall at random, by the seed."""

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
-from weft.registry import MODELS, check_type, create_model, model_class, model_settings
+from weft.registry import MODELS, create_model, model_class, model_settings
+from weft.settings import check_type
 from weft.training.settings import TrainingSettings, check_training
 
 

@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from weft.errors import ConfigError, CorpusError, ModelError, is_number
 from weft.io.model_folder import Artifact
+from weft.settings import Settings
 
 HIGHEST = 2**31 - 1  # what every library beneath takes for a count
 HIGHEST_SEED = 2**32 - 1
 
 Model = TypeVar("Model")
+Chosen = TypeVar("Chosen", bound=Settings)
 
 
 def at_least(model: str, setting: str, value: object, lowest: int, highest: int = HIGHEST) -> None:
@@ -118,6 +120,24 @@ def rebuild(build: Callable[..., Model], artifact: Artifact, folder: str | Path,
     """
     try:
         return build(**{name: artifact.config[name] for name in settings if name in artifact.config})
+    except ConfigError as error:
+        raise ModelError(
+            f"the settings in {folder} are damaged or were altered: {error.what}",
+            seen=error.seen,
+            allowed=error.allowed,
+            next_step="copy or train the model again",
+        ) from error
+
+
+def restored_settings(kind: type[Chosen], artifact: Artifact, folder: str | Path) -> Chosen:
+    """The settings that a model was saved with; what else its folder's configuration holds is left out.
+
+    Raises:
+        ModelError: A setting has the wrong type or is out of range.
+    """
+    known = kind.defaults()
+    try:
+        return kind.from_mapping({name: value for name, value in artifact.config.items() if name in known})
     except ConfigError as error:
         raise ModelError(
             f"the settings in {folder} are damaged or were altered: {error.what}",

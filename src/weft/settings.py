@@ -1,0 +1,174 @@
+"""Settings of models: one frozen dataclass each, from which checks, documentation and `weft config` are read.
+
+A field is declared with `setting`, which keeps its default, what it means and what is allowed in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
+
+from weft.errors import ConfigError, did_you_mean, is_number
+
+HIGHEST_COUNT = 2**31 - 1  # the largest count that every library below accepts
+HIGHEST_SEED = 2**32 - 1
+KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", dict: "a table"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a setting means and which values it takes.
+
+    Attributes:
+        help: One sentence for a person.
+        minimum: Lowest number allowed.
+        maximum: Highest number allowed.
+        below: Number that the value must stay below.
+        choices: The only texts allowed, if there are any.
+        adjustable: Whether a trained model can change it without training again.
+    """
+
+    help: str
+    minimum: float | None = None
+    maximum: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+    adjustable: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words."""
+        if self.choices:
+            return ", ".join(choice or '""' for choice in self.choices)
+        bounds = [
+            f"at least {self.minimum}" if self.minimum is not None else "",
+            f"at most {self.maximum}" if self.maximum is not None else "",
+            f"below {self.below}" if self.below is not None else "",
+        ]
+        return ", ".join(bound for bound in bounds if bound) or "any value"
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value of the right type is allowed."""
+        if self.choices:
+            return value in self.choices
+        return (
+            (self.minimum is None or value >= self.minimum)
+            and (self.maximum is None or value <= self.maximum)
+            and (self.below is None or value < self.below)
+        )
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    below: float | None = None,
+    choices: Sequence[str] = (),
+    adjustable: bool = False,
+) -> Any:
+    """Declare a field of a `Settings` class.
+
+    Example:
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class Sizes(Settings):
+        ...     model: ClassVar[str] = "seq2seq"
+        ...     hidden: int = setting(512, "Size of LSTM states.", minimum=1)
+        >>> Sizes(hidden=0)
+        Traceback (most recent call last):
+        weft.errors.ConfigError: seq2seq.hidden is out of range: saw 0; allowed: at least 1,
+        at most 2147483647; next: change the value
+    """
+    if type(default) is int and maximum is None and below is None:
+        maximum = HIGHEST_COUNT
+    metadata = {"rule": Rule(help, minimum, maximum, below, tuple(choices), adjustable)}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Base of the settings of every model; values are checked when an object is made."""
+
+    model: ClassVar[str] = ""  # the model's name, for messages
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            _check(self.model, one, vars(self)[one.name])
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The names of all settings and their defaults."""
+        return {one.name: _default(one) for one in fields(cls)}
+
+    @classmethod
+    def rules(cls) -> dict[str, Rule]:
+        """What each setting means and takes."""
+        return {one.name: one.metadata["rule"] for one in fields(cls)}
+
+    @classmethod
+    def adjustable(cls) -> tuple[str, ...]:
+        """The settings that a trained model can change without training again."""
+        return tuple(name for name, rule in cls.rules().items() if rule.adjustable)
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """Settings from a parsed file or command line.
+
+        Raises:
+            ConfigError: A name is unknown, or a value has the wrong type or is out of range.
+        """
+        known = cls.defaults()
+        for name in values:
+            if name not in known:
+                raise ConfigError(
+                    f"{cls.model} has no setting of that name",
+                    seen=name,
+                    allowed=did_you_mean(name, known) or "none",
+                    next_step=f"run `weft config {cls.model}`",
+                )
+        return cls(**values)
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """The same settings with some values replaced, and checked again."""
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values by name, as they are written to a model folder."""
+        return asdict(self)
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def _check(model: str, one: Field[Any], value: object) -> None:
+    name = f"{model}.{one.name}"
+    check_type(name, value, _default(one))
+    rule: Rule = one.metadata["rule"]
+    if not rule.accepts(value):
+        problem = f"unknown {one.name} for {model}" if rule.choices else f"{name} is out of range"
+        raise ConfigError(problem, seen=value, allowed=rule.allowed, next_step="change the value")
+
+
+def check_type(name: str, value: object, default: object) -> None:
+    """Raise ConfigError if a value has another type than the default, or is not a finite number.
+
+    A default of None accepts any type; a whole number is accepted where the default is a real one.
+    """
+    whole_for_real = isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool)
+    if (whole_for_real or isinstance(value, float)) and not is_number(value):
+        raise ConfigError(
+            f"{name} is not a finite number", seen=value, allowed="a finite number", next_step="change the value"
+        )
+    if default is None or whole_for_real or type(value) is type(default):
+        return
+    raise ConfigError(
+        f"{name} has the wrong type",
+        seen="null" if value is None else value,
+        allowed=f"{KINDS.get(type(default), type(default).__name__)}, such as {default!r}",
+        next_step="change the value",
+    )
