@@ -53,7 +53,7 @@ def test_overrides_win_and_are_typed(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('[model]\nname = "foltz-lda"\ntopic = 3', "no setting of that name.*'topic'.*did you mean topics"),
-        ('[model]\nname = "foltz-lda"\ntopics = "many"', "wrong type.*'many'.*int"),
+        ('[model]\nname = "foltz-lda"\ntopics = "many"', "wrong type.*'many'.*whole number"),
         ('[model]\nname = "foltz-lda"\ntopics = true', "wrong type"),
         ('[model]\nname = "fotlz-lda"', "unknown model.*did you mean foltz-lda"),
         ("[model]\n", "names no model"),
@@ -92,7 +92,7 @@ def test_overrides_reach_the_table_of_a_part(tmp_path: Path) -> None:
     [
         ("training.precedense.steps=2", r"unknown table below \[training\]: saw 'precedense'.*did you mean precedence"),
         ("training.prior.stesp=2", r"unknown key in \[training.prior\]: saw 'stesp'.*did you mean steps.*next: "),
-        ("training.prior.steps=many", "training.prior.steps has the wrong type: saw 'many'.*int.*next: "),
+        ("training.prior.steps=many", "training.prior.steps has the wrong type: saw 'many'.*whole number.*next: "),
         ("training.prior.steps.x=2", "training.prior.steps has the wrong type"),
         ("training.minutes.x=2", "training.minutes is no table.*saw 5.0; allowed: .*; next: "),
         ("trianing.prior.steps=2", "unknown section: saw 'trianing'.*did you mean training"),
