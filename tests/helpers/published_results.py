@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from weft.evaluation.result import Result
-from weft.report.tables import Key, load_results
+from weft.evaluation.result import Key, Result
+from weft.report.tables import load_results
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from tests.helpers.published_results import published_results
 
-from weft.evaluation.result import Result
+from weft.evaluation.result import Key, Result
 from weft.report.model_facts import ModelFacts, load_facts
 from weft.report.plot_data import LINES, Plot, Point, Series, chosen, make_plots
 from weft.report.plots import KNOWN, styles
-from weft.report.tables import Key
 
 ROOT = Path(__file__).parents[2]
 

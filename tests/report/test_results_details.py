@@ -12,14 +12,14 @@ from tests.helpers.published_results import published_results
 from weft.errors import CorpusError
 from weft.evaluation.metrics import paired_bootstrap
 from weft.evaluation.model_comparison import average_seeds
-from weft.evaluation.result import Result, compare_results
+from weft.evaluation.result import Key, Result, compare_results
 from weft.io.model_folder import load_artifact
 from weft.io.quantization import SCALE
 from weft.report.model_facts import facts_of, load_facts, read_facts, record_facts
 from weft.report.paper_numbers import TABLES, PaperRow, PaperTable
 from weft.report.results_details import details, neighbours
 from weft.report.results_page import results_page
-from weft.report.tables import Key, load_results, signed
+from weft.report.tables import load_results, signed
 
 ROOT = Path(__file__).parents[2]
 ZOO, RESULTS = ROOT / "zoo", ROOT / "results"

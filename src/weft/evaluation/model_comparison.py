@@ -9,8 +9,17 @@ import numpy as np
 
 from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison
-from weft.evaluation.result import Measure, Result, check_comparable, compare_results, same_pairs, summarize
-from weft.report.tables import SEEDED, Key, without_seed
+from weft.evaluation.result import (
+    SEEDED,
+    Key,
+    Measure,
+    Result,
+    check_comparable,
+    compare_results,
+    same_pairs,
+    summarize,
+    without_seed,
+)
 
 
 @dataclass(frozen=True, slots=True)

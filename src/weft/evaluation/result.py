@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -12,6 +13,9 @@ from weft.errors import CorpusError, is_number
 from weft.evaluation.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
 from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
+
+Key = tuple[str, str, str]  # task, model, variant
+SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # variants that differ in the training seed alone
 
 
 @dataclass(frozen=True)
@@ -206,3 +210,14 @@ def check_comparable(first: Result, second: Result) -> None:
             allowed="two models on the same task, data and negatives",
             next_step="evaluate both with the same --data and --seed",
         )
+
+
+def without_seed(variant: str) -> str:
+    """The variant that a training with one of several seeds belongs to.
+
+    Example:
+        >>> without_seed("bi-seed-3"), without_seed("seed-1"), without_seed("bi")
+        ('bi', '', 'bi')
+    """
+    found = SEEDED.fullmatch(variant)
+    return variant if found is None else found["variant"] or ""

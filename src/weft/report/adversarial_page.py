@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from weft.evaluation.metrics import kendall_tau
-from weft.evaluation.result import Result
-from weft.report.tables import NOTHING, Key, decimal, name_of, pipe
+from weft.evaluation.result import Key, Result
+from weft.report.tables import NOTHING, decimal, name_of, pipe
 
 STRONG = 0.85  # accuracy against sentences of other pages, below which AdverSuc says little
 TURNS = (1, 2, 3)

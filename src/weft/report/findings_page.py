@@ -8,12 +8,12 @@ from pathlib import Path
 from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison
 from weft.evaluation.model_comparison import average_seeds
-from weft.evaluation.result import Result, compare_results
+from weft.evaluation.result import Key, Result, compare_results
 from weft.io.atomic_files import write_atomically
 from weft.report.gentle_page import FEW, INNER, WHOLE, cell_of
 from weft.report.model_facts import ModelFacts, facts_of
 from weft.report.paper_numbers import GLOVE, TABLES
-from weft.report.tables import NOTHING, SHARDS, Key, cell_text, decimal, name_of, pipe, signed
+from weft.report.tables import NOTHING, SHARDS, cell_text, decimal, name_of, pipe, signed
 
 Results = Mapping[Key, Result]
 ORDER = "wikipedia-order"

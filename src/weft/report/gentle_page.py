@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weft.corpora.negatives.corruption import NEIGHBOURS, SWAPS
-from weft.evaluation.result import Result
-from weft.report.tables import Cell, Column, Key, RenderedTable, name_of, render
+from weft.evaluation.result import Key, Result
+from weft.report.tables import Cell, Column, RenderedTable, name_of, render
 
 INNER, WHOLE, FEW = "wikipedia-pairs-inner", "wikipedia-pairs", "wikipedia-swaps"
 TASKS = (INNER, FEW)

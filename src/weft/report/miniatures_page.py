@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.evaluation.minimal_pairs import BETTER, BOTH_WAYS, SHIPPED, WORSE, MinimalPair, read_pairs
-from weft.evaluation.result import Result
-from weft.report.tables import NOTHING, Cell, Column, Key, RenderedTable, name_of, pipe, render
+from weft.evaluation.result import Key, Result
+from weft.report.tables import NOTHING, Cell, Column, RenderedTable, name_of, pipe, render
 
 TASKS = ("miniatures", "probes")
 RIGHT, WRONG = "✓", "✗"

@@ -9,10 +9,10 @@ from itertools import pairwise
 from weft.corpora.negatives.corruption import NEIGHBOURS, SWAPS
 from weft.evaluation.metrics import bootstrap_interval, ratio
 from weft.evaluation.model_comparison import average_seeds
-from weft.evaluation.result import Result
+from weft.evaluation.result import Key, Result
 from weft.report.model_facts import ModelFacts, facts_of
 from weft.report.paper_numbers import COHERENCE, PRECEDENCE, TABLES
-from weft.report.tables import SHARDS, Key, is_trial, name_of
+from weft.report.tables import SHARDS, is_trial, name_of
 
 PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps"
 BOUNDS = (0, 17, 18, 20, 23, 10**9)  # paragraphs of 16, of 17, of 18 or 19, of 20 to 22, of 23 sentences or more

@@ -8,10 +8,10 @@ from itertools import pairwise
 from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison
 from weft.evaluation.model_comparison import average_seeds
-from weft.evaluation.result import Result, compare_results
+from weft.evaluation.result import Key, Result, compare_results
 from weft.report.model_facts import ModelFacts, facts_of
 from weft.report.paper_numbers import PaperTable
-from weft.report.tables import NOTHING, Key, further_rows, pipe, signed
+from weft.report.tables import NOTHING, further_rows, pipe, signed
 
 SIGNIFICANT = 0.05
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.evaluation.result import Result
+from weft.evaluation.result import Key, Result
 from weft.io.atomic_files import write_atomically
 from weft.report import gentle_page, miniatures_page
 from weft.report.adversarial_page import adversarial_section
@@ -14,7 +14,7 @@ from weft.report.model_facts import ModelFacts
 from weft.report.paper_numbers import TABLES, PaperTable
 from weft.report.plot_data import make_plots
 from weft.report.results_details import details, neighbours
-from weft.report.tables import Key, build_table, name_of, render
+from weft.report.tables import build_table, name_of, render
 
 HEAD = """\
 # Results

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import ConfigError, CorpusError, check_known
-from weft.evaluation.result import Result
+from weft.evaluation.result import SEEDED, Key, Result, without_seed
 from weft.report.paper_numbers import TABLES, PaperRow, PaperTable
 
 Format = Literal["markdown", "csv", "latex"]
@@ -52,8 +52,6 @@ class RenderedTable:
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
-Key = tuple[str, str, str]  # task, model, variant
-SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # the variant of one of several trainings of a model
 SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # of a point of the learning curve
 ONE_SHARD = re.compile(r"(?:.+-)?one-shard-.+")  # of a training on the first shard alone, made to be compared to others
 
@@ -138,17 +136,6 @@ def _cells(table: PaperTable, row: PaperRow, results: Mapping[Key, Result]) -> t
         cells.append(ours[number] if task else mean)
     cells += [_our_cell(task, metric, row, results) for _, task, metric in table.beside]
     return tuple(cells)
-
-
-def without_seed(variant: str) -> str:
-    """The variant that a training with one of several seeds belongs to.
-
-    Example:
-        >>> without_seed("bi-seed-3"), without_seed("seed-1"), without_seed("bi")
-        ('bi', '', 'bi')
-    """
-    found = SEEDED.fullmatch(variant)
-    return variant if found is None else found["variant"] or ""
 
 
 def _seeds_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell | None:

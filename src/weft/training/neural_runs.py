@@ -17,12 +17,12 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.hub import load_model
 from weft.io.model_folder import read_manifest
-from weft.models.common.network_parts import ENCODERS, PRECEDENCE
 from weft.progress import Progress
 from weft.training.config import RunConfig, split_tables
 from weft.training.devices import start_runtime
 from weft.training.fitting import Corpus, finished_part, tell_texts, train_part
 from weft.training.loop import Report, TrainingSettings
+from weft.training.parts import ENCODERS, PRECEDENCE
 
 RECENT_REPORTS = 50  # what a shown loss and speed are the mean of; a report is a step, or ten on a GPU
 

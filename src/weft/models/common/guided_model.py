@@ -13,7 +13,6 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.generation.decoding import Candidate, Decoding
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
-from weft.models.common.network_parts import PARTS, PRECEDENCE
 from weft.models.common.neural_model import moved_pairs, no_loss
 from weft.models.common.precedence import Precedence, PrecedenceNetwork
 from weft.models.common.precedence_part import WithPrecedence
@@ -23,6 +22,7 @@ from weft.models.common.token_cache import KnownIds
 from weft.protocols import SequenceModel
 from weft.scoring.sequences import OrderMemory, SequenceScorer
 from weft.training.loop import LossPart, TrainingSettings
+from weft.training.parts import PARTS, PRECEDENCE
 
 FROZEN = ("", "encoder", "words")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +14,8 @@ from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
 from weft.models.common.setting_checks import check_weight
 from weft.scoring.calibration import REFERENCE, Reference, read_reference
+from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
 
-if TYPE_CHECKING:
-    from weft.corpora.store.pair_batches import Direction
-
-PARTS: tuple[Direction, ...] = ("forward", "backward", "prior")
-ENCODERS = ("forward", "backward")  # the parts whose encoders precedence stands on
-PRECEDENCE = "precedence"
 TOKENIZER = "tokenizer.json"
 PRECEDENCE_WEIGHT = 1.0  # by default
 

@@ -11,12 +11,13 @@ from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
 from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.common.network_parts import ENCODERS, PARTS, PRECEDENCE, check_precedence_weight
+from weft.models.common.network_parts import check_precedence_weight
 from weft.models.common.neural_model import NeuralModel
 from weft.models.common.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.common.sentence_predictor import Predictor
 from weft.scoring.pairs import Table
 from weft.training.loop import LossPart, TrainingSettings
+from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
 
 
 class WithPrecedence(NeuralModel):

@@ -17,7 +17,6 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
-from weft.models.common.network_parts import PARTS, PRECEDENCE
 from weft.models.common.neural_model import contrast_part, moved_others, moved_pairs, no_loss
 from weft.models.common.precedence import Precedence, PrecedenceNetwork
 from weft.models.common.precedence_part import WithPrecedence
@@ -36,6 +35,7 @@ from weft.protocols import ModelCard
 from weft.scoring.calibration import reference_for
 from weft.scoring.pairs import Scorer, Table, TableMemory, checked_combine
 from weft.training.loop import LossPart, TrainingSettings
+from weft.training.parts import PARTS, PRECEDENCE
 
 SETTINGS = (
     "combine", "dimensions", "hidden", "layers", "attention", "feed", "lexical", "dropout", "word_dropout",

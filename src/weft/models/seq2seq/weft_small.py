@@ -18,9 +18,6 @@ from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.package_files import PRETRAINED
 from weft.io.quantization import Weights
 from weft.models.common.network_parts import (
-    ENCODERS,
-    PARTS,
-    PRECEDENCE,
     PRECEDENCE_WEIGHT,
     check_precedence_weight,
     fitting_weights,
@@ -39,6 +36,7 @@ from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
 from weft.scoring.calibration import REFERENCE, Reference, reference_for
 from weft.scoring.pairs import Combine, Scorer, Table, TableMemory, checked_combine
+from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
 
 if TYPE_CHECKING:
     import torch

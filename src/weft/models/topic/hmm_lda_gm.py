@@ -21,7 +21,6 @@ from weft.io.model_folder import Artifact
 from weft.models.common.encoder_decoder import Architecture
 from weft.models.common.guided_model import GuidedModel
 from weft.models.common.hidden_markov import Reals
-from weft.models.common.network_parts import ENCODERS
 from weft.models.common.neural_model import contrast_part, moved, moved_others, moved_pairs
 from weft.models.common.setting_checks import at_least
 from weft.models.common.token_cache import KnownIds
@@ -33,6 +32,7 @@ from weft.protocols import ModelCard, PrefixSteps
 from weft.scoring.pairs import checked_combine
 from weft.scoring.sequences import OrderMemory, SequenceSteps
 from weft.training.loop import LossPart, TrainingSettings
+from weft.training.parts import ENCODERS
 
 SETTINGS = (
     "combine", "topics", "topic_count", "peek", "dimensions", "hidden", "layers", "feed", "lexical", "dropout",
