@@ -1,6 +1,6 @@
 """Entity grid and entity graph from parsed documents: documents a CPU second, beside TRUNAJOD 0.1.1 in one run.
 
-    pip install '.[parse]'
+    pip install 'weft-coherence[parse]'
     pip install --no-deps TRUNAJOD==0.1.1
     python benchmarks/entity.py --data accidents.train.jsonl --data valid.paragraphs.jsonl
         [--out results/benchmarks/entity.json]

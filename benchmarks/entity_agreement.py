@@ -1,6 +1,6 @@
 """Our entity grids beside Barzilay and Lapata's own: how many cells agree.
 
-    pip install '.[parse]'
+    pip install 'weft-coherence[parse]'
     python benchmarks/entity_agreement.py --data barzilay_lapata [--out results/benchmarks/entity_agreement.json]
 
 The folder holds the documents (`accidents.train.jsonl`, …) and `raw_texts_and_grids.tar.gz`, the authors' grids. A

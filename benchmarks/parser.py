@@ -1,6 +1,6 @@
 """The parser inside weft on sentences it has not seen: accuracy, words a second, bytes.
 
-    pip install '.[parse]'
+    pip install 'weft-coherence[parse]'
     python benchmarks/parser.py --data silver.jsonl.xz [--parser weft-parser] [--rounds 5]
         [--out results/benchmarks/parser.json]
 

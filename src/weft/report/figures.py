@@ -38,7 +38,7 @@ def new_figure(width: float, height: float) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CorpusError(
-            "drawing needs matplotlib", allowed="the extra `plot`", next_step="pip install 'weft[plot]'"
+            "drawing needs matplotlib", allowed="the extra `plot`", next_step="pip install 'weft-coherence[plot]'"
         ) from error
     return Figure(figsize=(width, height), layout="constrained")
 

@@ -117,4 +117,4 @@ def test_parquet_with_bytes_that_are_no_text(tmp_path: Path) -> None:
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = table(tmp_path, text=["One."])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'weft[parquet]'" in failure(path)
+    assert "pip install 'weft-coherence[parquet]'" in failure(path)

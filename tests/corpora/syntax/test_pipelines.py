@@ -77,7 +77,7 @@ def test_a_folder_of_spacy_is_used_without_what_parsing_does_not_need(folder: Pa
 def test_without_spacy_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(
-        ConfigError, match=r"needs spaCy.*allowed: the extra `parse`; next: pip install 'weft\[parse\]'"
+        ConfigError, match=r"needs spaCy.*allowed: the extra `parse`; next: pip install 'weft-coherence\[parse\]'"
     ):
         find_parser()
 

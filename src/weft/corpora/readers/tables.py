@@ -160,7 +160,7 @@ def _parquet_rows(source: Source, options: ReadOptions, columns: list[str]) -> I
             "Parquet needs pyarrow, which is not installed",
             seen=name_of(source),
             allowed="any other format without it",
-            next_step="pip install 'weft[parquet]'",
+            next_step="pip install 'weft-coherence[parquet]'",
         ) from error
     _check_parquet_source(source)
     try:

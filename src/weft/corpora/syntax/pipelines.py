@@ -83,7 +83,7 @@ def _import_spacy() -> Any:
             "parsing needs spaCy, which cannot be imported",
             seen=str(error),
             allowed="the extra `parse`",
-            next_step="pip install 'weft[parse]'",
+            next_step="pip install 'weft-coherence[parse]'",
         ) from error
     return spacy
 

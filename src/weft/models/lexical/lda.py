@@ -299,6 +299,6 @@ def _import_tomotopy() -> Any:
         raise ConfigError(
             "learning LDA topics needs tomotopy, which is not installed",
             allowed="the extra `topics`",
-            next_step="pip install 'weft[topics]'",
+            next_step="pip install 'weft-coherence[topics]'",
         ) from error
     return tomotopy

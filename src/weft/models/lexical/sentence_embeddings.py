@@ -131,5 +131,5 @@ def _missing() -> ConfigError:
     return ConfigError(
         "sentence embeddings need sentence-transformers and an encoder, which are not installed",
         allowed="the extra `hf`",
-        next_step="pip install 'weft[hf]'",
+        next_step="pip install 'weft-coherence[hf]'",
     )
