@@ -6,10 +6,11 @@ import pytest
 from tests.helpers.parsers import MarkedParser
 
 from weft.cli.remarks import SHOWN, Remarks
+from weft.corpora.syntax.sentence_parser import NOT_ENGLISH
 from weft.corpora.text.english import looks_english
 from weft.document import Document
 from weft.models.entity.entity_graph import EntityGraph
-from weft.models.entity.mentions import NO_ENTITY, NO_ROLE, NOT_ENGLISH
+from weft.models.entity.mentions import NO_ENTITY, NO_ROLE
 from weft.protocols import RemarkingModel
 from weft.registry import create_model
 

@@ -31,6 +31,18 @@ LAYERS = (
     ("report",),
     ("cli",),
 )
+# Inside models/ a family imports itself and common, never another family. Inside corpora/ a folder imports those before
+# it. Each exception is to go.
+FOLDER_ORDER = {"corpora": (("text",), ("negatives",), ("readers",), ("store", "syntax"))}
+SIBLING_EXCEPTIONS = {
+    ("models/common/bulk_writers.py", "weft.models.topic.store_words"),
+    ("models/common/bulk_writers.py", "weft.models.topic.topic_network"),
+    ("models/common/bulk_writers.py", "weft.models.vlv.estimators"),
+    ("models/common/bulk_writers.py", "weft.models.vlv.latent_chain"),
+    ("models/common/precedence.py", "weft.models.seq2seq.numpy_precedence"),
+    ("corpora/negatives/files.py", "weft.corpora.readers.formats"),
+    ("corpora/text/years.py", "weft.corpora.store.token_store"),
+}
 HEAVY = (
     "torch",
     "sklearn",
@@ -69,6 +81,29 @@ def test_imports_go_one_way(path: Path) -> None:
     for imported in imports_of(path):
         if imported.startswith("weft."):
             assert layer_of(imported) <= layer_of(own), f"{own} imports {imported}, which stands above it"
+
+
+def may_import(part: str, own: str, other: str) -> bool:
+    """Whether a folder of models/ or corpora/ may import another folder beside it."""
+    if own == other:
+        return True
+    if part == "models":
+        return other == "common"
+    order = {name: number for number, names in enumerate(FOLDER_ORDER[part]) for name in names}
+    return order[other] < order[own]
+
+
+@pytest.mark.parametrize("part", ["models", "corpora"])
+def test_folders_do_not_import_their_siblings(part: str) -> None:
+    folders = {path.name for path in (SOURCE / part).iterdir() if path.is_dir()}
+    for path in sorted((SOURCE / part).glob("*/*.py")):
+        place = path.relative_to(SOURCE).as_posix()
+        for imported in sorted(imports_of(path)):
+            names = imported.split(".")
+            if names[:2] != ["weft", part] or len(names) < 3 or names[2] not in folders:
+                continue
+            allowed = may_import(part, path.parent.name, names[2]) or (place, imported) in SIBLING_EXCEPTIONS
+            assert allowed, f"{place} imports {imported}, from a folder beside it"
 
 
 def test_import_weft_is_light_and_fast() -> None:

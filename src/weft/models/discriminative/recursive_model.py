@@ -18,6 +18,7 @@ from torch import Tensor
 from weft.corpora.store.pair_batches import Whole
 from weft.corpora.store.paragraph_batches import ParagraphStream
 from weft.corpora.store.token_store import TokenStore
+from weft.corpora.syntax.sentence_parser import parser_remarks
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
@@ -34,7 +35,6 @@ from weft.models.discriminative.tree_encoder import (
     plant,
 )
 from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
-from weft.models.entity.mentions import parser_remarks
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.pairs import Memory

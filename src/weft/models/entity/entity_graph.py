@@ -17,12 +17,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.setting_checks import check_choice, rebuild
 from weft.models.entity.grid import Columns, Numbers, columns_of
 from weft.models.entity.grid_model import in_batches
-from weft.models.entity.mentions import MentionFinder, MentionSettings, Roles, SentenceParser, check_switch
+from weft.models.entity.mentions import MentionFinder, MentionSettings, Roles, check_switch
 from weft.models.entity.transition_weights import judged
 from weft.models.entity.transitions import Reals, places
 from weft.progress import Progress, silent

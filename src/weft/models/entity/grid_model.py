@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.setting_checks import check_finite, rebuild, untrained
 from weft.models.entity.grid import Columns, columns_of
 from weft.models.entity.grid_search import ColumnSteps
-from weft.models.entity.mentions import MentionFinder, MentionSettings, SentenceParser
+from weft.models.entity.mentions import MentionFinder, MentionSettings
 from weft.models.entity.transition_weights import TransitionWeights, order_scores
 from weft.models.entity.transitions import BASE, WindowOptions
 from weft.progress import Progress

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
-from weft.corpora.text.english import looks_english
+from weft.corpora.syntax.sentence_parser import SentenceParser, parser_remarks
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.common.setting_checks import check_choice, check_text
@@ -39,17 +38,6 @@ _ROLES = {
 _INSIDE = frozenset(("compound", "nn", "nmod"))  # a noun inside a noun phrase has the role of the phrase
 _SHARED = _INSIDE | {"conj"}  # … and so has the second of two that are joined by "and"
 _ROLES |= dict.fromkeys(_SHARED, ABSENT)  # not known from the label alone
-
-
-class SentenceParser(Protocol):
-    """What parses: `weft.corpora.syntax.parser.Parser`, or another thing that does the same."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
-        """The parse of each sentence, in the order given."""
 
 
 def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "all", plurals: bool = False) -> Mentions:
@@ -196,12 +184,6 @@ class MentionSettings:
 
 NO_ENTITY = "no noun in it, so that there is no entity to follow"
 NO_ROLE = "no subject and no object in it, so that all entities count alike; is there a verb?"
-NOT_ENGLISH = "hardly a common English word in it, and the parser knows English only"
-
-
-def parser_remarks(document: Document) -> tuple[str, ...]:
-    """What the parser cannot do justice to."""
-    return () if looks_english(document.sentences) else (NOT_ENGLISH,)
 
 
 class MentionFinder:

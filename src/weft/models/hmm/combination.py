@@ -13,13 +13,13 @@ import numpy.typing as npt
 from weft.corpora.negatives.corruption import permutations
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.parser import find_parser
+from weft.corpora.syntax.sentence_parser import ParsingModel, SentenceParser
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import at_least, check_finite, check_seed, check_text, rebuild, untrained
-from weft.models.entity.mentions import SentenceParser
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixModel, PrefixSteps, RemarkingModel
 from weft.registry import create_model
@@ -259,7 +259,7 @@ class WeightedSteps:
 
 
 def _give_parser(part: Any, parser: SentenceParser) -> None:
-    if hasattr(part, "with_parser"):
+    if isinstance(part, ParsingModel):
         part.with_parser(parser)
 
 

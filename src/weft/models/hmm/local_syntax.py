@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.setting_checks import at_least, check_seed, check_weight, rebuild, untrained
-from weft.models.entity.mentions import SentenceParser
 from weft.models.hmm.cluster_hmm import PatternVocabulary
 from weft.models.hmm.committee import VOCABULARY
 from weft.models.hmm.syntax_patterns import PatternFinder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document
-from weft.models.entity.mentions import SentenceParser
 from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.hmm.syntax_patterns import PatternFinder, Patterns
 from weft.progress import Progress, silent

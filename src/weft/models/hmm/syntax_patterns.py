@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from weft.corpora.syntax.sentence_parser import SentenceParser, parser_remarks
 from weft.corpora.syntax.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.models.common.setting_checks import at_least, check_choice, check_text
-from weft.models.entity.mentions import SentenceParser, parser_remarks
 from weft.progress import Progress, silent
 
 KINDS = ("sequence", "productions")
