@@ -33,7 +33,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.negatives.corruption import permutations
+from weft.corpora.negatives.permute import permutations
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.parser import find_parser

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.corpora.data_folder import find_data
-from weft.corpora.negatives.corruption import permute_documents
+from weft.corpora.negatives.permute import permute_documents
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.store.token_store import TokenStore
 from weft.evaluation.discrimination import discriminate

@@ -28,8 +28,8 @@ from weft.corpora.syntax.packed_pipeline import EMBEDDED
 from weft.corpora.syntax.packed_pipeline import KIND as OWN
 from weft.corpora.syntax.parse_accuracy import parse_accuracy
 from weft.corpora.syntax.parser import Parser
-from weft.corpora.syntax.pipelines import Pipeline, load_pipeline
 from weft.corpora.syntax.silver_parses import HELD_OUT, SilverSentence, read_silver
+from weft.corpora.syntax.spacy_pipelines import Pipeline, load_pipeline
 from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
 

@@ -29,8 +29,8 @@ import psutil
 import tokenizers
 from tokenizers import Tokenizer as BareTokenizer
 
-from weft.corpora.store.prepare import usable_cores
 from weft.corpora.text.tokenizers import BpeTokenizer
+from weft.io.cpu_cores import usable_cores
 from weft.version import VERSION
 
 RATIO_BAR = 0.60

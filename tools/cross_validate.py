@@ -21,9 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from weft.corpora.corrupt import write_negatives
 from weft.corpora.data_folder import find_data
-from weft.corpora.negatives.corruption import PermutedDocument, permutations
-from weft.corpora.negatives.files import write_negatives
+from weft.corpora.negatives.permute import permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.formats import read_permuted
 from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document

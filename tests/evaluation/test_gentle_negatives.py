@@ -12,14 +12,9 @@ from typing import Any
 import pytest
 from tests.helpers.scorers import OracleTable, synthetic
 
-from weft.corpora.negatives.corruption import (
-    NEIGHBOURS,
-    PermutedDocument,
-    inner_permutations,
-    permutations,
-    swapped_orders,
-    swaps_name,
-)
+from weft.corpora.negatives.permute import inner_permutations, permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.negatives.swap import NEIGHBOURS, swapped_orders, swaps_name
 from weft.document import Document
 from weft.evaluation.discrimination import discriminate
 from weft.evaluation.evaluate import Subject, evaluate

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from tests.helpers.scorers import Constant, TestScorer
 
-from weft.corpora.readers.lines import sha256_of
 from weft.document import Document, Score
 from weft.errors import CorpusError
 from weft.evaluation.evaluate import Subject, evaluate
@@ -21,6 +20,7 @@ from weft.evaluation.minimal_pairs import SHIPPED, MinimalPair, are_crossed, cro
 from weft.evaluation.result import Measure, Result, compare_results
 from weft.evaluation.tasks import TASKS, EvaluateOptions, is_standard
 from weft.hub import load_model
+from weft.io.file_hash import sha256_of
 from weft.registry import create_model
 from weft.report.miniatures_page import PHENOMENA, miniatures_section
 from weft.report.results_page import results_page

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests.helpers.scorers import AntiOracle, Constant, OracleTable, OracleWhole, synthetic
 
-from weft.corpora.negatives.corruption import PermutedDocument, permute_documents
-from weft.corpora.negatives.files import write_negatives
+from weft.corpora.corrupt import write_negatives
+from weft.corpora.negatives.permute import permute_documents
+from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.evaluation.discrimination import discriminate

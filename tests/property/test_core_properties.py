@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from tests.helpers.toy_language_model import CacheBigram
 
-from weft.corpora.negatives.corruption import PermutedDocument, hash_order, permutations
-from weft.corpora.negatives.files import write_negatives
+from weft.corpora.corrupt import write_negatives
+from weft.corpora.negatives.permute import permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.formats import read_permuted
 from weft.document import Document, Window
 from weft.evaluation.metrics import kendall_tau
 from weft.evaluation.result import Result
+from weft.io.seeded_hash import hash_order
 from weft.scoring.pairs import Scorer
 
 orders = st.integers(2, 25).flatmap(lambda n: st.permutations(range(n)))

@@ -44,7 +44,7 @@ def corrupt(
     Example: weft corrupt mine.jsonl --out mine.pairs.jsonl --permutations 20
     """
     from weft.cli.output import message, read_options
-    from weft.corpora.negatives.files import corrupt_file
+    from weft.corpora.corrupt import corrupt_file
 
     written = corrupt_file(
         source,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from weft.corpora.negatives.corruption import permutations
+from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.hub import load_model

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from weft.corpora.negatives.corruption import PermutedDocument, replace_sentence
+from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.negatives.replace import replace_sentence
 from weft.evaluation.metrics import Wins, count_wins
 from weft.evaluation.result import Measure
 from weft.progress import Progress, silent
@@ -48,7 +49,7 @@ def discriminate(
         progress: Told after each document.
 
     Example:
-        >>> from weft.corpora.negatives.corruption import permute_documents
+        >>> from weft.corpora.negatives.permute import permute_documents
         >>> from weft.document import Document
         >>> from weft.registry import create_model
         >>> text = Document("d", ("Born in 1800.", "Wed in 1820.", "Died in 1880."))

@@ -10,17 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from weft.corpora.data_folder import DATA_VARIABLE, data_root
-from weft.corpora.negatives.corruption import (
-    PermutedDocument,
-    fingerprint_orders,
-    inner_permutations,
-    permutations,
-    swapped_orders,
-    swaps_name,
-)
+from weft.corpora.negatives.permute import inner_permutations, permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument, fingerprint_orders
+from weft.corpora.negatives.swap import swapped_orders, swaps_name
 from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
 from weft.corpora.readers.formats import ReadOptions, detect_format, read_permuted
-from weft.corpora.readers.lines import sha256_of
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.evaluation.discrimination import discriminate
@@ -29,6 +23,7 @@ from weft.evaluation.minimal_pairs import SHIPPED, prefer, read_pairs
 from weft.evaluation.reconstruction import reconstruct
 from weft.evaluation.result import Measure, Result, summarize
 from weft.evaluation.tasks import TASKS, EvaluateOptions, Task, departures, find_task, is_standard, joined
+from weft.io.file_hash import sha256_of
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
 from weft.scoring.pairs import estimator_of

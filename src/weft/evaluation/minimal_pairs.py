@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from weft.corpora.readers.jsonl import Record, read_records
-from weft.corpora.readers.lines import ReadOptions
+from weft.corpora.readers.read_options import ReadOptions
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.evaluation.metrics import count_wins

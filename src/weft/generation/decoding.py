@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from weft.corpora.negatives.corruption import hash_key
 from weft.document import Document
 from weft.errors import ConfigError
+from weft.io.seeded_hash import hash_key
 from weft.scoring.pairs import Combine, Scorer
 from weft.scoring.sequences import SequenceScorer
 

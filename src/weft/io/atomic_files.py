@@ -26,17 +26,17 @@ def write_atomically(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         CorpusError: The name stands for something other than a file, or the disk does not let it be written.
     """
-    with telling_why_not_written(path):
+    with explain_write_errors(path):
         target = _replaceable(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         # Shortened, so that the longest name a file may have can still be written.
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
-        with telling_why_not_written(path, only=STORAGE_ERRORS), os.fdopen(descriptor, "wb") as handle:
+        with explain_write_errors(path, only=STORAGE_ERRORS), os.fdopen(descriptor, "wb") as handle:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
-        with telling_why_not_written(path):
+        with explain_write_errors(path):
             Path(name).chmod(0o666 & ~umask())
             os.replace(name, target)
     except BaseException:
@@ -45,7 +45,7 @@ def write_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def telling_why_not_written(path: Path, *, only: Container[int] | None = None) -> Iterator[None]:
+def explain_write_errors(path: Path, *, only: Container[int] | None = None) -> Iterator[None]:
     """Say in plain words why something could not be written.
 
     Args:

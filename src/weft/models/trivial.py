@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.negatives.corruption import hash_key, hash_order
 from weft.corpora.text.years import first_year
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.io.seeded_hash import hash_key, hash_order
 from weft.models.common.setting_checks import restored_settings
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard

@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from weft.corpora.negatives.corruption import hash_order
 from weft.document import Document
 from weft.errors import ConfigError, check_known
+from weft.io.seeded_hash import hash_order
 from weft.ordering.search import SumSteps, TableSteps, beam_order, beam_search, exact_order, greedy_order, order_gain
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps
 from weft.scoring.pairs import Table, check_numbers, order_values, path_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weft.corpora.negatives.corruption import NEIGHBOURS, SWAPS
+from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
 from weft.evaluation.result import Key, Result
 from weft.report.tables import Cell, Column, RenderedTable, name_of, render
 

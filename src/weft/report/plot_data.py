@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from weft.corpora.negatives.corruption import NEIGHBOURS, SWAPS
+from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
 from weft.evaluation.metrics import bootstrap_interval, ratio
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result

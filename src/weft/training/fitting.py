@@ -275,8 +275,8 @@ def fit_documents(
     progress: Progress = silent,
 ) -> Model:
     """Train all parts of a model on documents in memory: the short way, for small corpora and for tests."""
-    from weft.corpora.negatives.corruption import PermutedDocument
-    from weft.corpora.negatives.files import write_negatives
+    from weft.corpora.corrupt import write_negatives
+    from weft.corpora.negatives.permuted_document import PermutedDocument
     from weft.corpora.store.prepare import prepare
 
     documents = list(documents)

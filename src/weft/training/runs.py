@@ -11,10 +11,10 @@ from typing import Any
 
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.formats import read_documents
-from weft.corpora.readers.lines import sha256_of
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.io.atomic_files import telling_why_not_written
+from weft.io.atomic_files import explain_write_errors
+from weft.io.file_hash import sha256_of
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel
 from weft.registry import create_model
@@ -70,7 +70,7 @@ def _check_place(out: str) -> None:
             next_step="give --out FOLDER",
         )
     place = Path(out)
-    with telling_why_not_written(place):  # now, and not after hours of training
+    with explain_write_errors(place):  # now, and not after hours of training
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place.parent):
             pass

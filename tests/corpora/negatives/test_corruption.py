@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 from tests.helpers.scorers import synthetic
 
-from weft.corpora.negatives.corruption import (
-    PermutedDocument,
-    Replacement,
-    fingerprint_orders,
-    hash_order,
-    permutations,
-    replace_sentence,
-    replacements,
-)
-from weft.corpora.negatives.files import corrupt_file
+from weft.corpora.corrupt import corrupt_file
+from weft.corpora.negatives.permute import permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument, Replacement, fingerprint_orders
+from weft.corpora.negatives.replace import replace_sentence, replacements
 from weft.corpora.readers.formats import read_documents, read_permuted
 from weft.document import Document
 from weft.errors import CorpusError
+from weft.io.seeded_hash import hash_order
 
 
 def test_permutations_never_change() -> None:

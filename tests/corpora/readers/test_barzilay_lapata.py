@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.corpora.negatives.corruption import PermutedDocument
+from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
 from weft.corpora.readers.formats import ReadOptions, read_documents, read_permuted
 from weft.document import Document

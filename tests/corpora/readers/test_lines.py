@@ -16,8 +16,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from weft.corpora.readers.lines import name_of, open_bytes, open_lines, plain_name, sha256_of, stem_of
+from weft.corpora.readers.lines import open_lines
 from weft.errors import ConfigError, CorpusError, WeftError
+from weft.io.compressed_streams import name_of, open_bytes, plain_name, stem_of
+from weft.io.file_hash import sha256_of
 
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,

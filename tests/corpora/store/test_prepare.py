@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from weft.corpora.process_pool import WorkerStoppedError
-from weft.corpora.readers.lines import ReadOptions
+from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.overlap import OverlapIndex
 from weft.corpora.store.prepare import prepare
 from weft.corpora.store.store_writer import StoreWriter

@@ -13,8 +13,9 @@ import torch
 
 from weft.corpora.store.paragraph_batches import FEWEST, ParagraphStream
 from weft.corpora.store.prepare import prepare
+from weft.corpora.store.sentence_years import years_of_sentences
 from weft.corpora.store.token_store import TokenStore
-from weft.corpora.text.years import first_year, years_of_sentences
+from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.evaluation.metrics import kendall_tau

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from weft.corpora.negatives.corruption import PermutedDocument, permute_documents
+from weft.corpora.negatives.permute import permute_documents
+from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.evaluation.discrimination import discriminate
@@ -211,7 +212,7 @@ def test_given_vectors_stay_unless_they_are_tuned() -> None:
 
 @pytest.mark.parametrize("kind", [Discriminative, DiscriminativePair])
 def test_every_parameter_gets_a_gradient(kind: type[Discriminative | DiscriminativePair], tmp_path: Path) -> None:
-    from weft.corpora.negatives.files import write_negatives
+    from weft.corpora.corrupt import write_negatives
     from weft.corpora.store.prepare import prepare
 
     write_negatives(tmp_path / "t.jsonl", (PermutedDocument(document, ()) for document in STORIES[:6]))

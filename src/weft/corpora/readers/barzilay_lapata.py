@@ -19,12 +19,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.corpora.negatives.corruption import PermutedDocument, Replacement
+from weft.corpora.negatives.permuted_document import PermutedDocument, Replacement
 from weft.corpora.readers.jsonl import Record, document_of, read_records
-from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes
+from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.text.sentences import check_language
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
+from weft.io.compressed_streams import Source, name_of, open_bytes
 
 _logger = logging.getLogger(__name__)
 

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from weft.corpora.negatives.corruption import PermutedDocument
+from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata, read_permuted_jsonl
 from weft.corpora.readers.jsonl import read_jsonl
-from weft.corpora.readers.lines import DEFAULT_OPTIONS, STDIN, ReadOptions, Source, check_encoding, name_of, plain_name
+from weft.corpora.readers.lines import check_encoding
 from weft.corpora.readers.plain_text import read_blocks, read_presplit_lines, read_text
+from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.readers.tables import read_csv, read_parquet, read_tsv
 from weft.corpora.readers.wikipedia import extracted_files, is_extracted_name, read_wikiextractor, read_wikipedia_dump
 from weft.corpora.text.sentences import check_language
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
+from weft.io.compressed_streams import STDIN, Source, name_of, plain_name
 
 __all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_permuted"]
 

@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_lines, stem_of
+from weft.corpora.readers.lines import open_lines
+from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.text.sentences import assemble, check_language, split_paragraphs, tidy_sentence
 from weft.document import Document
 from weft.errors import CorpusError
+from weft.io.compressed_streams import Source, name_of, stem_of
 
 _ALLOWED = 'one JSON object per line with "paragraphs", "sentences" or "text"'
 

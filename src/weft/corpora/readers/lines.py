@@ -8,28 +8,12 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from weft.corpora.readers.read_options import MAX_LINE_BYTES
 from weft.errors import ConfigError, CorpusError
-from weft.io.byte_streams import CHUNK_BYTES, STDIN, Source, name_of, open_bytes, plain_name, sha256_of, stem_of
+from weft.io.compressed_streams import CHUNK_BYTES, Source, name_of, open_bytes
 
-__all__ = [
-    "DEFAULT_OPTIONS",
-    "MAX_LINE_BYTES",
-    "STDIN",
-    "ReadOptions",
-    "Source",
-    "check_encoding",
-    "name_of",
-    "open_bytes",
-    "open_lines",
-    "plain_name",
-    "sha256_of",
-    "stem_of",
-]
-
-MAX_LINE_BYTES = 32 * 2**20
 # Enough to judge what a file is, and small enough that judging costs nothing.
 HEAD_BYTES = 2**16
 # Bytes no text contains: everything below space but tab, newline, vertical tab, form feed, return and escape
@@ -43,32 +27,6 @@ _SIGNATURES = {
     b"PAR1": ("a Parquet file", "--input parquet"),
 }
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How to read a corpus file.
-
-    Attributes:
-        format: A key of :data:`weft.corpora.readers.formats.FORMATS`, or ``auto`` to go by the file's name.
-        encoding: The text encoding, any that Python knows.
-        language: The language whose rules split text into sentences.
-        column: The text column of a table.
-        id_column: The column of a table that names its documents, if there is one.
-        max_line_bytes: The longest line that is read; a longer one is an error, not a memory problem.
-        min_sentences: Paragraphs of a Wikipedia dump with fewer sentences are left out.
-    """
-
-    format: str = "auto"
-    encoding: str = "utf-8"
-    language: str = "en"
-    column: str = "text"
-    id_column: str | None = None
-    max_line_bytes: int = MAX_LINE_BYTES
-    min_sentences: int = 3
-
-
-DEFAULT_OPTIONS = ReadOptions()
 
 
 def open_lines(

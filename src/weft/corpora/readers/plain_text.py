@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, open_lines, stem_of
+from weft.corpora.readers.lines import open_lines
+from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.text.sentences import assemble, blank_line_blocks, check_language, split_block, tidy_sentence
 from weft.document import Document
+from weft.io.compressed_streams import Source, stem_of
 
 
 def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:

@@ -6,19 +6,12 @@ import csv
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from weft.corpora.readers.lines import (
-    DEFAULT_OPTIONS,
-    STDIN,
-    ReadOptions,
-    Source,
-    name_of,
-    open_bytes,
-    open_lines,
-    stem_of,
-)
+from weft.corpora.readers.lines import open_lines
+from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.text.sentences import assemble, check_language, split_paragraphs
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
+from weft.io.compressed_streams import STDIN, Source, name_of, open_bytes, stem_of
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile

@@ -16,11 +16,13 @@ from typing import BinaryIO
 from xml.etree import ElementTree
 
 from weft.corpora.readers.jsonl import parse_records
-from weft.corpora.readers.lines import DEFAULT_OPTIONS, ReadOptions, Source, name_of, open_bytes, open_lines
+from weft.corpora.readers.lines import open_lines
+from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.readers.wikitext import plain_paragraphs
 from weft.corpora.text.sentences import assemble, check_language, split_block
 from weft.document import Document
 from weft.errors import CorpusError
+from weft.io.compressed_streams import Source, name_of, open_bytes
 
 _logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.store.pair_batches import Whole, pad_rows
+from weft.corpora.store.sentence_years import years_of_sentences
 from weft.corpora.store.token_store import TokenStore
-from weft.corpora.text.years import years_of_sentences
 from weft.errors import CorpusError
 
 FEWEST, MOST = 5, 40  # sentences of a paragraph worth ordering, and of one that still fits a batch well

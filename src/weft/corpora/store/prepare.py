@@ -13,7 +13,7 @@ from typing import Any
 
 from weft.corpora.process_pool import WorkerStoppedError
 from weft.corpora.readers.formats import read_documents
-from weft.corpora.readers.lines import ReadOptions
+from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.overlap import OverlapIndex
 from weft.corpora.store.prepare_folder import claimed, discard, mark
 from weft.corpora.store.prepare_inputs import (
@@ -37,7 +37,8 @@ from weft.corpora.store.store_writer import (
 from weft.corpora.store.token_store import FORMAT_VERSION, TokenStore, read_info
 from weft.corpora.text.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
 from weft.errors import ConfigError, CorpusError
-from weft.io.atomic_files import STORAGE_ERRORS, telling_why_not_written
+from weft.io.atomic_files import STORAGE_ERRORS, explain_write_errors
+from weft.io.cpu_cores import usable_cores
 from weft.progress import Progress, silent
 
 # Enough to find the 16,384 most useful pieces, and seconds to learn from.
@@ -178,7 +179,7 @@ class _Run:
         if _already_made(self.out, self.plan, overwrite=overwrite):
             return
         workers = _worker_count(self.workers, self.plan)  # refuses before anything is written
-        with telling_why_not_written(self.out, only=_WRITE_ERRORS), claimed(self.out) as partial:
+        with explain_write_errors(self.out, only=_WRITE_ERRORS), claimed(self.out) as partial:
             # Asked again: another process may have made it before this one had the partial folder.
             if not _already_made(self.out, self.plan, overwrite=overwrite):
                 self._make(partial, workers, restart=restart)
@@ -262,7 +263,7 @@ def _sentences(source: Source, held_out: OverlapIndex, characters: int) -> Itera
 
 def _place(out: Path) -> Path:
     """Where the store goes: a link stays one, and what it points to is made or replaced."""
-    with telling_why_not_written(out):
+    with explain_write_errors(out):
         return Path(os.path.realpath(out)) if out.is_symlink() else out
 
 
@@ -290,15 +291,3 @@ def _worker_count(workers: int | None, plan: Plan) -> int:
     if workers < 1:
         raise ConfigError("workers out of range", seen=workers, allowed="1 or more", next_step="leave --workers out")
     return workers
-
-
-def usable_cores() -> int:
-    """The cores this process may use, which in a container are fewer than the machine has.
-
-    Example:
-        >>> usable_cores() >= 1
-        True
-    """
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

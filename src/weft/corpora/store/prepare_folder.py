@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.corpora.store.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, new_name, replace_file
 from weft.errors import CorpusError
-from weft.io.atomic_files import telling_why_not_written
+from weft.io.atomic_files import explain_write_errors
 
 _MARKERS = {PROGRESS: "recipe", HEADER: "fingerprint"}
 # From a process killed before its marker stood.
@@ -54,10 +54,10 @@ def claimed(out: Path) -> Iterator[Path]:
         CorpusError: Another process holds it, it is not weft's, or it cannot be made.
     """
     partial = partial_of(out)
-    with telling_why_not_written(partial):
+    with explain_write_errors(partial):
         lock = _hold(partial)
     try:
-        with telling_why_not_written(partial):
+        with explain_write_errors(partial):
             _refuse_strangers(partial)
         yield partial
     finally:

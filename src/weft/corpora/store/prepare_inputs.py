@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.corpora.readers.formats import detect_format, read_documents
-from weft.corpora.readers.lines import STDIN, ReadOptions, name_of, open_lines, sha256_of
+from weft.corpora.readers.lines import open_lines
+from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.prepare_workers import Chunk
 from weft.corpora.store.store_writer import State
 from weft.corpora.text.sentences import check_language
 from weft.errors import ConfigError
-from weft.io.atomic_files import STORAGE_ERRORS, telling_why_not_written
-from weft.io.byte_streams import standard_input_chunks
+from weft.io.atomic_files import STORAGE_ERRORS, explain_write_errors
+from weft.io.compressed_streams import STDIN, name_of, standard_input_chunks
+from weft.io.file_hash import sha256_of
 
 T = TypeVar("T")
 
@@ -122,11 +124,11 @@ def standard_input_as_file(inputs: Sequence[str | Path], out: Path) -> Iterator[
     if not count:
         yield None
         return
-    with telling_why_not_written(out):
+    with explain_write_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{out.name[:40]}.stdin-", dir=out.parent)
     try:
-        with telling_why_not_written(out, only=STORAGE_ERRORS), os.fdopen(descriptor, "wb") as file:
+        with explain_write_errors(out, only=STORAGE_ERRORS), os.fdopen(descriptor, "wb") as file:
             file.writelines(standard_input_chunks())
         yield Path(name)
     finally:

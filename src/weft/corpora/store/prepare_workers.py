@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.corpora.process_pool import in_order
 from weft.corpora.readers.jsonl import document_of, parse_records
-from weft.corpora.readers.lines import ReadOptions
+from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.overlap import OverlapIndex
 from weft.corpora.store.store_writer import Packed
 from weft.corpora.store.token_store import dtype_for

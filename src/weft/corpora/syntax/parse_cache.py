@@ -17,7 +17,7 @@ from typing import Any
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.errors import CorpusError
-from weft.io.atomic_files import telling_why_not_written
+from weft.io.atomic_files import explain_write_errors
 
 HEADER = '{"weft": "parses", "format": 1}\n'
 _KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')
@@ -78,7 +78,7 @@ class ParseCache:
             CorpusError: They cannot be written.
         """
         lines = [self._line(sentence, parse) for sentence, parse in parses.items()]
-        with telling_why_not_written(self.path):
+        with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             head = self._head()
             with self.path.open("ab") as handle:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from weft.corpora.syntax.parse_cache import ParseCache
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
-from weft.corpora.syntax.pipelines import load_pipeline
+from weft.corpora.syntax.spacy_pipelines import load_pipeline
 from weft.progress import Progress, silent
 
 __all__ = ["Annotator", "ParsedSentence", "Parser", "find_parser"]
@@ -29,7 +29,7 @@ _SENTENCE_END = re.compile(r"[.!?;][\"'”’)\]]* ")
 
 
 class Annotator(Protocol):
-    """What parses: a spaCy pipeline (`weft.corpora.syntax.pipelines.Pipeline`), or a stand-in for it."""
+    """What parses: a spaCy pipeline (`weft.corpora.syntax.spacy_pipelines.Pipeline`), or a stand-in for it."""
 
     @property
     def name(self) -> str:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.corpora.readers.jsonl import Record, read_records
-from weft.corpora.readers.lines import Source
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.io.compressed_streams import Source
 
 HELD_OUT, DEVELOPMENT, TRAINING = "held-out", "development", "training"
 PARTS = (HELD_OUT, DEVELOPMENT, TRAINING)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from weft.corpora.readers.lines import open_bytes
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.errors import CorpusError
+from weft.io.compressed_streams import open_bytes
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.negatives.corruption import hash_key
 from weft.corpora.readers.formats import ReadOptions, read_documents
-from weft.corpora.readers.lines import sha256_of
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.evaluation.adversarial.saved_arrays import damaged, read_arrays, write_arrays
 from weft.evaluation.adversarial.token_rows import IdRows, Whole, canonical_rows
+from weft.io.file_hash import sha256_of
+from weft.io.seeded_hash import hash_key
 from weft.progress import Progress, silent
 
 CONTEXT, TURNS = 3, 3

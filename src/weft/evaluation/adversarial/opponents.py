@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.corpora.negatives.corruption import hash_key
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.evaluation.adversarial.chunks import CONTEXT, PARTS, TURNS, Chunks
 from weft.evaluation.adversarial.token_rows import IdRows, Whole, canonical_rows
+from weft.io.seeded_hash import hash_key
 
 ORDERS = ((0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))  # of three sentences, all but the right one
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from weft.io.cpu_cores import usable_cores
+
 MOST_THREADS = 8  # more gained nothing: the parts of one text are few
 ASKED = "OMP_NUM_THREADS"  # what people set to bound the threads of any numerical program
 BLAS = "OPENBLAS_NUM_THREADS"  # what numpy's matrix products obey, read once, when numpy is imported
@@ -28,7 +30,7 @@ def thread_count() -> int:
     """
     if os.environ.get(BLAS) != "1":
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     asked = os.environ.get(ASKED, "")
     return max(1, min(cores, MOST_THREADS, int(asked) if asked.isdecimal() else MOST_THREADS))
 

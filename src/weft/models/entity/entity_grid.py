@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.negatives.corruption import permutations
+from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import at_least, check_seed

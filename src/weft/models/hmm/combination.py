@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.negatives.corruption import permutations
+from weft.corpora.negatives.permute import permutations
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.parser import find_parser
 from weft.corpora.syntax.sentence_parser import ParsingModel, SentenceParser

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from weft.corpora.process_pool import in_order
 from weft.corpora.store.token_store import TokenStore
+from weft.io.cpu_cores import usable_cores
 from weft.models.common.bag_of_words import Bags
 from weft.models.common.hidden_markov import Reals
 from weft.models.topic.hmm_lda import HmmLda
@@ -69,7 +70,7 @@ def default_workers(sentences: int) -> int:
     """
     if multiprocessing.current_process().daemon:  # a worker itself, which may start none
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     # The processes of a distributed run on this machine all do the same, side by side.
     beside = os.environ.get("LOCAL_WORLD_SIZE", "")
     share = cores // max(1, int(beside)) if beside.isdecimal() else cores

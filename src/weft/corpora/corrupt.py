@@ -8,7 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.negatives.corruption import PermutedDocument, permutations, replacements
+from weft.corpora.negatives.permute import permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.negatives.replace import replacements
 from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document
 from weft.io.atomic_files import write_atomically

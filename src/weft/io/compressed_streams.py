@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import hashlib
 import io
 import lzma
 import sys
@@ -84,27 +83,13 @@ def open_bytes(source: Source) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, io.BufferedReader(_Guarded(plain, name), CHUNK_BYTES))
 
 
-def sha256_of(path: Source) -> str:
-    """The SHA-256 of a file as it lies on disk, read as a stream.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "a.txt"
-        >>> _ = path.write_bytes(b"")
-        >>> sha256_of(path)[:8]
-        'e3b0c442'
-    """
-    with _opening(path, allowed="a readable file"), open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 @contextmanager
 def _open_raw(source: Source) -> Iterator[IO[bytes]]:
     if str(source) == STDIN:
         yield _standard_input()
         return
-    with _opening(source):
-        file = open(source, "rb", buffering=0)  # noqa: SIM115 - errors of the body must not pass through _opening
+    with explain_open_errors(source):
+        file = open(source, "rb", buffering=0)  # noqa: SIM115 - errors of the body must not pass through explain_open_errors
     with file:
         yield file
 
@@ -138,7 +123,7 @@ def standard_input_chunks() -> Iterator[bytes]:
 
 
 @contextmanager
-def _opening(source: Source, *, allowed: str = "a readable file, or - for standard input") -> Iterator[None]:
+def explain_open_errors(source: Source, *, allowed: str = "a readable file, or - for standard input") -> Iterator[None]:
     """Say in plain words why a file could not be opened."""
     try:
         yield

@@ -1,0 +1,69 @@
+"""Seeded permutations of the sentences of a document.
+
+A permutation is a pure function of (seed, document id, number), so it is the same for every model and machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.document import Document
+from weft.io.seeded_hash import hash_order
+
+
+def permutations(document: Document, *, count: int = 20, seed: int = 1) -> tuple[tuple[int, ...], ...]:
+    """Up to ``count`` distinct orders of a document, none of them one that reads like the original.
+
+    Sentences with the same text are interchangeable, so an order that only swaps equal sentences is the original
+    in disguise and is left out; a short text has fewer than ``count`` orders, and a text whose sentences are all
+    equal has none.
+
+    Example:
+        >>> permutations(Document("d", ("a", "b")), count=20)
+        ((1, 0),)
+    """
+    wanted = min(count, _distinct_orders(document.sentences) - 1)
+    seen = {document.sentences}
+    orders: list[tuple[int, ...]] = []
+    number = 0
+    while len(orders) < wanted:
+        order = hash_order(len(document), seed, document.id, number)
+        number += 1
+        text = tuple(document.sentences[i] for i in order)
+        if text not in seen:
+            seen.add(text)
+            orders.append(order)
+    return tuple(orders)
+
+
+def _distinct_orders(sentences: Sequence[str]) -> int:
+    """How many texts the sentences can make: n! over the factorials of the repeats."""
+    total = math.factorial(len(sentences))
+    for sentence in set(sentences):
+        total //= math.factorial(sentences.count(sentence))
+    return total
+
+
+def inner_permutations(document: Document, *, count: int = 20, seed: int = 1) -> tuple[tuple[int, ...], ...]:
+    """Up to ``count`` distinct orders in which the first and the last sentence stay where they are.
+
+    On these, MMI and bi agree: their difference is what a language model says of the two ends.
+
+    Example:
+        >>> inner_permutations(Document("d", ("a", "b", "c", "d")))
+        ((0, 2, 1, 3),)
+    """
+    if len(document) < 4:  # nothing to exchange between the ends
+        return ()
+    inner = replace(document, sentences=document.sentences[1:-1], paragraph_starts=(0,))
+    last = len(document) - 1
+    return tuple((0, *(place + 1 for place in order), last) for order in permutations(inner, count=count, seed=seed))
+
+
+def permute_documents(documents: Iterable[Document], *, count: int = 20, seed: int = 1) -> Iterator[PermutedDocument]:
+    """Attach seeded permutations to every document."""
+    for document in documents:
+        yield PermutedDocument(document, permutations(document, count=count, seed=seed))
