@@ -1,17 +1,36 @@
-"""The contracts: what models, scorers and searches promise each other."""
+"""The contracts between models, scorers, searches and training.
+
+`CoherenceModel` is what every model is. `NeuralModel` is what training needs of a model made of networks. The small
+protocols are capabilities that some models have; test for them with `isinstance`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.progress import Progress, silent
+from weft.settings import Settings
+
+if TYPE_CHECKING:
+    import torch
+
+    from weft.corpora.store.token_store import TokenStore
+    from weft.corpora.text.tokenizers import Tokenizer
+    from weft.generation.bulk import BulkWriter
+    from weft.generation.continuation import Writer
+    from weft.io.model_folder import Artifact
+    from weft.scoring.calibration import Reference
+    from weft.scoring.pairs import Combine, Scorer
+    from weft.scoring.sequences import SequenceScorer
+    from weft.training.loop import Batches, LossPart
+    from weft.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +163,156 @@ class PrefixModel(Protocol):
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences."""
+
+
+# Capabilities of some models -----------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class AdjustableModel(Protocol):
+    """A trained model whose settings can partly change without training again: those in `settings.adjustable()`."""
+
+    settings: Settings
+
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same trained model with other settings."""
+
+
+@runtime_checkable
+class CombinableModel(Protocol):
+    """A generative model whose parts are combined as uni, bi or mmi."""
+
+    @property
+    def combine(self) -> Combine:
+        """The combination in use."""
+
+    def combined(self, combine: str) -> Self:
+        """Return the same trained model with another combination."""
+
+
+@runtime_checkable
+class MovableModel(Protocol):
+    """A model that computes on a device of choice."""
+
+    def to(self, device: str | torch.device) -> Self:
+        """Move the model to a device."""
+
+
+@runtime_checkable
+class CalibratedModel(Protocol):
+    """A model that can hold reference scores; `reference` is None until `weft calibrate` has computed them."""
+
+    reference: Reference | None
+
+
+class Estimator(Protocol):
+    """How log-probabilities are estimated."""
+
+    @property
+    def name(self) -> str:
+        """Name of the estimate, such as ``iwae-5``."""
+
+    @property
+    def samples(self) -> int:
+        """Number of samples."""
+
+
+@runtime_checkable
+class EstimatingModel(Protocol):
+    """A model whose log-probabilities are estimates, not exact."""
+
+    @property
+    def estimate(self) -> Estimator:
+        """The bound or sampling estimate in use."""
+
+
+@runtime_checkable
+class SearchEstimatingModel(Protocol):
+    """A model that searches for orders and reranks with an estimate of its own, usually of fewer samples."""
+
+    @property
+    def search_estimate(self) -> Estimator:
+        """The estimate used in a search."""
+
+
+@runtime_checkable
+class WritingModel(CombinableModel, Protocol):
+    """A generative model that can also write the next sentence."""
+
+    name: ClassVar[str]
+
+    def writer(self) -> Writer:
+        """Return the forward part, which proposes next sentences.
+
+        Raises:
+            ModelError: It is not trained.
+        """
+
+    def reranker(self, combine: str) -> Scorer | SequenceScorer:
+        """Return the scorer that reranks candidates."""
+
+    def bulk_writer(self) -> BulkWriter:
+        """Return what writes for many contexts at once.
+
+        Raises:
+            ModelError: A part is not trained.
+        """
+
+
+# Neural models -------------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class NetworkModel(MovableModel, Protocol):
+    """A model whose trained networks others can build on or read with."""
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer of all networks; None before training."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the networks, in training order: a part may build on those before it."""
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """Return the trained networks by part."""
+
+    def companions(self) -> dict[str, Artifact]:
+        """Return other models that are saved in the same folder, by name, such as the topic model of hmm-lda-gm."""
+
+
+@runtime_checkable
+class NeuralModel(NetworkModel, CoherenceModel, Protocol):
+    """The contract between a model made of networks and `weft.training`."""
+
+    name: ClassVar[str]
+    settings: Settings
+
+    def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """Return an untrained network."""
+
+    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
+        """Return the source of a part's batches."""
+
+    def batch_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
+        """Return the summed loss of a batch."""
+
+    def foundation(self, part: str) -> Mapping[str, torch.Tensor]:
+        """Return the weights outside of a part that its training depends on, such as frozen encoders of other parts."""
+
+    def initial_parts(self) -> Mapping[str, str]:
+        """Return, by part, the part of `run.start` that it starts from; a part not listed starts from its namesake."""
+
+    def built_on(self) -> tuple[str, ...]:
+        """Return the model folders named in the settings whose weights are part of this model."""
+
+    def read_texts(self, sentences: Sequence[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
+        """Read the training texts, for a model that needs more of them than their tokens, such as their trees."""
+
+    def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        """Take trained networks into the model, rounded as they will be saved."""
+
+    def save(
+        self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
+    ) -> None:
+        """Write a model folder; weights that a folder of ``beside`` holds are not written again."""

@@ -9,7 +9,8 @@ import torch
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError
-from weft.generation.decoding import Decoding, continue_document, search
+from weft.generation.continuation import continue_document
+from weft.generation.decoding import Decoding, search
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.sentence_predictor import Predictor, PredictorSteps
 from weft.models.seq2seq.seq2seq import Seq2Seq

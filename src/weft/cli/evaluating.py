@@ -119,7 +119,7 @@ def write_adversarial(
     """
     from weft.evaluation.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
     from weft.evaluation.tasks import departures, find_task, joined
-    from weft.models.common.bulk_writers import bulk_writer
+    from weft.generation.bulk import bulk_writer
 
     variant, combine = named
     chosen, own = adversarial_options(options, settings, places[1])

@@ -227,7 +227,7 @@ def write_continuations(
     draws: int | None = None,
 ) -> None:
     """Continue every document; a terminal sees each sentence as it is written. ``draws``, where they were asked for."""
-    from weft.generation.decoding import continue_document
+    from weft.generation.continuation import continue_document
     from weft.models.common.setting_checks import untrained
 
     model = load_model(name)

@@ -16,7 +16,14 @@ import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError
-from weft.protocols import DocumentScorer, OrderScorer, PairwiseModel, SentenceModel
+from weft.protocols import (
+    DocumentScorer,
+    EstimatingModel,
+    OrderScorer,
+    PairwiseModel,
+    SearchEstimatingModel,
+    SentenceModel,
+)
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
@@ -214,10 +221,9 @@ def estimator_of(model: object, *, searching: bool = False) -> str:
         model: The model.
         searching: Whether it is asked in a search for an order, where some models take fewer samples.
     """
-    if searching and hasattr(model, "search_estimate"):
-        return str(model.search_estimate.name)
-    scorer = getattr(model, "scorer", model)  # a model's own setting says which kind, its scorer with how many samples
-    return str(getattr(scorer, "estimator", "exact"))
+    if searching and isinstance(model, SearchEstimatingModel):
+        return model.search_estimate.name
+    return model.estimate.name if isinstance(model, EstimatingModel) else "exact"
 
 
 def check_parts(scorer: object, combine: str) -> None:

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -51,6 +51,9 @@ class Trainable(Protocol):
 
     def foundation(self, part: str) -> Mapping[str, Tensor]:
         """The weights of other parts that a part stands on."""
+
+    def read_texts(self, sentences: Sequence[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
+        """Read the training texts."""
 
     def assemble(self, networks: Mapping[str, nn.Module], tokenizer: Tokenizer) -> object:
         """Take trained networks in."""
@@ -292,11 +295,10 @@ def fit_documents(
     return model
 
 
-def tell_texts(model: object, documents: Iterable[Document], store: TokenStore, progress: Progress) -> None:
+def tell_texts(model: Trainable, documents: Iterable[Document], store: TokenStore, progress: Progress) -> None:
     """Show the texts behind a store to a model that needs more of them than their tokens, such as their trees."""
-    read = getattr(model, "read_texts", None)
-    if read is not None:
-        read([text for document in documents for text in document.sentences], store.tokenizer(), progress=progress)
+    sentences = [text for document in documents for text in document.sentences]
+    model.read_texts(sentences, store.tokenizer(), progress=progress)
 
 
 def _told(part: str, progress: Progress) -> Callable[[Report], None]:

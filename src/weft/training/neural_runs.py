@@ -73,7 +73,7 @@ def train_parts(
                 model.assemble({part: network}, tokenizer)
                 model.to(runtime.device)
         if set(model.parts) <= set(model.networks()) and runtime.is_main:
-            built_on = (config.run.start, config.run.base, getattr(model, "topics", ""))
+            built_on = (config.run.start, config.run.base, *model.built_on())
             record = _record(config, corpus, command)
             model.save(config.run.out, training=record, beside=[folder for folder in built_on if folder])
     return model
@@ -82,7 +82,7 @@ def train_parts(
 def _starts(model: Any, config: RunConfig, tokenizer: Tokenizer) -> dict[str, dict[str, Tensor]]:
     """The weights that parts start from: those of the part of the same name, or of the one the model names."""
     found = {part: network.state_dict() for part, network in _networks_of(config.run.start, tokenizer).items()}
-    named: Mapping[str, str] = getattr(model, "starts_from", {})
+    named: Mapping[str, str] = model.initial_parts()
     return {part: found[named.get(part, part)] for part in model.parts if named.get(part, part) in found}
 
 

@@ -30,8 +30,8 @@ from weft.evaluation.adversarial.verdicts import Verdicts, measured  # noqa: E40
 from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
 from weft.evaluation.result import Result  # noqa: E402
 from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
+from weft.generation.bulk import bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
-from weft.models.common.bulk_writers import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.report.adversarial_page import adversarial_section  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402

@@ -36,7 +36,7 @@ from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays
 from weft.evaluation.adversarial.token_rows import IdRows
 from weft.evaluation.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
 from weft.evaluation.evaluate import Subject
-from weft.models.common.bulk_writers import bulk_writer
+from weft.generation.bulk import bulk_writer
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.report.samples import write_samples
 
@@ -156,7 +156,7 @@ def test_topics_that_guide_are_among_the_weights(tmp_path: Path) -> None:
         def networks(self) -> dict[str, Any]:
             return {}
 
-        def beside(self) -> dict[str, Artifact]:
+        def companions(self) -> dict[str, Artifact]:
             return {"topics": Artifact("hmm-lda", {}, {"words": np.full(2, self.value, dtype=np.float32)})}
 
     assert weights_hash(Guided(1.0)) == weights_hash(Guided(1.0)) != weights_hash(Guided(2.0))

@@ -28,13 +28,14 @@ from weft.evaluation.adversarial.results import evaluate_control  # noqa: E402
 from weft.evaluation.adversarial.token_rows import IdRows  # noqa: E402
 from weft.evaluation.adversarial.turns import continued, next_sentences  # noqa: E402
 from weft.evaluation.tasks import EvaluateOptions, find_task, is_standard  # noqa: E402
+from weft.generation.bulk import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
-from weft.models.common.bulk_writers import BulkWriter, ChainWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.models.common.encoder_decoder import Tokens  # noqa: E402
 from weft.models.common.guided_decoding import encode_rows  # noqa: E402
 from weft.models.common.sentence_predictor import padded  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
+from weft.models.vlv.bulk_writer import ChainWriter  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.scoring.pairs import Combine  # noqa: E402
 

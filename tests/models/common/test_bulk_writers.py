@@ -16,8 +16,9 @@ from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.evaluation.adversarial import turns  # noqa: E402
 from weft.evaluation.adversarial.turns import closing_tokens, continued, next_sentences  # noqa: E402
+from weft.generation.bulk import BulkWriter, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding, Hypotheses, search  # noqa: E402
-from weft.models.common.bulk_writers import BulkWriter, Proposals, bulk_writer, overlaps  # noqa: E402
+from weft.models.common.bulk_decoders import overlaps  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402

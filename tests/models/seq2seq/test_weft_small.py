@@ -19,7 +19,7 @@ from weft.errors import ConfigError, ModelError
 from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.numpy_predictor import PlainPredictor
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
@@ -124,7 +124,7 @@ def test_documents_without_pairs(embedded: WeftSmall) -> None:
 
 def test_what_is_known_is_not_read_again(pair: tuple[Seq2Seq, WeftSmall], monkeypatch: pytest.MonkeyPatch) -> None:
     network, tokenizer = pair[1]._networks.predictors["forward"].network, pair[0].predictors["forward"].tokenizer
-    predictor = PlainPredictor(network, KnownIds(tokenizer))
+    predictor = PlainPredictor(network, TokenCache(tokenizer))
     read: list[int] = []
     encode = network.encode
 

@@ -14,7 +14,7 @@ from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Tokens  # noqa: E402
-from weft.models.common.token_cache import KnownIds  # noqa: E402
+from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.vlv.estimators import Estimate, VariationalPredictor  # noqa: E402
 from weft.models.vlv.latent_chain import ChainStep, divergence  # noqa: E402
 from weft.models.vlv.network import Bound, Cures, Texts, VariationalNetwork  # noqa: E402
@@ -188,7 +188,7 @@ def predictor(tokenizer: BpeTokenizer, estimate: Estimate) -> VariationalPredict
     with torch.no_grad():
         net.chain.memory.weight_ih[:, -1] *= 8.0  # what z_2 was must matter for z_3
         net.chain.prior.layers[-1].weight.mul_(4.0)  # type: ignore[operator]
-    return VariationalPredictor(net, KnownIds(tokenizer), estimate)
+    return VariationalPredictor(net, TokenCache(tokenizer), estimate)
 
 
 def row(ids: list[int], rows: int) -> Tokens:

@@ -21,7 +21,7 @@ from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
-from weft.models.common.token_cache import KnownIds  # noqa: E402
+from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.diagnostics import MisguidedPredictor, latent_use, with_shuffled_latents  # noqa: E402
 from weft.models.vlv.estimators import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
@@ -224,7 +224,7 @@ def predictor(tokenizer: BpeTokenizer, estimate: Estimate, latent: int = 1) -> V
     for name, parameter in net.named_parameters():
         if "guides" in name or "lexical.mix" in name:
             torch.nn.init.normal_(parameter)
-    return VariationalPredictor(net, KnownIds(tokenizer), estimate)
+    return VariationalPredictor(net, TokenCache(tokenizer), estimate)
 
 
 def integrated(exact: VariationalPredictor) -> float:

@@ -17,7 +17,8 @@ from tests.helpers.command_line import weft  # noqa: E402
 from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
-from weft.generation.decoding import Candidate, Decoding, best_first, continue_document, rerank  # noqa: E402
+from weft.generation.continuation import best_first, continue_document, rerank  # noqa: E402
+from weft.generation.decoding import Candidate, Decoding  # noqa: E402
 from weft.models.topic.hmm_lda import HmmLda  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402

@@ -18,9 +18,9 @@ from weft.errors import CorpusError
 from weft.evaluation.adversarial.chunks import TURNS, Chunks
 from weft.evaluation.adversarial.saved_arrays import NO_LINES, damaged
 from weft.evaluation.adversarial.turns import continued
+from weft.generation.bulk import BulkWriter
 from weft.generation.decoding import Decoding
 from weft.io.atomic_files import write_atomically
-from weft.models.common.bulk_writers import BulkWriter
 from weft.progress import Progress, silent
 from weft.scoring.pairs import Combine
 
@@ -83,7 +83,7 @@ def weights_hash(model: Any) -> str:
         for name, value in sorted(network.state_dict().items()):
             digest.update(f"{part}/{name}".encode())
             digest.update(value.detach().float().cpu().contiguous().numpy().tobytes())
-    for part, artifact in sorted(getattr(model, "beside", dict)().items()):  # such as the topics that guide
+    for part, artifact in sorted(model.companions().items()):  # such as the topics that guide
         for name, tensor in sorted(artifact.tensors.items()):
             digest.update(f"{part}/{name}".encode())
             digest.update(np.ascontiguousarray(tensor).tobytes())

@@ -29,9 +29,9 @@ from weft.evaluation.adversarial.tree_evaluator import judge_by_features, judge_
 from weft.evaluation.adversarial.turns import ADVERSARIAL
 from weft.evaluation.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
 from weft.evaluation.result import Measure
+from weft.generation.bulk import bulk_writer
 from weft.generation.decoding import Decoding
 from weft.hub import load_model
-from weft.models.common.bulk_writers import bulk_writer
 from weft.progress import Progress, silent
 from weft.registry import MODELS
 from weft.scoring.pairs import Combine

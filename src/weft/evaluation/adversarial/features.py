@@ -15,7 +15,7 @@ from weft.evaluation.adversarial.chunks import CONTEXT
 from weft.evaluation.adversarial.token_rows import IdRows, Whole
 from weft.models.common.encoder_decoder import Tokens
 from weft.models.common.guided_decoding import GuidedDecoder
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 
 Reals = npt.NDArray[np.float32]
 PAIRS_AT_ONCE = 4096  # sentences scored at a time
@@ -32,7 +32,7 @@ class SentenceScores:
     """
 
     def __init__(self, reader: Any, pad: int, device: torch.device) -> None:
-        networks, known = reader.networks(), KnownIds(reader.tokenizer)
+        networks, known = reader.networks(), TokenCache(reader.tokenizer)
         self.prior = GuidedDecoder(networks["prior"], known)
         self.forward = GuidedDecoder(networks["forward"], known)
         self.pad, self.device = pad, device

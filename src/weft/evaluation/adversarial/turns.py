@@ -12,9 +12,9 @@ import numpy.typing as npt
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.evaluation.adversarial.chunks import TURNS
 from weft.evaluation.adversarial.token_rows import canonical_rows, squashed
+from weft.generation.bulk import BulkWriter, Contexts, Proposals
 from weft.generation.decoding import Decoding
 from weft.io.seeded_hash import hash_key
-from weft.models.common.bulk_writers import BulkWriter, Contexts, Proposals
 from weft.scoring.pairs import Combine
 
 Reals = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from weft.generation.decoding import Candidate, Decoding, search
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.sentence_predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
 from weft.models.common.source_memory import Sources
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class GuidedDecoder:
         ids: Sentences tokenised before.
     """
 
-    def __init__(self, network: Seq2SeqNetwork, ids: KnownIds) -> None:
+    def __init__(self, network: Seq2SeqNetwork, ids: TokenCache) -> None:
         self.network, self.ids = network, ids
 
     @property

@@ -18,7 +18,7 @@ from weft.models.common.precedence import Precedence, PrecedenceNetwork
 from weft.models.common.precedence_part import WithPrecedence
 from weft.models.common.sentence_predictor import Predictor
 from weft.models.common.setting_checks import check_choice, check_contrast, check_share, check_weight, untrained
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 from weft.protocols import SequenceModel
 from weft.scoring.sequences import OrderMemory, SequenceScorer
 from weft.training.loop import LossPart, TrainingSettings
@@ -31,7 +31,7 @@ class Chain(SequenceModel, Protocol):
     """A trained direction that remembers all sentences before."""
 
     network: Any
-    ids: KnownIds
+    ids: TokenCache
 
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
         """For every context several next sentences, best first."""
@@ -137,7 +137,7 @@ class GuidedModel(WithPrecedence):
         """The summed loss of a batch of a direction."""
         raise NotImplementedError
 
-    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:  # noqa: ARG002
+    def take(self, part: str, network: torch.nn.Module, ids: TokenCache) -> None:  # noqa: ARG002
         """Put a trained language model, or a judge of pairs, to its use; guided networks are the model's own."""
         if isinstance(network, PrecedenceNetwork):
             self.judge = Precedence(network, self.trained_readers())
@@ -160,6 +160,26 @@ class GuidedModel(WithPrecedence):
     def predictors(self) -> Mapping[str, Chain]:
         """The directions by the names of their parts, which can also write."""
         return self.chains
+
+    def writer(self) -> Chain:
+        """Return the forward part, which proposes next sentences."""
+        if "forward" not in self.chains:
+            raise untrained(self.name)
+        return self.chains["forward"]
+
+    def trained_parts(self) -> tuple[Any, Any, Predictor]:
+        """Return the forward, backward and prior parts.
+
+        Raises:
+            ModelError: One is not trained.
+        """
+        if self.prior is None or not {"forward", "backward"} <= set(self.chains):
+            raise untrained(self.name)
+        return self.chains["forward"], self.chains["backward"], self.prior
+
+    def reranker(self, combine: str) -> SequenceScorer:
+        """Return the scorer that reranks candidates."""
+        return self.combined(combine).scorer
 
     @property
     def scorer(self) -> SequenceScorer:

@@ -25,7 +25,7 @@ from weft.models.common.network_parts import (
     weights_do_not_fit,
 )
 from weft.models.common.setting_checks import rebuild, untrained
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 from weft.progress import Progress, silent
 from weft.scoring.calibration import REFERENCE, Reference, reference_for
 from weft.scoring.pairs import Combine
@@ -59,16 +59,27 @@ class NeuralModel:
         """A network of the right shape, whatever its weights."""
         raise NotImplementedError
 
-    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+    def take(self, part: str, network: torch.nn.Module, ids: TokenCache) -> None:
         """Put a trained network to its use."""
         raise NotImplementedError
 
-    def beside(self) -> dict[str, Artifact]:
-        """What is saved beside the networks, by name: models they stand on."""
+    def companions(self) -> dict[str, Artifact]:
+        """Return other models that are saved in the same folder, by name; none by default."""
         return {}
 
-    def read_beside(self, artifact: Artifact, folder: str | Path) -> None:
-        """Take in what `beside` wrote, before the networks are made."""
+    def read_companions(self, artifact: Artifact, folder: str | Path) -> None:
+        """Restore what `companions` returned, before the networks are built."""
+
+    def initial_parts(self) -> Mapping[str, str]:
+        """Return, by part, the part of `run.start` that it starts from; a part not listed starts from its namesake."""
+        return {}
+
+    def built_on(self) -> tuple[str, ...]:
+        """Return the model folders named in the settings whose weights are part of this model; none by default."""
+        return ()
+
+    def read_texts(self, sentences: Sequence[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
+        """Read the training texts; most models need only their tokens."""
 
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
         """Take trained networks in, rounded as they will be saved, so that saving changes no score."""
@@ -77,7 +88,7 @@ class NeuralModel:
         return self._take_all(networks, tokenizer)
 
     def _take_all(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
-        self.tokenizer, known = tokenizer, KnownIds(tokenizer)
+        self.tokenizer, known = tokenizer, TokenCache(tokenizer)
         for part, network in networks.items():
             self.take(part, network, known)
         return self
@@ -111,7 +122,7 @@ class NeuralModel:
         for part, network in networks.items():
             packed = pack(network.state_dict(), self.precision)
             tensors |= {f"{part}/{name}": value for name, value in packed.items()}
-        models = self.beside()
+        models = self.companions()
         tensors |= {f"{name}/{key}": value for name, one in models.items() for key, value in one.tensors.items()}
         config = {name: getattr(self, name) for name in self.settings} | {"parts": list(networks)}
         config |= {name: dict(one.config) for name, one in models.items()}
@@ -130,7 +141,7 @@ class NeuralModel:
         """The model that a folder was found to hold."""
         tokenizer = saved_tokenizer(artifact, folder)
         model = rebuild(cls, artifact, folder, cls.settings)
-        model.read_beside(artifact, folder)
+        model.read_companions(artifact, folder)
         networks = {
             part: _load_network(model, part, tokenizer, artifact, folder) for part in cls.saved_parts(artifact, folder)
         }

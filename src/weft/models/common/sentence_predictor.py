@@ -17,7 +17,7 @@ from weft.generation.decoding import Candidate, Decoding, Hypotheses, search
 from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural_layers import LstmState
 from weft.models.common.source_memory import Memory, Sources
-from weft.models.common.token_cache import KnownIds, nearest
+from weft.models.common.token_cache import TokenCache, nearest
 
 WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
 DEAD = -1e30  # below it: a hypothesis that never had a way on
@@ -38,9 +38,9 @@ class Predictor:
         ids: Sentences tokenised before, where other predictors of the same tokenizer share them.
     """
 
-    def __init__(self, network: Seq2SeqNetwork, tokenizer: Tokenizer, ids: KnownIds | None = None) -> None:
+    def __init__(self, network: Seq2SeqNetwork, tokenizer: Tokenizer, ids: TokenCache | None = None) -> None:
         self.network, self.tokenizer = network.eval(), tokenizer
-        self.ids = ids or KnownIds(tokenizer)
+        self.ids = ids or TokenCache(tokenizer)
 
     @property
     def device(self) -> torch.device:

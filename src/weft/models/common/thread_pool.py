@@ -30,9 +30,8 @@ def thread_count() -> int:
     """
     if os.environ.get(BLAS) != "1":
         return 1
-    cores = usable_cores()
     asked = os.environ.get(ASKED, "")
-    return max(1, min(cores, MOST_THREADS, int(asked) if asked.isdecimal() else MOST_THREADS))
+    return max(1, min(usable_cores(), MOST_THREADS, int(asked) if asked.isdecimal() else MOST_THREADS))
 
 
 def in_threads(function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:

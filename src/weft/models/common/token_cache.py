@@ -8,7 +8,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
 
 
-class KnownIds:
+class TokenCache:
     """The token ids of the last sentences: one sentence is a context, a target, and counted, for every network.
 
     Args:

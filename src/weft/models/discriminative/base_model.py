@@ -20,7 +20,7 @@ from weft.models.common.encoder_decoder import Tokens
 from weft.models.common.neural_model import NeuralModel
 from weft.models.common.pretrained_vectors import vectors_of_tokens
 from weft.models.common.setting_checks import at_least, check_choice, check_share, check_text, untrained
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 from weft.models.discriminative.networks import POOLINGS, Reader, Reading
 from weft.training.loop import TrainingSettings
 
@@ -113,7 +113,7 @@ class Judge(NeuralModel):
         """No part stands on another."""
         return {}
 
-    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+    def take(self, part: str, network: torch.nn.Module, ids: TokenCache) -> None:
         """Put a trained network to its use."""
         self.judges[part], self.ids = network.eval(), ids
 

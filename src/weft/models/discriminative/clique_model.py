@@ -66,7 +66,6 @@ class Discriminative(Judge):
 
     name = "discriminative"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
-    starts_from: ClassVar[Mapping[str, str]] = {PART: "forward"}  # of a seq2seq named in run.start: its encoder
     settings: ClassVar[tuple[str, ...]] = ("window", "negatives", "each", "fewest", *READING_SETTINGS, "precision")
     card = ModelCard(
         summary="a classifier of cliques: neighbouring sentences as written, or damaged",
@@ -109,6 +108,10 @@ class Discriminative(Judge):
     def parts(self) -> tuple[str, ...]:
         """One network."""
         return self.part_names
+
+    def initial_parts(self) -> Mapping[str, str]:
+        """Return the forward part of a seq2seq named in run.start: its encoder reads sentences too."""
+        return {PART: "forward"}
 
     def build(self, part: str, reading: Reading) -> CliqueNetwork:  # noqa: ARG002
         """An untrained network."""

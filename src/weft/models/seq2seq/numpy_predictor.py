@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.document import Window
-from weft.models.common.token_cache import KnownIds, nearest
+from weft.models.common.token_cache import TokenCache, nearest
 from weft.models.seq2seq.numpy_layers import Reals
 from weft.models.seq2seq.numpy_network import PlainNetwork, Source
 
@@ -26,7 +26,7 @@ class PlainPredictor:
         ids: Sentences tokenised, shared with other predictors of the same tokenizer.
     """
 
-    def __init__(self, network: PlainNetwork, ids: KnownIds) -> None:
+    def __init__(self, network: PlainNetwork, ids: TokenCache) -> None:
         self.network, self.ids = network, ids
         self._known: dict[str, Source] = {}
 

@@ -30,7 +30,8 @@ from weft.models.common.setting_checks import (
     check_weight,
     untrained,
 )
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
+from weft.models.seq2seq.bulk_writer import PairWriter
 from weft.protocols import ModelCard
 from weft.scoring.calibration import reference_for
 from weft.scoring.pairs import Scorer, Table, TableMemory, checked_combine
@@ -176,7 +177,7 @@ class Seq2Seq(WithPrecedence):
         """The directions themselves."""
         return self.predictors
 
-    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+    def take(self, part: str, network: torch.nn.Module, ids: TokenCache) -> None:
         """Networks become sentence models, the one for precedence a judge of pairs."""
         self._tables = TableMemory()  # of the networks before
         if isinstance(network, PrecedenceNetwork):
@@ -217,6 +218,31 @@ class Seq2Seq(WithPrecedence):
     def pair_table(self, document: Document) -> Table:
         """All ordered pairs in one batch: [sentences, sentences]."""
         return self.scorer.pair_table(document)
+
+    def writer(self) -> Predictor:
+        """Return the forward part, which proposes next sentences."""
+        if "forward" not in self.predictors:
+            raise untrained(self.name)
+        return self.predictors["forward"]
+
+    def reranker(self, combine: str) -> Scorer:
+        """Return the scorer that reranks candidates."""
+        return self.combined(combine).scorer
+
+    def bulk_writer(self) -> PairWriter:
+        """Return what writes for many contexts at once."""
+        return PairWriter(*self.trained_parts())
+
+    def trained_parts(self) -> tuple[Predictor, Predictor, Predictor]:
+        """Return the forward, backward and prior parts.
+
+        Raises:
+            ModelError: One is not trained.
+        """
+        if not set(PARTS) <= set(self.predictors):
+            raise untrained(self.name)
+        forward, backward, prior = (self.predictors[part] for part in PARTS)
+        return forward, backward, prior
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """The trained networks by the names of their parts."""

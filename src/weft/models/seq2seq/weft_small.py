@@ -28,7 +28,7 @@ from weft.models.common.network_parts import (
 )
 from weft.models.common.setting_checks import check_weight, rebuild
 from weft.models.common.thread_pool import at_once, in_threads
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.numpy_network import PlainNetwork
 from weft.models.seq2seq.numpy_precedence import PlainPrecedence
 from weft.models.seq2seq.numpy_predictor import PlainPredictor
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import torch
 
     from weft.models.common.sentence_predictor import Predictor
+    from weft.models.seq2seq.bulk_writer import PairWriter
     from weft.models.seq2seq.seq2seq import Seq2Seq
 
 EMBEDDED = PRETRAINED / "weft-small"
@@ -67,7 +68,7 @@ class Networks:
         self.on_cpu = True
         parts = saved_parts(self.artifact, folder)
         tokenizer, weights = at_once(lambda: saved_tokenizer(self.artifact, folder), lambda: self._weights(parts))
-        self.tokenizer, known = tokenizer, KnownIds(tokenizer)
+        self.tokenizer, known = tokenizer, TokenCache(tokenizer)
         speaking = [part for part in parts if part != PRECEDENCE]
         found = in_threads(lambda part: self._predictor(part, weights[part], tokenizer, known), speaking)
         self.predictors = dict(zip(speaking, found, strict=True))
@@ -80,7 +81,7 @@ class Networks:
                 found[part] = saved_weights(self.artifact, part)
         return found
 
-    def _predictor(self, part: str, weights: Weights, tokenizer: Tokenizer, known: KnownIds) -> PlainPredictor:
+    def _predictor(self, part: str, weights: Weights, tokenizer: Tokenizer, known: TokenCache) -> PlainPredictor:
         with fitting_weights(part, self.folder):
             network = PlainNetwork(weights, bos=tokenizer.bos_id, eos=tokenizer.eos_id)
             if len(network.embedding) != tokenizer.vocabulary_size:
@@ -211,9 +212,25 @@ class WeftSmall:
         """The sentence models by the names of their parts, which can also write."""
         return self._networks.full.predictors
 
+    def writer(self) -> Predictor:
+        """Return the forward part, which proposes next sentences."""
+        return self._networks.full.writer()
+
+    def reranker(self, combine: str) -> Scorer:
+        """Return the scorer that reranks candidates."""
+        return self.combined(combine).scorer
+
+    def bulk_writer(self) -> PairWriter:
+        """Return what writes for many contexts at once."""
+        return self._networks.full.bulk_writer()
+
     def networks(self) -> dict[str, torch.nn.Module]:
         """The trained networks by the names of their parts."""
         return self._networks.full.networks()
+
+    def companions(self) -> dict[str, Artifact]:
+        """Return no other models."""
+        return {}
 
     # A model among others ---------------------------------------------------------------------------------------------
 

@@ -23,7 +23,8 @@ from weft.models.common.guided_model import GuidedModel
 from weft.models.common.hidden_markov import Reals
 from weft.models.common.neural_model import contrast_part, moved, moved_others, moved_pairs
 from weft.models.common.setting_checks import at_least
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
+from weft.models.topic.bulk_writer import TopicWriter
 from weft.models.topic.hmm_lda import MOST_TOPICS, HmmLda
 from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
@@ -239,7 +240,7 @@ class HmmLdaGm(GuidedModel):
             return super().foundation(part)
         return {"topics": torch.from_numpy(self.topic_model.to_artifact().tensors["words"].astype(np.float32))}
 
-    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+    def take(self, part: str, network: torch.nn.Module, ids: TokenCache) -> None:
         """Put a trained network to its use."""
         self.memory = OrderMemory()  # of the networks before
         if isinstance(network, TopicNetwork):
@@ -247,11 +248,11 @@ class HmmLdaGm(GuidedModel):
         else:
             super().take(part, network, ids)
 
-    def beside(self) -> dict[str, Artifact]:
+    def companions(self) -> dict[str, Artifact]:
         """The topic model is saved with the networks it guides."""
         return {TOPIC_MODEL: self.topic_model.to_artifact()}
 
-    def read_beside(self, artifact: Artifact, folder: str | Path) -> None:
+    def read_companions(self, artifact: Artifact, folder: str | Path) -> None:
         """Take the saved topic model in."""
         prefix = f"{TOPIC_MODEL}/"
         tensors = {k.removeprefix(prefix): v for k, v in artifact.tensors.items() if k.startswith(prefix)}
@@ -268,6 +269,14 @@ class HmmLdaGm(GuidedModel):
         other.judge, other.memory = self.judge, self.memory
         other._topic_model = self._topic_model
         return other
+
+    def bulk_writer(self) -> TopicWriter:
+        """Return what writes for many contexts at once."""
+        return TopicWriter(*self.trained_parts())
+
+    def built_on(self) -> tuple[str, ...]:
+        """Return the folder of the topic model."""
+        return (self.topics,) if self.topics else ()
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences."""

@@ -13,7 +13,7 @@ from weft.generation.decoding import Candidate, Decoding
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.common.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 from weft.models.topic.hmm_lda import HmmLda
 
 Reals = npt.NDArray[np.float64]
@@ -58,7 +58,7 @@ class TopicPredictor:
         peek: Whether t_n has seen s_n itself, as the paper's pipeline reads: not comparable to models that do not.
     """
 
-    def __init__(self, network: TopicNetwork, model: HmmLda, ids: KnownIds, *, peek: bool) -> None:
+    def __init__(self, network: TopicNetwork, model: HmmLda, ids: TokenCache, *, peek: bool) -> None:
         self.network, self.model, self.ids, self.peek = network.eval(), model, ids, peek
         self.decoder = GuidedDecoder(network.words, ids)
 

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError
-from weft.generation.decoding import Candidate, Decoding, best_first
+from weft.generation.continuation import best_first
+from weft.generation.decoding import Candidate, Decoding
 from weft.models.common.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
 from weft.models.vlv.latent_chain import ChainStep, Gaussian
 from weft.models.vlv.network import VariationalNetwork
 
@@ -80,7 +81,7 @@ class VariationalPredictor:
         estimate: How.
     """
 
-    def __init__(self, network: VariationalNetwork, ids: KnownIds, estimate: Estimate) -> None:
+    def __init__(self, network: VariationalNetwork, ids: TokenCache, estimate: Estimate) -> None:
         self.network, self.ids, self.estimate = network.eval(), ids, estimate
         self.decoder = GuidedDecoder(network.words, ids)
 

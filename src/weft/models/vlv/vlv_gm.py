@@ -19,7 +19,8 @@ from weft.models.common.encoder_decoder import Architecture, Tokens
 from weft.models.common.guided_model import GuidedModel
 from weft.models.common.neural_model import moved
 from weft.models.common.setting_checks import at_least, check_choice
-from weft.models.common.token_cache import KnownIds
+from weft.models.common.token_cache import TokenCache
+from weft.models.vlv.bulk_writer import ChainWriter
 from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.models.vlv.network import Cures, Texts, VariationalNetwork
 from weft.protocols import ModelCard, PrefixSteps
@@ -174,7 +175,7 @@ class VlvGm(GuidedModel):
             parts["contrast"] = bound.contrast.detach() * per_sentence
         return LossPart(network.weigh(bound), tokens, parts)
 
-    def take(self, part: str, network: torch.nn.Module, ids: KnownIds) -> None:
+    def take(self, part: str, network: torch.nn.Module, ids: TokenCache) -> None:
         """Put a trained network to its use."""
         self.memory = OrderMemory()  # of the networks before
         if isinstance(network, VariationalNetwork):
@@ -195,6 +196,10 @@ class VlvGm(GuidedModel):
             part: VariationalPredictor(chain.network, chain.ids, other.estimate) for part, chain in self.chains.items()
         }
         return other
+
+    def bulk_writer(self) -> ChainWriter:
+        """Return what writes for many contexts at once."""
+        return ChainWriter(*self.trained_parts(), samples=self.search_estimate.samples)
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
         """A search over a document's sentences that carries the chain of every partial order along."""

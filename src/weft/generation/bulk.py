@@ -1,0 +1,80 @@
+"""The contract of models that write for many contexts at once, as the adversarial evaluation needs it.
+
+`continuation` continues one text at a time and reranks candidates as texts. A bulk writer searches a whole batch of
+contexts and scores all candidates before anything leaves the device. It scores candidates as the token ids it wrote; in
+rare cases the text of a candidate has other ids when it is tokenised again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.errors import ConfigError
+from weft.generation.decoding import Decoding
+from weft.protocols import WritingModel
+from weft.scoring.pairs import PairLogProbs
+
+if TYPE_CHECKING:
+    import torch
+
+Contexts = Sequence[Sequence[Sequence[int]]]  # of every context the ids of its sentences, the nearest last
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Candidates for every context, and what the models say of each with the sentence before it.
+
+    Attributes:
+        ids: [contexts, beam, time], ``eos`` from the end on.
+        lengths: [contexts, beam] tokens, the end included.
+        log_probs: [contexts, beam] what the search ranked by: given the latent variable, where there is one.
+        overlap: [contexts, beam] the most that a candidate shares of its tokens (Jaccard) with a sentence before it.
+        pairs: Each [contexts, beam]: what the reranking combines; None where only the search's own choice is wanted.
+    """
+
+    ids: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int64]
+    log_probs: Reals
+    overlap: Reals
+    pairs: PairLogProbs | None
+
+
+class BulkWriter(Protocol):
+    """A model that writes for a batch of contexts that all have the same number of sentences."""
+
+    tokenizer: Tokenizer
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+
+    def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
+        """Candidates; with ``reranked``, with all that bi and MMI need."""
+
+
+def bulk_writer(model: object, name: str) -> BulkWriter:
+    """Return the bulk writer of a model.
+
+    Args:
+        model: Any model.
+        name: Its name, for messages.
+
+    Raises:
+        ConfigError: The model cannot write.
+        ModelError: A part is not trained.
+    """
+    if not isinstance(model, WritingModel):
+        raise ConfigError(
+            "this model cannot write",
+            seen=name,
+            allowed="a generative model, such as weft-small",
+            next_step="change --model",
+        )
+    return model.bulk_writer()

@@ -1,0 +1,92 @@
+"""Continuing a text: a model proposes next sentences, which are reranked and joined to the text one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from weft.document import Document
+from weft.generation.decoding import Candidate, Decoding
+from weft.io.seeded_hash import hash_key
+from weft.scoring.pairs import Combine, Scorer
+from weft.scoring.sequences import SequenceScorer
+
+# Number of sentences before a candidate that a model with memory reads: it was trained on windows of 12.
+REMEMBERED = 11
+
+
+class Writer(Protocol):
+    """A model that proposes next sentences."""
+
+    def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
+        """For every context (sentences, the nearest last) several candidates, best first."""
+
+
+def best_first(candidates: Iterable[Candidate], decoding: Decoding) -> list[Candidate]:
+    """The candidates of several searches as one search would rank them; a sentence found twice is kept once."""
+    best: dict[str, Candidate] = {}
+    for one in sorted(candidates, key=lambda one: -one.log_prob / max(1, one.tokens) ** decoding.length_power):
+        best.setdefault(one.text, one)
+    return list(best.values())
+
+
+def rerank(candidates: Sequence[Candidate], context: Sequence[str], scorer: Scorer | SequenceScorer) -> list[Candidate]:
+    """Order complete candidates by how well they follow the context; bi and MMI need the whole sentence (§3.1)."""
+    known = tuple(context[-REMEMBERED:] if isinstance(scorer, SequenceScorer) else context[-1:])
+    documents = [Document(str(number), (*known, candidate.text)) for number, candidate in enumerate(candidates)]
+    values = [score.transitions[-1] for score in scorer.score(documents)]
+    ranked = sorted(zip(values, range(len(candidates)), strict=True), key=lambda pair: (-pair[0], pair[1]))
+    return [candidates[number] for _, number in ranked]
+
+
+def continue_document(
+    writer: Writer,
+    document: Document,
+    *,
+    sentences: int = 1,
+    decoding: Decoding = Decoding(),  # noqa: B008  frozen
+    scorer: Callable[[Combine], Scorer | SequenceScorer] | None = None,
+    combine: Combine = "uni",
+) -> Iterator[str]:
+    """Write sentences one by one, each joining the context of the next.
+
+    Args:
+        writer: What proposes sentences.
+        document: The text so far.
+        sentences: How many to write.
+        decoding: How.
+        scorer: Makes the scorer that reranks; needed for ``bi`` and ``mmi``.
+        combine: ``uni`` takes the search's first choice; ``bi`` and ``mmi`` rerank its N-best list.
+
+    Yields:
+        Each new sentence as soon as it is written.
+    """
+    context = list(document.sentences)
+    for number in range(sentences):
+        seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
+        candidates = writer.propose([context], replace(decoding, seed=seed))[0]
+        fresh = _fresh(candidates, context, decoding.alike)
+        if combine != "uni" and scorer is not None and context:
+            fresh = rerank(fresh, context, scorer(combine))
+        context.append(fresh[0].text)
+        yield fresh[0].text
+
+
+def _fresh(candidates: Sequence[Candidate], context: Sequence[str], alike: float) -> list[Candidate]:
+    """The candidates that say something new; failing that, those that are not there yet; failing that, all."""
+    written = [candidate for candidate in candidates if candidate.text]
+    absent = [candidate for candidate in written if candidate.text not in context]
+    new = [one for one in absent if all(_overlap(one.text, other) <= alike for other in context)]
+    return new or absent or written or list(candidates)
+
+
+def _overlap(one: str, other: str) -> float:
+    """Words in common over words in all.
+
+    Example:
+        >>> _overlap("the cat sat", "The cat ran")
+        0.5
+    """
+    ours, theirs = set(one.lower().split()), set(other.lower().split())
+    return len(ours & theirs) / max(1, len(ours | theirs))

@@ -1,0 +1,127 @@
+"""Decoders of token ids on a device: what the bulk writers of all generative models share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.generation.bulk import Contexts, Proposals
+from weft.generation.decoding import Decoding, Hypotheses, search
+from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.guided_decoding import GuidedDecoder, ReadText
+from weft.models.common.sentence_predictor import Predictor, PredictorSteps, padded
+from weft.models.common.token_cache import TokenCache
+from weft.scoring.pairs import PairLogProbs
+
+
+class BulkDecoders:
+    """A forward model, a backward model and a language model that decode token ids.
+
+    Args:
+        tokenizer: The tokenizer of all three.
+        forward: The forward encoder-decoder.
+        backward: The backward encoder-decoder.
+        prior: The language model.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, forward: Seq2SeqNetwork, backward: Seq2SeqNetwork, prior: Predictor
+    ) -> None:
+        self.tokenizer = tokenizer
+        known = TokenCache(tokenizer)
+        self.forward, self.backward = GuidedDecoder(forward, known), GuidedDecoder(backward, known)
+        self.prior = GuidedDecoder(prior.network, known)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the networks are."""
+        return self.forward.device
+
+    def lasts(self, contexts: Contexts) -> Tokens:
+        """The sentences that are continued."""
+        return self.tokens([context[-1] for context in contexts])
+
+    def tokens(self, sentences: Sequence[Sequence[int]]) -> Tokens:
+        """Sentences on the device; an empty one is the end of one that has nothing before it."""
+        return padded([ids or [self.tokenizer.eos_id] for ids in sentences], self.tokenizer.pad_id, self.device)
+
+    def searched(self, read: ReadText, owners: Tensor, guide: Tensor | None, decoding: Decoding) -> Hypotheses:
+        """Candidates for some rows."""
+        steps = PredictorSteps(
+            self.forward.network, read.sources, len(owners), self.tokenizer, owners=owners, guide=guide
+        )
+        return search(steps, len(owners), decoding, self.device)
+
+    def proposals(self, found: Hypotheses, contexts: Contexts, pairs: PairLogProbs | None) -> Proposals:
+        """Off the device."""
+        sentences = self.tokens([ids for context in contexts for ids in context])
+        return Proposals(
+            found.ids.to(torch.int32).cpu().numpy(),
+            found.lengths.long().cpu().numpy(),
+            found.log_probs.double().cpu().numpy(),
+            overlaps(found, sentences, self.tokenizer.vocabulary_size).double().cpu().numpy(),
+            pairs,
+        )
+
+    def alone(self, tokens: Tokens) -> Tensor:
+        """Log p_L of every sentence: [sentences]."""
+        read = self.prior.read_tokens(tokens)
+        rows = torch.arange(len(tokens.lengths), device=self.device)
+        return self.prior.log_probs(read, rows, rows)
+
+    def pairs(self, found: Hypotheses, last: Tokens, forward: Tensor, backward: Tensor) -> PairLogProbs:
+        """All that is said of candidates and the sentence before them."""
+        contexts, beam, _ = found.ids.shape
+        prior_right = self.alone(candidate_tokens(found)).view(contexts, beam)
+        prior_left = self.alone(last)[:, None].expand(contexts, beam)
+        count_left = (last.lengths + 1)[:, None].expand(contexts, beam)
+        parts = forward, backward, prior_left, prior_right, count_left, found.lengths
+        return PairLogProbs(*(part.double().cpu().numpy() for part in parts))
+
+    def backward_log_probs(self, found: Hypotheses, last: Tokens, guide: Tensor | None = None) -> Tensor:
+        """Return log p_B(sentence before | candidate), without memory of later sentences: [contexts, beam]."""
+        contexts, beam, _ = found.ids.shape
+        rows = torch.arange(contexts * beam, device=self.device)  # candidates stand first
+        read = self.backward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
+        return self.backward.log_probs(read, rows, contexts * beam + rows // beam, guide).view(contexts, beam)
+
+
+def candidate_tokens(found: Hypotheses) -> Tokens:
+    """All candidates as sentences, without their ends: [contexts · beam, time]."""
+    lengths = (found.lengths.flatten().long() - 1).clamp(min=1)
+    return Tokens(found.ids.flatten(0, 1), lengths)
+
+
+def overlaps(found: Hypotheses, sentences: Tokens, vocabulary: int) -> Tensor:
+    """The most that each candidate shares of its tokens with a sentence of its context: [contexts, beam].
+
+    Args:
+        found: The candidates.
+        sentences: Of all contexts, [contexts · sentences, time].
+        vocabulary: How many ids there are.
+    """
+    contexts, beam, _ = found.ids.shape
+    written = _token_sets(candidate_tokens(found), vocabulary).view(contexts, beam, vocabulary)
+    before = _token_sets(sentences, vocabulary).view(contexts, -1, vocabulary)  # [contexts, sentences, vocabulary]
+    common = (written @ before.transpose(1, 2)).float()  # [contexts, beam, sentences]
+    sizes = written.float().sum(dim=2)[:, :, None] + before.float().sum(dim=2)[:, None]
+    return (common / (sizes - common).clamp(min=1)).amax(dim=2)
+
+
+def _token_sets(tokens: Tokens, vocabulary: int) -> Tensor:
+    """Which ids are in each sentence: [sentences, vocabulary]; counts up to 256 are exact in either precision."""
+    precision = torch.bfloat16 if tokens.ids.is_cuda else torch.float32
+    real = torch.arange(tokens.ids.shape[1], device=tokens.ids.device) < tokens.lengths[:, None]
+    ids = torch.where(real, tokens.ids, tokens.ids[:, :1])  # the first token again instead of padding
+    sets = torch.zeros(len(ids), vocabulary, device=ids.device, dtype=precision)
+    return sets.scatter_(1, ids, 1.0)
+
+
+def joined_tokens(one: Tokens, other: Tokens, pad: int) -> Tokens:
+    """Sentences of two lots, one lot after the other."""
+    width = max(one.ids.shape[1], other.ids.shape[1])
+    ids = [torch.nn.functional.pad(part.ids, (0, width - part.ids.shape[1]), value=pad) for part in (one, other)]
+    return Tokens(torch.cat(ids), torch.cat([one.lengths, other.lengths]))

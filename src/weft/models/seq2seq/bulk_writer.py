@@ -1,0 +1,28 @@
+"""Writing with Seq2Seq for many contexts at once."""
+
+from __future__ import annotations
+
+import torch
+
+from weft.generation.bulk import Contexts, Proposals
+from weft.generation.decoding import Decoding
+from weft.models.common.bulk_decoders import BulkDecoders
+from weft.models.common.sentence_predictor import Predictor
+
+
+class PairWriter(BulkDecoders):
+    """Seq2Seq: the sentence before is all that is read."""
+
+    def __init__(self, forward: Predictor, backward: Predictor, prior: Predictor) -> None:
+        super().__init__(forward.tokenizer, forward.network, backward.network, prior)
+
+    @torch.inference_mode()
+    def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
+        """Candidates; what the search adds up is p_F itself."""
+        last = self.lasts(contexts)
+        rows = torch.arange(len(contexts), device=self.device)
+        found = self.searched(self.forward.read_tokens(last), rows, None, decoding)
+        if not reranked:
+            return self.proposals(found, contexts, None)
+        pairs = self.pairs(found, last, found.log_probs, self.backward_log_probs(found, last))
+        return self.proposals(found, contexts, pairs)

@@ -1,0 +1,56 @@
+"""Writing with HMM-LDA-GM for many contexts at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.corpora.text.tokenizers import BpeTokenizer
+from weft.generation.bulk import Contexts, Proposals
+from weft.generation.decoding import Decoding
+from weft.models.common.bag_of_words import make_bags
+from weft.models.common.bulk_decoders import BulkDecoders, candidate_tokens
+from weft.models.common.sentence_predictor import Predictor
+from weft.models.common.setting_checks import untrained
+from weft.models.topic.store_words import Stretches
+from weft.models.topic.topic_network import TopicPredictor
+
+
+class TopicWriter(BulkDecoders):
+    """HMM-LDA-GM: guided by the topics that all sentences before let expect; backward, by those of the candidate."""
+
+    def __init__(self, forward: TopicPredictor, backward: TopicPredictor, prior: Predictor) -> None:
+        super().__init__(forward.ids.tokenizer, forward.network.words, backward.network.words, prior)
+        self.guides, self.topics = (forward.network, backward.network), forward.model
+        known = self.topics.known
+        if known is None:
+            raise untrained(self.topics.name)
+        assert isinstance(self.tokenizer, BpeTokenizer)
+        self.words, self.vocabulary = Stretches(self.tokenizer, known), len(known.words)
+
+    def expected(self, contexts: Contexts) -> Tensor:
+        """The topics of the sentence after each context: [contexts, topics]."""
+        sentences = [ids for context in contexts for ids in (*context, ())]  # an empty one is predicted from the rest
+        ends = np.cumsum([0, *(len(ids) for ids in sentences)])
+        flat = np.fromiter((number for ids in sentences for number in ids), dtype=np.int64, count=int(ends[-1]))
+        numbers, starts = self.words.numbers(flat, ends)
+        offsets = np.cumsum([0, *(len(context) + 1 for context in contexts)])
+        topics = self.topics.topics_of_bags(make_bags(numbers, starts, offsets, self.vocabulary), kind="predicted")
+        return torch.from_numpy(topics[offsets[1:] - 1].astype(np.float32)).to(self.device)
+
+    @torch.inference_mode()
+    def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
+        """Candidates guided by predicted topics."""
+        last = self.lasts(contexts)
+        guide = self.guides[0].guide(self.expected(contexts))
+        rows = torch.arange(len(contexts), device=self.device)
+        found = self.searched(self.forward.read_tokens(last), rows, guide, decoding)
+        if not reranked:
+            return self.proposals(found, contexts, None)
+        written = found.ids.flatten(0, 1).tolist()
+        lengths = candidate_tokens(found).lengths.tolist()
+        alone = [[row[:length]] for row, length in zip(written, lengths, strict=True)]
+        back = self.guides[1].guide(self.expected(alone))  # [contexts · beam, guide]
+        pairs = self.pairs(found, last, found.log_probs, self.backward_log_probs(found, last, back))
+        return self.proposals(found, contexts, pairs)

@@ -1,0 +1,122 @@
+"""Writing with VLV-GM for many contexts at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.generation.bulk import Contexts, Proposals
+from weft.generation.decoding import Decoding, Hypotheses
+from weft.models.common.bulk_decoders import BulkDecoders, candidate_tokens, joined_tokens
+from weft.models.common.encoder_decoder import Tokens
+from weft.models.common.guided_decoding import ReadText
+from weft.models.common.sentence_predictor import Predictor
+from weft.models.vlv.estimators import VariationalPredictor, density_ratio
+from weft.models.vlv.latent_chain import ChainState, Gaussian
+
+
+class ChainWriter(BulkDecoders):
+    """VLV-GM: guided by latent variables that are drawn from their prior, given all sentences before.
+
+    Args:
+        forward: The chain.
+        backward: The chain that reads from the end.
+        prior: The language model.
+        samples: Samples of the latent variables in reranking.
+    """
+
+    def __init__(
+        self, forward: VariationalPredictor, backward: VariationalPredictor, prior: Predictor, *, samples: int
+    ) -> None:
+        super().__init__(forward.ids.tokenizer, forward.network.words, backward.network.words, prior)
+        self.chains, self.samples = (forward.network.chain, backward.network.chain), samples
+
+    @torch.inference_mode()
+    def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
+        """Candidates: z_n is drawn ``draws`` times, and every z_n writes its share of the beam."""
+        count = len(contexts)
+        draws = min(decoding.draws, decoding.beam)
+        each = -(-decoding.beam // draws)  # rounded up
+        read = self.forward.read_tokens(self.tokens([ids for context in contexts for ids in context]))
+        state = self.after(read, count)
+        generator = torch.Generator(device=self.device).manual_seed(decoding.seed)
+        noise = self.noise(count * draws, generator).view(count, draws, -1)
+        prior = self.chains[0].predict(state)
+        latent = Gaussian(prior.mean[:, None], prior.log_std[:, None]).sample(noise)  # [contexts, draws, latent]
+        lasts = (torch.arange(count, device=self.device) + 1) * len(contexts[0]) - 1
+        few = replace(decoding, beam=each, groups=each if decoding.method == "diverse" else decoding.groups)
+        found = self.searched(read, lasts.repeat_interleave(draws), latent.flatten(0, 1), few)
+        time = found.ids.shape[-1]
+        found = Hypotheses(
+            found.ids.view(count, draws * each, time),
+            found.log_probs.view(count, draws * each),
+            found.lengths.view(count, draws * each),
+        )
+        if not reranked:
+            return self.proposals(found, contexts, None)
+        last = self.lasts(contexts)
+        forward = self.forwards(found, last, state, generator)
+        pairs = self.pairs(found, last, forward, self.backwards(found, last, generator))
+        return self.proposals(found, contexts, pairs)
+
+    def after(self, read: ReadText, count: int) -> ChainState:
+        """The chain after every context, each latent variable at its posterior's mean."""
+        chain = self.chains[0]
+        vectors = chain.read(read.vectors).view(count, -1, chain.memory.hidden_size)  # [contexts, sentences, width]
+        state = chain.begin(vectors[:, 0])
+        still = vectors.new_zeros(count, chain.latent, dtype=torch.float32)
+        for place in range(1, vectors.shape[1]):
+            state = chain.step(state, vectors[:, place], still).state
+        return state
+
+    def noise(self, rows: int, generator: torch.Generator) -> Tensor:
+        """Standard normal: [rows, latent]."""
+        return torch.randn(rows, self.chains[0].latent, generator=generator, device=self.device)
+
+    def forwards(self, found: Hypotheses, last: Tokens, state: ChainState, generator: torch.Generator) -> Tensor:
+        """Log p_F(candidate | all before), importance-weighted: [contexts, beam]."""
+        contexts, beam, _ = found.ids.shape
+        read = self.forward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
+        vectors = self.chains[0].read(read.vectors[: contexts * beam])  # [candidates, width]
+        rows = torch.arange(contexts * beam, device=self.device)
+        begun = state.select(rows // beam)
+        places = contexts * beam + rows // beam, rows
+        return self.weighted(0, read, begun, vectors, places, generator).view(contexts, beam)
+
+    def backwards(self, found: Hypotheses, last: Tokens, generator: torch.Generator) -> Tensor:
+        """Log p_B(sentence before | candidate), importance-weighted: [contexts, beam]."""
+        contexts, beam, _ = found.ids.shape
+        read = self.backward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
+        vectors = self.chains[1].read(read.vectors)  # [candidates + contexts, width]
+        rows = torch.arange(contexts * beam, device=self.device)
+        targets = contexts * beam + rows // beam
+        begun = self.chains[1].begin(vectors[: contexts * beam])
+        return self.weighted(1, read, begun, vectors[targets], (rows, targets), generator).view(contexts, beam)
+
+    def weighted(
+        self,
+        way: int,
+        read: ReadText,
+        state: ChainState,
+        sentences: Tensor,
+        places: tuple[Tensor, Tensor],
+        generator: torch.Generator,
+    ) -> Tensor:
+        """Log p(target | source and before) by importance sampling with the posterior: [rows].
+
+        Args:
+            way: 0 forward, 1 backward.
+            read: The sentences.
+            state: Before every target.
+            sentences: [rows, width] the targets' vectors.
+            places: Numbers of sources and of targets, [rows] each.
+            generator: Of the samples.
+        """
+        decoder, weights = (self.forward, self.backward)[way], []
+        for _ in range(self.samples):
+            step = self.chains[way].step(state, sentences, self.noise(len(sentences), generator))
+            weights.append(decoder.log_probs(read, *places, step.latent) + density_ratio(step))
+        return torch.stack(weights).double().logsumexp(dim=0) - float(np.log(self.samples))
