@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.corpora.syntax import pipelines
+from weft.corpora.syntax import spacy_pipelines as pipelines
 from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed, save_packed
 from weft.corpora.syntax.parse_accuracy import parse_accuracy
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
