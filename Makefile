@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	$(BIN)/weft score examples/essay.txt --explain
 
+# One worker per core, at most eight; a worker that has finished takes tests from the others.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Settings and fixtures of the whole test suite."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+
+# `make test` runs one worker per core, so each worker computes with one thread. The libraries read these variables when
+# they are imported, and child processes inherit them. A value that is already set wins.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 @pytest.fixture(scope="session")

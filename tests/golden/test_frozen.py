@@ -13,6 +13,10 @@ GOLDEN = {
     name: json.loads((HERE / name).read_text(encoding="utf-8"))
     for name in ("models.json", "results.json", "training.json")
 }
+TIGHT = 1e-6
+# The gradient of an attention key's bias is zero but for rounding, and Adam makes full steps of it: these weights
+# depend on the processor and on the number of threads.
+LOOSE = 2e-3
 
 
 def numbers(value: Any, path: str = "") -> dict[str, Any]:
@@ -35,6 +39,7 @@ def test_nothing_moved(file: str, key: str, compute: Callable[[], Any]) -> None:
     assert found.keys() == expected.keys()
     for path, value in expected.items():
         if isinstance(value, float):
-            assert found[path] == pytest.approx(value, rel=1e-6, abs=1e-6), path
+            tolerance = LOOSE if path.startswith("/precedence/among.") else TIGHT
+            assert found[path] == pytest.approx(value, rel=tolerance, abs=tolerance), path
         else:
             assert found[path] == value, path

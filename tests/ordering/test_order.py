@@ -112,10 +112,10 @@ def test_with_nothing_given_auto_takes_the_better_of_beam_and_greedy() -> None:
 
 
 def test_sixty_sentences_are_ordered_in_seconds() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     found = order_document(OracleTable(), synthetic(1, 60)[0], first=0)
     assert found.order == tuple(range(60))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("length", [0, 1])
