@@ -129,7 +129,7 @@ TABLES: tuple[PaperTable, ...] = (
         tuple(
             (f"{what}, {turns}", "adversarial", f"{metric}_{turns}")
             for what, metric in (
-                ("line at even odds", "raw_adversuc"),
+                ("threshold at even odds", "raw_adversuc"),
                 ("second evaluator", "second_adversuc"),
             )
             for turns in (1, 2, 3)

@@ -1,4 +1,4 @@
-"""Below each table of docs/results.md: what stands behind its rows, and which neighbours can be told apart."""
+"""The two tables below each of the paper's tables: the models behind its rows, and differences between its rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from weft.report.model_facts import ModelFacts, facts_of
 from weft.report.paper_numbers import PaperTable
 from weft.report.tables import NOTHING, further_rows, pipe, signed
 
-SIGNIFICANT = 0.05
+from paper.measured import SIGNIFICANT
 
 
-def details(table: PaperTable, results: Mapping[Key, Result], known: Sequence[ModelFacts]) -> str:
-    """What each row of a table rests on, as Markdown; of rows that the paper lacks, those of which facts are known."""
+def models_behind(table: PaperTable, results: Mapping[Key, Result], known: Sequence[ModelFacts]) -> str:
+    """Return training data, size, training time and estimator of the model behind each row, as Markdown.
+
+    Of the rows that the paper does not have, it lists those whose model is recorded in `results/models.json`.
+    """
     header = ["model", "trained on", "parameters", "size", "training, minutes", "estimator"]
     lines = []
     averaged = average_seeds(results)
@@ -43,7 +46,7 @@ def _fact_cells(facts: ModelFacts | None, known: Sequence[ModelFacts]) -> list[s
 
 
 def _trained_on(facts: ModelFacts, known: Sequence[ModelFacts]) -> str:
-    """Sentences where they are known, be it from another model of the same files; else the files."""
+    """Return the number of training sentences (that of another model on the same files, if need be), else the files."""
     if not facts.data:
         return "not trained here"
     same = [one.sentences for one in known if list(one.data) == list(facts.data) and one.sentences]
@@ -55,7 +58,7 @@ def _trained_on(facts: ModelFacts, known: Sequence[ModelFacts]) -> str:
 
 
 def _bytes(size: int) -> str:
-    """The size of a folder, short.
+    """Return the size of a folder in KiB or MiB.
 
     Example:
         >>> _bytes(0), _bytes(6616), _bytes(12_582_739)
@@ -65,7 +68,7 @@ def _bytes(size: int) -> str:
 
 
 def _count(number: int) -> str:
-    """A number of parameters, short.
+    """Return a number of parameters in thousands or millions.
 
     Example:
         >>> _count(950), _count(43_210), _count(12_345_678)
@@ -74,8 +77,8 @@ def _count(number: int) -> str:
     return f"{number / 1e6:.1f}M" if number >= 1e6 else f"{number / 1e3:.0f}k" if number >= 1e4 else f"{number:,}"
 
 
-def neighbours(table: PaperTable, results: Mapping[Key, Result]) -> str:
-    """Each row against the next that has a result, by paired bootstrap, as Markdown."""
+def row_differences(table: PaperTable, results: Mapping[Key, Result]) -> str:
+    """Return the difference between each row and the next measured row, by paired bootstrap, as Markdown."""
     header = ["rows", "column", "difference", "95% interval", "p"]
     lines = []
     averaged = average_seeds(results)
@@ -85,7 +88,7 @@ def neighbours(table: PaperTable, results: Mapping[Key, Result]) -> str:
         for (label, first), (next_label, second) in pairwise(there):
             try:
                 found = compare_results(first, second, metric)
-            except CorpusError:  # of other negatives: not comparable, so not compared
+            except CorpusError:  # the two results have different negatives
                 continue
             lines.append(pipe([f"{label} − {next_label}", column, *_difference_cells(found)]))
     return "\n".join([pipe(header), pipe(["---"] * len(header)), *lines]) + "\n" if lines else ""
