@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test docs lint clean
 
 demo: $(VENV)/.demo
 	$(BIN)/weft score examples/essay.txt --explain
@@ -11,6 +11,9 @@ demo: $(VENV)/.demo
 # One worker per core, at most eight; a worker that has finished takes tests from the others.
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m paper.build
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -78,9 +78,7 @@ def ranking_agreement(results: Mapping[Key, Result], other: str) -> str:
 
 
 def _agreement(systems: Sequence[Result], other: str, turns: int) -> float | None:
-    pairs = [
-        (one.metrics.get(f"adversuc_{turns}"), one.metrics.get(f"{other}_adversuc_{turns}")) for one in systems
-    ]
+    pairs = [(one.metrics.get(f"adversuc_{turns}"), one.metrics.get(f"{other}_adversuc_{turns}")) for one in systems]
     return rank_agreement([(first, second) for first, second in pairs if first is not None and second is not None])
 
 

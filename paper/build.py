@@ -39,7 +39,18 @@ def names(measured: Measured) -> dict[str, Any]:
     results, facts = measured.results, measured.facts
     numbers = {
         name: getattr(measured, name)
-        for name in ("value", "interval", "bounds", "compare", "names", "documents", "pairs", "sentences", "setting", "record")
+        for name in (
+            "value",
+            "interval",
+            "bounds",
+            "compare",
+            "names",
+            "documents",
+            "pairs",
+            "sentences",
+            "setting",
+            "record",
+        )
     }
     tables = {
         function.__name__: partial(function, results)
@@ -112,7 +123,7 @@ def fill(template: str, made: Environment) -> str:
             raise PageError(f"numbers that come from no result: {'; '.join(typed)}")
         return made.get_template(template).render()
     except (PageError, TemplateError, WeftError, OSError) as error:
-        raise PageError(f"paper/{template}: {error}") from error
+        raise PageError(f"{template}: {error}") from error
 
 
 def pages(made: Environment) -> Iterator[tuple[Path, str]]:

@@ -100,6 +100,7 @@ class Measured:
 
     Args:
         folder: Its path.
+        results: The results in it, where they have been loaded before.
 
     Attributes:
         folder: Its path.
@@ -107,9 +108,9 @@ class Measured:
         facts: Size, data and training time of the models behind them.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, results: Mapping[Key, Result] | None = None) -> None:
         self.folder = Path(folder)
-        self.results: Mapping[Key, Result] = load_results(folder)
+        self.results = load_results(folder) if results is None else results
         self.facts: Sequence[ModelFacts] = load_facts(folder)
 
     @cached_property

@@ -148,13 +148,9 @@ def test_a_refused_value_is_shown(tmp_path: Path, option: str, value: str) -> No
     assert line.count(repr(value)) <= 1
 
 
-def test_a_table_of_nothing_and_numbers_of_a_page(tmp_path: Path) -> None:
+def test_a_table_of_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "results" / "probes").mkdir(parents=True)
     assert "no results in the folder" in refused("table", cwd=tmp_path)
-    assert "no results in the folder" in refused("table", "--write", "page.md", cwd=tmp_path)
-    results = ("--results", ROOT / "results")
-    assert "saw 'table 2'" in refused("table", "2", "--write", "page.md", *results, cwd=tmp_path)
-    assert "whole pages" in refused("table", "1", "2", "--findings", "page.md", *results, cwd=tmp_path)
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:

@@ -143,8 +143,6 @@ def test_evaluate_then_table(tmp_path: Path) -> None:
     assert "year-sort" not in ok("table", cwd=tmp_path)
     for form in ("markdown", "csv", "latex"):
         assert "Seq2Seq" in ok("table", "2", "-f", form, cwd=tmp_path)
-    ok("table", "--write", "page.md", cwd=tmp_path)
-    assert "# Results" in (tmp_path / "page.md").read_text()
 
 
 def test_evaluate_as_json_and_csv(tmp_path: Path) -> None:

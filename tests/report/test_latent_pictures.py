@@ -159,7 +159,7 @@ def test_what_cannot_be_drawn_is_refused(model: HmmLda, chain: Any, tmp_path: Pa
 
 def test_without_matplotlib_it_says_what_to_install(model: HmmLda, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(CorpusError, match="weft\\[plot\\]"):
+    with pytest.raises(CorpusError, match="weft-coherence\\[plot\\]"):
         topic_strip(model, TEXT)
 
 

@@ -184,15 +184,11 @@ def table(
     format: Annotated[
         TableFormat, typer.Option("--format", "-f", help="How to write the tables.")
     ] = TableFormat.markdown,
-    write: Annotated[
-        Path | None, typer.Option(help="Write the whole results page (Markdown) to this file instead.")
-    ] = None,
-    findings: Annotated[
-        Path | None, typer.Option(help="Write the findings page (Markdown) to this file instead, or too.")
-    ] = None,
     models: Annotated[
         Path | None,
-        typer.Option(help="First read sizes and training times of the model folders in here into RESULTS/models.json."),
+        typer.Option(
+            help="First record size and training time of the model folders in this folder in RESULTS/models.json."
+        ),
     ] = None,
 ) -> None:
     """Render the paper's Tables 1 to 4 from the results folder, the paper's numbers beside ours.
@@ -200,13 +196,9 @@ def table(
     Example: weft table 1 2 --format latex
     """
     from weft.cli.output import message
-    from weft.report.findings_page import write_findings
-    from weft.report.model_facts import load_facts, record_facts
-    from weft.report.results_page import write_page
+    from weft.report.model_facts import record_facts
     from weft.report.tables import check_results, load_results, render_tables
 
-    if number and (write is not None or findings is not None):
-        _refuse_numbers(number)
     found = load_results(results)
     if not found:
         check_results(results)
@@ -215,30 +207,14 @@ def table(
         )
     if models is not None:
         message(f"wrote {record_facts(models, results)}")
-    for page, write_it in ((write, write_page), (findings, write_findings)):
-        if page is not None:
-            write_it(found, page, load_facts(results))
-            message(f"wrote {page}")
-    if write is None and findings is None:
-        typer.echo(render_tables(found, number or (), format.value), nl=False)
-
-
-def _refuse_numbers(numbers: list[int]) -> None:
-    from weft.errors import ConfigError
-
-    raise ConfigError(
-        "--write and --findings make whole pages, not single tables",
-        seen=f"table {', '.join(map(str, numbers))}",
-        allowed="numbers, or --write and --findings",
-        next_step="leave the numbers away, or --write to have these tables printed",
-    )
+    typer.echo(render_tables(found, number or (), format.value), nl=False)
 
 
 def plots(
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write the pictures to.")] = Path("pictures"),
 ) -> None:
-    """Draw all plots of the results page as SVG; one whose data are not there is left out, and told.
+    """Draw the plots of the results page as SVG files; a plot without data is left out, with a message.
 
     Example: weft plots --out docs/pictures
     """

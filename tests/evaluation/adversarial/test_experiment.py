@@ -33,7 +33,6 @@ from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
 from weft.generation.bulk import bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.report.adversarial_page import adversarial_section  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402
 from weft.training.devices import Runtime, start_runtime  # noqa: E402
 
@@ -377,37 +376,6 @@ def test_samples_say_what_is_missing_or_damaged(chunks: Chunks, tokenizer: BpeTo
     with pytest.raises(CorpusError, match="cannot read"):  # how it wrote is no list
         write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
     assert not (tmp_path / "samples.md").exists()
-
-
-def test_the_page_says_how_strong_the_evaluator_is_and_whether_the_second_agrees() -> None:
-    def row(model: str, first: float, second: float, accuracy: float) -> Result:
-        metrics: dict[str, float | None] = {}
-        for n in (1, 2, 3):
-            metrics |= {f"adversuc_{n}": first, f"second_adversuc_{n}": second, f"accuracy_{n}": accuracy}
-        settings = {"sentences_per_second": 1234.4}
-        return Result("adversarial", model, "", metrics, {}, 1, 1, 0, 0, 1, "exact", "", "", "", "", settings)
-
-    rows = [row("a", 0.1, 0.3, 0.9), row("b", 0.2, 0.2, 0.9), row("control-random-sentence", 0.0, 0.0, 0.9)]
-    page = adversarial_section({("adversarial", one.model, ""): one for one in rows})
-    assert "| a |" in page and "| 1,234 |" in page
-    assert "accuracy of .900 / .900 / .900, at or above the .850" in page
-    assert "Kendall's τ: second −1.000 / −1.000 / −1.000." in page  # which ranks the two the other way
-    even = [row("a", 0.1, 0.2, 0.9), row("b", 0.2, 0.4, 0.9), row("c", 0.3, 0.1, 0.9), row("d", 0.4, 0.3, 0.9)]
-    none = adversarial_section({("adversarial", one.model, ""): one for one in even})
-    assert "Kendall's τ: second .000 / .000 / .000." in none, "no agreement is not nothing measured"
-    weak = {("adversarial", "control-random-sentence", ""): row("control-random-sentence", 0.0, 0.0, 0.8)}
-    assert "below the .850" in adversarial_section(weak)
-    assert "was not measured" in adversarial_section({})
-    assert "chance of training" not in page, "one training says nothing of chance"
-    told = {
-        "evaluators": {"1": {"adversuc": [0.2, 0.2]}, "3": {"adversuc": [0.1, 0.3]}},
-        "tokens_a_sentence": [32.3, 22.15],
-    }
-    apart = replace(rows[1], variant="apart", settings={**told, "evaluator": {"apart": True}})
-    more = adversarial_section({("adversarial", one.model, one.variant): one for one in (*rows, apart)})
-    assert "ranking of 2 ways of writing" in more, "judged in another way, b is not a third"
-    assert "22.1 (people 32.3)" in more
-    assert "standard deviation of .071 in the middle and of .141 at most (b (apart) with 3)" in more
 
 
 # All of it ------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paper.adversarial_tables import (
+    evaluator_accuracies,
+    ranked_systems,
+    ranking_agreement,
+    seed_spread,
+    sentence_lengths,
+)
+from paper.miniature_tables import PHENOMENA, miniature_scores, miniature_texts, probe_accuracies
+from paper.table_details import models_behind, row_differences
+from tests.helpers.published_results import published_results
+
+from weft.evaluation.metrics import paired_bootstrap
+from weft.evaluation.result import Key, Result
+from weft.report.model_facts import load_facts
+from weft.report.paper_numbers import TABLES, PaperRow, PaperTable
+from weft.report.tables import signed
+
+ROOT = Path(__file__).parents[2]
+ZOO, RESULTS = ROOT / "zoo", ROOT / "results"
+
+
+TABLE = PaperTable(
+    2, "a table", ("wikipedia",), (("wikipedia-pairs", "accuracy"),),
+    (PaperRow("One", (0.9,), "one"), PaperRow("Two", (0.8,), "two"), PaperRow("Three", (0.7,), "three")),
+)  # fmt: skip
+
+
+def result(model: str, wins: list[float], variant: str = "", **changes: Any) -> Result:
+    parts = {"accuracy": {"numerators": wins, "denominators": [10.0] * len(wins)}}
+    made = Result(
+        "wikipedia-pairs", model, variant, {"accuracy": sum(wins) / 10 / len(wins)}, {}, len(wins), 10, 0, 0, 1,
+        "exact", "d", "h", "n", "", documents=[f"d{n}" for n in range(len(wins))], per_document=parts,
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def by_key(*results: Result) -> dict[Key, Result]:
+    return {(one.task, one.model, one.variant): one for one in results}
+
+
+def test_neighbours_are_the_rows_that_were_measured() -> None:
+    first, third = [9.0, 8, 10, 4] * 10, [7.0, 8, 7, 4] * 10
+    text = row_differences(TABLE, by_key(result("one", first), result("three", third)))
+    found = paired_bootstrap(first, third, [10.0] * 40)
+    assert text.splitlines()[2:] == [
+        f"| One − Three | wikipedia | **{signed(found.difference)}** "
+        f"| [{signed(found.interval[0])}, {signed(found.interval[1])}] | < .001 |"
+    ]
+    same = row_differences(TABLE, by_key(result("one", first), result("two", first)))
+    assert "| One − Two | wikipedia | .000 | [.000, .000] | 1.000 |" in same
+    assert row_differences(TABLE, {}) == models_behind(TABLE, {}, []) == ""
+    # Other negatives: nothing to compare.
+    assert row_differences(TABLE, by_key(result("one", first), result("two", third, negatives_sha256="other"))) == ""
+
+
+def test_rows_of_our_own_have_a_line_where_facts_are_known() -> None:
+    known, results = load_facts(RESULTS), published_results()
+    text = models_behind(TABLES[1], results, known)
+    for name in (
+        "weft-small (mmi)",
+        "discriminative-pair",
+        "hmm-lda-gm (mmi-peek)",
+        "foltz-lsa",
+        "entity-grid-generative",
+    ):
+        (line,) = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
+        assert "not trained here" not in line
+    assert "| random |" not in text and "shards" not in text
+
+
+@pytest.mark.parametrize(("losses", "told_apart"), [(10, False), (4, True)])
+def test_only_what_chance_does_not_explain_is_printed_bold(losses: int, told_apart: bool) -> None:
+    """A p of .3 is not told apart, one of .01 is."""
+    first = [9.0] * 16 + [5.0] * losses
+    second = [5.0] * 16 + [9.0] * losses
+    found = paired_bootstrap(first, second, [10.0] * len(first))
+    assert (found.p_value < 0.05) is told_apart and found.p_value < 0.5
+    text = row_differences(TABLE, by_key(result("one", first), result("two", second)))
+    difference = signed(found.difference)
+    assert f"| {'**' + difference + '**' if told_apart else difference} |" in text
+
+
+def adversarial(model: str, first: float, second: float, variant: str = "", **settings: Any) -> Result:
+    metrics: dict[str, float | None] = {}
+    for n in (1, 2, 3):
+        metrics |= {f"adversuc_{n}": first, f"second_adversuc_{n}": second}
+    return Result("adversarial", model, variant, metrics, {}, 1, 1, 0, 0, 1, "exact", "", "", "", "", settings)
+
+
+def test_agreement_of_rankings() -> None:
+    other_way = by_key(adversarial("a", 0.1, 0.3), adversarial("b", 0.2, 0.2), adversarial("control-human", 0.0, 0.0))
+    assert ranking_agreement(other_way, "second") == "−1.000 / −1.000 / −1.000"
+    pairs = [(0.1, 0.2), (0.2, 0.4), (0.3, 0.1), (0.4, 0.3)]
+    unrelated = by_key(*(adversarial(name, *pair) for name, pair in zip("abcd", pairs, strict=True)))
+    assert ranking_agreement(unrelated, "second") == ".000 / .000 / .000"
+    assert ranking_agreement(unrelated, "informed") == "– / – / –"
+    apart = adversarial("b", 0.3, 0.1, "apart", evaluator={"apart": True})
+    assert len(ranked_systems(by_key(*other_way.values(), apart))) == 2, "no system is counted twice"
+
+
+def test_speed_lengths_and_spread_over_seeds() -> None:
+    seeds = {"1": {"adversuc": [0.2, 0.2]}, "3": {"adversuc": [0.1, 0.3]}}
+    found = by_key(
+        adversarial("a", 0.1, 0.3, sentences_per_second=1234.4, tokens_a_sentence=[32.3, 22.15], evaluators=seeds)
+    )
+    assert "| 1,234 |" in evaluator_accuracies(found)
+    assert "22.1 (people 32.3)" in sentence_lengths(found)
+    median, most, system = seed_spread(found)
+    assert (str(median), str(most), system) == (".071", ".141", "a with 3")
+
+
+def test_every_miniature_and_phenomenon_is_shown() -> None:
+    text = miniature_scores(published_results())
+    paper = next(line for line in text.splitlines() if line.startswith("| paper"))
+    assert "1.79 / 0.84 ✓" in paper and "-1.35" in paper
+    ours = next(line for line in text.splitlines() if line.startswith("| foltz-glove"))
+    assert f"{ours.count('✓')} of 7" in ours and ours.count("✓") + ours.count("✗") == 7
+    assert len(miniature_texts().splitlines()) == 7
+    assert all(name in probe_accuracies(published_results()) for name in PHENOMENA)
