@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from paper.measured import cell_of
-from weft.corpora.negatives.corruption import NEIGHBOURS, SWAPS
+from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
 from weft.evaluation.result import Key, Result
 from weft.report.model_facts import ModelFacts
 from weft.report.paper_numbers import TABLES
