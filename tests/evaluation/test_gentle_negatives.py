@@ -18,7 +18,6 @@ from weft.corpora.negatives.swap import NEIGHBOURS, swapped_orders, swaps_name
 from weft.document import Document
 from weft.evaluation.discrimination import discriminate
 from weft.evaluation.evaluate import Subject, evaluate
-from weft.evaluation.tasks import EvaluateOptions
 from weft.hub import load_model
 
 
@@ -110,10 +109,9 @@ def texts(tmp_path: Path) -> str:
 
 def test_the_tasks_make_their_own_negatives(texts: str) -> None:
     subject = Subject(OracleTable(), "oracle")
-    options = EvaluateOptions(data=texts)
     hashes = set()
     for task, pairs in (("wikipedia-pairs", 3), ("wikipedia-pairs-inner", 60), ("wikipedia-swaps", 48)):
-        result = evaluate(task, subject, options)
+        result = evaluate(task, subject, texts)
         assert result.n_pairs == pairs
         assert result.lengths == [6, 6, 6]
         hashes.add(result.negatives_sha256)

@@ -18,7 +18,7 @@ from weft.evaluation.evaluate import Subject, evaluate
 from weft.evaluation.metrics import ratio
 from weft.evaluation.minimal_pairs import SHIPPED, MinimalPair, are_crossed, crossed_places, prefer, read_pairs
 from weft.evaluation.result import Measure, Result, compare_results
-from weft.evaluation.tasks import TASKS, EvaluateOptions, is_standard
+from weft.evaluation.tasks import DATA_SETS, TASKS, EvaluateOptions, is_standard
 from weft.hub import load_model
 from weft.io.file_hash import sha256_of
 from weft.registry import create_model
@@ -167,7 +167,7 @@ def test_the_papers_scores_stand_in_its_source(shared_data: Path) -> None:
 
 @pytest.mark.parametrize("name", ["miniatures", "probes"])
 def test_the_tasks_name_the_shipped_files(name: str) -> None:
-    assert sha256_of(SHIPPED / TASKS[name].data) == TASKS[name].sha256
+    assert sha256_of(SHIPPED / DATA_SETS[name].file) == DATA_SETS[name].sha256
 
 
 # What theory says ---------------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def test_results_on_the_probes_are_compared() -> None:
 
 
 def test_only_the_first_pairs() -> None:
-    result = evaluate("probes", Subject(create_model("random"), "random"), EvaluateOptions(limit=10))
+    result = evaluate("probes", Subject(create_model("random"), "random"), options=EvaluateOptions(limit=10))
     assert (result.n_pairs, result.n_documents, result.settings["limit"]) == (10, 10, 10)
     assert not is_standard(result)
 
@@ -263,7 +263,7 @@ GOOD = {
 def test_pairs_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text(json.dumps(GOOD), encoding="utf-8")
-    result = evaluate("probes", Subject(create_model("random"), "random"), EvaluateOptions(data=str(path)))
+    result = evaluate("probes", Subject(create_model("random"), "random"), str(path))
     assert set(result.metrics) == {"accuracy", "negation"}
     assert result.documents == ["mine"]
 
@@ -312,4 +312,4 @@ def test_a_file_without_pairs_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text("\n\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"no pair in .*empty\.jsonl.*allowed: .*next: check"):
-        evaluate("probes", Subject(create_model("random"), "random"), EvaluateOptions(data=str(path)))
+        evaluate("probes", Subject(create_model("random"), "random"), str(path))

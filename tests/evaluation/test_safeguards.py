@@ -17,14 +17,14 @@ import pytest
 import torch
 from tests.helpers.scorers import synthetic
 
-from weft.cli.evaluating import subject_of, write_result
+from weft.cli.evaluating import write_result
 from weft.cli.output import write_scores
 from weft.corpora.readers.formats import ReadOptions
 from weft.document import Document
 from weft.errors import ConfigError, ModelError, WeftError
 from weft.evaluation.evaluate import Subject, evaluate
 from weft.evaluation.result import Result
-from weft.evaluation.tasks import EvaluateOptions
+from weft.evaluation.subjects import load_subjects
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
@@ -88,14 +88,14 @@ def test_names_with_a_backslash_are_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("variant", ["../evil", "a/b", "..", ".hidden", "a\\b", "/etc/evil"])
 def test_a_variant_never_leaves_the_results_folder(variant: str) -> None:
     with pytest.raises(ConfigError, match="part of a file name"):
-        subject_of("random", {}, variant)
+        load_subjects("pairs", "random", {}, variant=variant)
 
 
 @pytest.fixture
 def result(tmp_path: Path) -> Result:
     path = tmp_path / "mine.jsonl"
     path.write_text("\n".join(json.dumps({"id": d.id, "sentences": d.sentences}) for d in synthetic(3, 4)))
-    return evaluate("wikipedia-pairs", Subject(create_model("random"), "random"), EvaluateOptions(data=str(path)))
+    return evaluate("wikipedia-pairs", Subject(create_model("random"), "random"), str(path))
 
 
 def test_null_is_an_empty_field_in_every_csv(

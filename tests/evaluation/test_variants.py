@@ -6,15 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.helpers.published_results import published_results
 from tests.helpers.scorers import synthetic
 
-from weft.cli.evaluating import write_adversarial
 from weft.evaluation.evaluate import Subject, evaluate
 from weft.evaluation.result import Result
-from weft.evaluation.tasks import EvaluateOptions, departures, find_task, is_standard
+from weft.evaluation.tasks import EvaluateOptions, find_experiment, is_standard
 from weft.registry import create_model
 
 ROOT = Path(__file__).parents[2]
@@ -42,40 +40,16 @@ def test_a_run_that_is_not_standard_has_a_file_of_its_own(
     corpus: Path, tmp_path: Path, task: str, changes: dict[str, Any], name: str
 ) -> None:
     subject = Subject(create_model("random"), "random", "mmi")
-    usual = evaluate(task, subject, EvaluateOptions(data=str(corpus))).save(tmp_path / "results")
+    usual = evaluate(task, subject, str(corpus)).save(tmp_path / "results")
     before = usual.read_bytes()
-    path = evaluate(task, subject, EvaluateOptions(data=str(corpus), **changes)).save(tmp_path / "results")
+    path = evaluate(task, subject, str(corpus), EvaluateOptions(**changes)).save(tmp_path / "results")
     assert path.name == name
     assert usual.read_bytes() == before
 
 
 def test_published_permutations_are_as_many_as_they_are() -> None:
     """On the data of these tasks the option does nothing, so that the run is the standard one."""
-    assert departures(find_task("accidents"), EvaluateOptions(permutations=3)) == ""
-
-
-def test_an_adversarial_run_with_a_limit_has_a_file_of_its_own(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    from weft.corpora.text.tokenizers import BpeTokenizer
-    from weft.models.seq2seq.seq2seq import Seq2Seq
-
-    generator = np.random.default_rng(5)
-    words = "cat dog fox hen owl sun sea sky oak elm red blue old new big".split()
-    pages = [[f"{' '.join(generator.choice(words, 6))} p{page}." for _ in range(18)] for page in range(60)]
-    (tmp_path / "pages.jsonl").write_text("".join(json.dumps({"sentences": page}) + "\n" for page in pages))
-    tokenizer = BpeTokenizer.train([text for page in pages for text in page], vocabulary_size=340)
-    torch.manual_seed(4)
-    made = Seq2Seq(dimensions=12, hidden=12, layers=1)
-    reader = made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
-    reader.save(tmp_path / "reader")
-    settings = {"evaluator.reader": str(tmp_path / "reader"), "evaluator.hidden": 8, "evaluator.width": 8}
-    settings |= {"evaluator.pairs": 16, "evaluator.epochs": 1, "evaluator.second": False}
-    options = EvaluateOptions(data=str(tmp_path / "pages.jsonl"), limit=5)
-    places = (tmp_path / "results", tmp_path / "work")
-    write_adversarial("control-repeat-last", settings, ("mine", ()), options, places, "weft …", form="json")
-    assert [path.name for path in (tmp_path / "results" / "adversarial").iterdir()] == [
-        "control-repeat-last.mine-limit-5.json"
-    ]
+    assert find_experiment("pairs", "accidents").departures(EvaluateOptions(permutations=3)) == ""
 
 
 def test_limited_runs_stay_out_of_the_tables() -> None:

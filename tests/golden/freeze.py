@@ -16,12 +16,8 @@ import numpy as np
 
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
-from weft.evaluation.adversarial.evaluator import EvaluatorSettings
-from weft.evaluation.adversarial.experiment import AdversarialOptions
-from weft.evaluation.adversarial.results import evaluate_writers
-from weft.evaluation.evaluate import Subject, evaluate
-from weft.evaluation.tasks import EvaluateOptions
-from weft.generation.decoding import Decoding
+from weft.evaluation.evaluate import evaluate
+from weft.evaluation.task import EvaluateOptions, Subject
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact
 from weft.ordering.order import order_document
@@ -96,7 +92,7 @@ def result_values(task: str) -> Values:
     """One result of a task, on the golden texts or on the pairs inside the package."""
     name = RESULT_TASKS[task]
     data = None if task in {"miniatures", "probes"} else str(TEXTS)
-    result = evaluate(task, Subject(create_model(name), name), EvaluateOptions(data=data))
+    result = evaluate(task, Subject(create_model(name), name), data)
     return _result_values(result)
 
 
@@ -129,15 +125,19 @@ def adversarial_values(place: Path) -> Values:
     """A whole adversarial evaluation of a small trained model: writing, evaluators, verdicts."""
     model = train_ten("seq2seq", place)
     data = write_pages(place / "pages.jsonl")
-    evaluator = EvaluatorSettings(
-        reader=str(place / "seq2seq"), hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False,
-        informed=False, seeds=1,
-    )  # fmt: skip
-    decoding = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
-    options = AdversarialOptions(place / "work", 5, decoding, evaluator)
-    subjects = [Subject(model.combined(way), "seq2seq", way) for way in ("uni", "mmi")]
-    results = evaluate_writers(subjects, EvaluateOptions(data=str(data), limit=5), options)
-    return {result.variant: _result_values(result) for result in results}
+    evaluator = {
+        "reader": str(place / "seq2seq"), "hidden": 8, "width": 8, "pairs": 16, "epochs": 2, "dropout": 0.0,
+        "second": False, "informed": False, "seeds": 1,
+    }  # fmt: skip
+    decoding = {"method": "sample", "beam": 3, "top_k": 50, "top_p": 0.9, "min_tokens": 2, "max_tokens": 12, "draws": 3}
+    settings = {f"decoding.{name}": value for name, value in decoding.items()}
+    settings |= {f"evaluator.{name}": value for name, value in evaluator.items()}
+    options = EvaluateOptions(limit=5, settings=settings, work=place / "work")
+    found = {}
+    for way in ("uni", "mmi"):
+        subject = Subject(model.combined(way), "seq2seq", way, {"combine": way})
+        found[way] = _result_values(evaluate("adversarial", subject, str(data), options))
+    return found
 
 
 # Training -------------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from weft.document import Document
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
-    from weft.evaluation.tasks import EvaluateOptions
+    from weft.evaluation.task import EvaluateOptions
     from weft.evaluation.text_comparison import Revision
 
 WAYS = ("uni", "bi", "mmi")
@@ -95,9 +95,9 @@ class _Place:
 
     @property
     def options(self) -> EvaluateOptions:
-        from weft.evaluation.tasks import EvaluateOptions
+        from weft.evaluation.task import EvaluateOptions
 
-        return EvaluateOptions(self.data, self.data_root, self.reading, self.seed, limit=self.limit)
+        return EvaluateOptions(self.data_root, self.reading, self.seed, limit=self.limit)
 
 
 def _is_result(name: str) -> bool:
@@ -113,10 +113,10 @@ def _is_result(name: str) -> bool:
 
 def _versus(first: str, second: str, place: _Place, metric: str) -> Versus:
     from weft.evaluation.model_comparison import compare_models
-    from weft.evaluation.tasks import find_task
+    from weft.evaluation.tasks import find_experiment
 
     if place.task:
-        find_task(place.task)
+        find_experiment(place.task, place.data)
     found = [_result(name, place) for name in (first, second)]
     return compare_models(found[0], found[1], metric=metric, seed=place.seed)
 
@@ -125,6 +125,7 @@ def _result(name: str, place: _Place) -> Result:
     """A result file, a result that is already there by its name, or a fresh evaluation."""
     from weft.errors import ConfigError
     from weft.evaluation.result import Result
+    from weft.evaluation.tasks import find_experiment
 
     if _is_result(name):
         return Result.load(name)
@@ -135,7 +136,7 @@ def _result(name: str, place: _Place) -> Result:
             allowed="two result files, or --task with two models",
             next_step="give --task",
         )
-    path = place.results / place.task / f"{name}.json"
+    path = place.results / find_experiment(place.task, place.data).name / f"{name}.json"
     if not (place.data or place.limit) and "/" not in name and path.is_file():
         return Result.load(path)
     return _evaluate(name, place)
@@ -143,16 +144,16 @@ def _result(name: str, place: _Place) -> Result:
 
 def _evaluate(name: str, place: _Place) -> Result:
     """Evaluate a model, NAME or NAME.WAY; nothing is written, so that its name is that of the model and its way."""
-    from weft.cli.evaluating import subject_of, subjects_of
     from weft.cli.output import message, progress_bar
     from weft.evaluation.evaluate import evaluate
+    from weft.evaluation.subjects import load_subjects
 
     stem, way = _model_and_way(name)
-    subject = subjects_of(stem, {}, "", [way])[0] if way else subject_of(name, {}, "")
+    (subject,) = load_subjects(place.task, stem, {}, combine=[way] if way else [])
     title = way or str(getattr(subject.model, "combine", ""))  # of several ways, the one that a model takes unasked
     message(f"evaluating {name} on {place.task}")
     with progress_bar() as progress:
-        found = evaluate(place.task, subject, place.options, command=command_line(), progress=progress)
+        found = evaluate(place.task, subject, place.data, place.options, command=command_line(), progress=progress)
     return replace(found, variant=title)
 
 

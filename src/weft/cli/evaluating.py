@@ -2,154 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from weft.cli.output import csv_table, message, progress_bar, shown, write_json, write_lines
-from weft.errors import ConfigError
-from weft.hub import load_model
-from weft.registry import MODELS
+from weft.protocols import MovableModel
 from weft.report.terminal import counted
 
 if TYPE_CHECKING:
-    from weft.evaluation.evaluate import Subject
     from weft.evaluation.result import Result
-    from weft.evaluation.tasks import EvaluateOptions
+    from weft.evaluation.task import EvaluateOptions, Subject
 
 
-def subject_of(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
-    """A model to evaluate, under the name its result will carry: a folder's is that of the model inside."""
-    from weft.evaluation.evaluate import Subject
-
-    chosen = variant or _variant_of(settings)
-    if len(chosen) > 100 or any(character in chosen for character in "/\\\0") or chosen.startswith("."):
-        raise ConfigError(
-            "a variant is part of a file name",
-            seen=chosen,
-            allowed="up to 100 characters without slashes, the first of them no dot",
-            next_step="give another --variant",
-        )
-    model = load_model(name, settings)
-    if hasattr(model, "to"):
-        model.to(best_device())
-    if name in MODELS:
-        return Subject(model, name, chosen, settings)
-    from weft.io.model_folder import load_artifact
-
-    artifact = load_artifact(name)
-    return Subject(model, artifact.model, chosen, {**artifact.config, **settings}, artifact.training)
-
-
-def _variant_of(settings: Mapping[str, Any]) -> str:
-    """A name for settings that were given none, so that two never share a result file; a long one ends in a hash.
-
-    Example:
-        >>> _variant_of({"samples": 2, "beam": 5}), len(_variant_of({"trees": "x" * 200}))
-        ('beam=5-samples=2', 73)
-    """
-    name = "-".join(f"{key}={value}" for key, value in sorted(settings.items())).replace("/", "_")
-    return name if len(name) <= 100 else f"{name[:64]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def subjects_of(name: str, settings: Mapping[str, Any], variant: str, combine: Sequence[str]) -> list[Subject]:
-    """The same model once, or once for each way of combining its parts."""
-    subject = subject_of(name, settings, variant)
-    return ways_of(subject, combine) if combine else [subject]
-
-
-def ways_of(subject: Subject, combine: Sequence[str]) -> list[Subject]:
-    """A model once for each way of combining its parts."""
-    combined = getattr(subject.model, "combined", None)
-    if combined is None:
-        raise ConfigError(
-            f"{subject.name} has no parts to combine",
-            seen=", ".join(combine),
-            allowed="no --combine with this model",
-            next_step="leave --combine away",
-        )
-    from weft.evaluation.tasks import joined
-
-    settings = dict(subject.settings or {})
-    named = subject.variant  # settings given by --set are part of it, so that no other result is written over
-    return [
-        replace(subject, model=combined(way), variant=joined(way, named), settings={**settings, "combine": way})
-        for way in combine
-    ]
-
-
-def write_results(
-    tasks: Sequence[str], subjects: Sequence[Subject], options: EvaluateOptions, out: Path, *, command: str, form: str
-) -> None:
-    """Run every task on every subject; each result is saved and shown before the next begins."""
+def write_results(task: str, subjects: Sequence[Subject], options: EvaluateOptions, out: Path, *, given: Given) -> None:
+    """Evaluate a model once for each way of combining; each result is saved and shown before the next begins."""
     from weft.evaluation.evaluate import evaluate
+    from weft.evaluation.tasks import find_task
 
-    for task in tasks:
-        for subject in subjects:
-            with progress_bar() as progress:
-                result = evaluate(task, subject, options, command=command, progress=progress)
-            message(f"wrote {result.save(out)}")
-            write_result(result, form=form)
-
-
-def write_adversarial(
-    name: str,
-    settings: Mapping[str, Any],
-    named: tuple[str, Sequence[str]],
-    options: EvaluateOptions,
-    places: tuple[Path, Path],
-    command: str,
-    *,
-    form: str,
-) -> None:
-    """Run an adversarial evaluation of a model in some ways of reranking, or of a control.
-
-    Args:
-        name: The model, or ``control-…``.
-        settings: Of the model, and with ``decoding.`` and ``evaluator.`` of the task.
-        named: A name for the settings, and the ways of reranking.
-        options: Of the evaluation.
-        places: The results folder, and where what was written and judged is kept.
-        command: For the record.
-        form: Of the output.
-    """
-    from weft.evaluation.adversarial.results import CONTROL, adversarial_options, evaluate_control, evaluate_writers
-    from weft.evaluation.tasks import departures, find_task, joined
-    from weft.generation.bulk import bulk_writer
-
-    variant, combine = named
-    chosen, own = adversarial_options(options, settings, places[1])
-    label = joined(variant or _variant_of(settings), departures(find_task("adversarial"), options))
-    with progress_bar() as progress:
-        if name.startswith(CONTROL):
-            _refuse_for_control(name, settings, combine)
-            found = iter([evaluate_control(name, label, options, chosen, command=command, progress=progress)])
-        else:
-            subject = subject_of(name, own, label)
-            bulk_writer(subject.model, name)  # can it write at all?
-            subjects = ways_of(subject, combine or ["mmi"])
-            found = evaluate_writers(subjects, options, chosen, command=command, progress=progress)
-        results = list(found)
-    for result in results:
-        message(f"wrote {result.save(places[0])}")
-        write_result(result, form=form)
+    chosen = replace(options, settings=find_task(task).split_settings(options.settings)[1])
+    for subject in subjects:
+        if isinstance(subject.model, MovableModel):
+            subject.model.to(best_device())
+        with progress_bar() as progress:
+            result = evaluate(task, subject, given.data, chosen, command=given.command, progress=progress)
+        message(f"wrote {result.save(out)}")
+        write_result(result, form=given.form)
 
 
-def _refuse_for_control(name: str, settings: Mapping[str, Any], combine: Sequence[str]) -> None:
-    """A control writes nothing: settings of models and of decoding would be a mistake, or pass for one that worked."""
-    idle = [f"--set {key}=…" for key in settings if not key.startswith("evaluator.")]
-    idle += [f"--combine {way}" for way in combine]
-    if idle:
-        raise ConfigError(
-            f"{name} is made of human sentences, and takes no such option",
-            seen=", ".join(idle),
-            allowed="--set evaluator.…",
-            next_step="leave it away",
-        )
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What else the command was given: the data, the command line and the form of the output."""
+
+    data: str | None
+    command: str
+    form: str
 
 
 def write_result(result: Result, *, form: str) -> None:

@@ -96,25 +96,28 @@ def evaluate(
 
     Example: weft evaluate --task wikipedia-pairs --model foltz-glove --data mine.jsonl
     """
-    from weft.cli.evaluating import subjects_of, write_adversarial, write_results
+    from weft.cli.evaluating import Given, write_results
     from weft.cli.output import read_options
-    from weft.evaluation.tasks import EvaluateOptions, find_task, joined
+    from weft.evaluation.subjects import load_subjects
+    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.tasks import find_experiment, joined
     from weft.ordering.order import check_objective
     from weft.training.config import parse_settings
 
-    for name in task:  # a slip in the last is told before the first has run
-        find_task(name)
-    reading = read_options(input, encoding, language, column)
-    chosen = EvaluateOptions(data, data_root, reading, seed, permutations, beam, limit, cast(Any, objective))
+    for name in task:  # all names are checked before the first task runs
+        find_experiment(name, data)
     check_objective(objective)
+    chosen = EvaluateOptions(
+        data_root, read_options(input, encoding, language, column), seed, permutations, beam, limit,
+        cast(Any, objective), parse_settings(setting), work,
+    )  # fmt: skip
     # Another objective is another experiment: its result must not take the place of the default one's.
     named = joined(objective.replace("auto", ""), variant)
-    settings, others = parse_settings(setting), [name for name in task if name != "adversarial"]
-    subjects = subjects_of(model, settings, named, combine) if others else []  # told before the first task has run
-    if others != task:
-        write_adversarial(model, settings, (variant, combine), chosen, (out, work), command_line(), form=format.value)
-    if others:
-        write_results(others, subjects, chosen, out, command=command_line(), form=format.value)
+    subjects = {
+        name: load_subjects(name, model, chosen.settings, variant=named, combine=combine) for name in task
+    }  # all of them before the first task runs
+    for name in task:
+        write_results(name, subjects[name], chosen, out, given=Given(data, command_line(), format.value))
 
 
 def samples(
@@ -138,13 +141,13 @@ def samples(
     from weft.cli.output import message
     from weft.corpora.text.tokenizers import load_tokenizer
     from weft.evaluation.adversarial.chunks import Protocol, load_chunks
-    from weft.evaluation.evaluate import data_path
-    from weft.evaluation.tasks import EvaluateOptions, find_task
+    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.tasks import find_experiment
     from weft.report.samples import check_places, write_samples
 
     check_places(work, Path(tokenizer))
     reads = load_tokenizer(tokenizer)
-    path = data_path(find_task("adversarial"), EvaluateOptions(data=data, data_root=data_root))
+    path = find_experiment("adversarial", data).open(EvaluateOptions(data_root)).path
     chunks = load_chunks(path, reads, Protocol.limited(limit), folder=work)
     message(f"wrote {out}: {write_samples(out, chunks, work, reads, count=count, seed=seed)} systems")
 

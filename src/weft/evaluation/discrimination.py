@@ -4,49 +4,65 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.negatives.permute import inner_permutations, permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument, fingerprint_orders
 from weft.corpora.negatives.replace import replace_sentence
+from weft.corpora.negatives.swap import swapped_orders, swaps_name
 from weft.evaluation.metrics import Wins, count_wins
 from weft.evaluation.result import Measure
+from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
 from weft.scoring.pairs import order_values
 
+Kind = Callable[[Sequence[int]], str]
+Negatives = Callable[..., tuple[tuple[int, ...], ...]]
 
-@dataclass(frozen=True)
-class Discrimination:
-    """What a discrimination run found.
 
-    Attributes:
-        measures: ``accuracy``: the share of pairs whose original scored strictly higher; then the same by kind of
-            permutation, where kinds were asked for.
-        n_pairs: Pairs compared.
-        ties: Pairs with equal scores, counted as wrong.
-        n_excluded: Documents without a single permutation (one sentence).
-    """
+def measure_pairs(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
+    """Tell documents from the permutations in the data, or from seeded ones where the data have none."""
+    documents = [
+        item if item.orders or item.replacements else _permuted(item, permutations, options) for item in data.permuted()
+    ]
+    return discriminate(subject.model, documents, progress=progress)
 
-    measures: dict[str, Measure]
-    n_pairs: int
-    ties: int
-    n_excluded: int
+
+def measure_inner(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
+    """Tell documents from permutations that keep the first and the last sentence."""
+    documents = [_permuted(item, inner_permutations, options) for item in data.permuted()]
+    return discriminate(subject.model, documents, progress=progress)
+
+
+def measure_swaps(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
+    """Tell documents from copies with a few sentences exchanged, with a measure for each number of swaps."""
+    documents = [_permuted(item, swapped_orders, options) for item in data.permuted()]
+    return discriminate(subject.model, documents, kind=swaps_name, progress=progress)
+
+
+def _permuted(item: PermutedDocument, negatives: Negatives, options: EvaluateOptions) -> PermutedDocument:
+    orders = negatives(item.document, count=options.permutations, seed=options.seed)
+    return PermutedDocument(item.document, orders)
 
 
 def discriminate(
     model: DocumentScorer,
     documents: Sequence[PermutedDocument],
     *,
-    kind: Callable[[Sequence[int]], str] | None = None,
+    kind: Kind | None = None,
     progress: Progress = silent,
-) -> Discrimination:
-    """Score every document against its permutations.
+) -> Outcome:
+    """Score every document against its negatives.
 
     Args:
-        model: Which of two texts does it prefer?
-        documents: Texts with their negatives.
-        kind: Names the kind of a permutation, where each kind gets a measure of its own.
-        progress: Told after each document.
+        model: The model.
+        documents: Documents with their negatives.
+        kind: Names the kind of a permutation; each kind gets a measure of its own.
+        progress: Called after each document.
+
+    Returns:
+        ``accuracy``: the share of pairs whose original scored strictly higher; then the same for each kind.
+        Documents without a negative (one sentence) are excluded.
 
     Example:
         >>> from weft.corpora.negatives.permute import permute_documents
@@ -64,11 +80,15 @@ def discriminate(
     measures = {"accuracy": _accuracy(found)}
     if kind is not None:
         measures |= _by_kind(found, documents, kind)
-    return Discrimination(
+    return Outcome(
         measures=measures,
+        documents=[item.document.id for item in documents],
+        lengths=[len(item.document) for item in documents],
         n_pairs=sum(len(wins) for wins in found),
         ties=sum(win.ties for wins in found for win in wins),
         n_excluded=sum(not wins for wins in found),
+        negatives_sha256=fingerprint_orders(documents),
+        settings={"permutations": max((len(item.orders) for item in documents), default=0)},
     )
 
 
@@ -77,10 +97,8 @@ def _accuracy(found: Sequence[Sequence[Wins]]) -> Measure:
     return Measure(correct, tuple(float(len(wins)) for wins in found))
 
 
-def _by_kind(
-    found: Sequence[Sequence[Wins]], documents: Sequence[PermutedDocument], kind: Callable[[Sequence[int]], str]
-) -> dict[str, Measure]:
-    """The accuracy on each kind of permutation, in the order in which kinds are first met."""
+def _by_kind(found: Sequence[Sequence[Wins]], documents: Sequence[PermutedDocument], kind: Kind) -> dict[str, Measure]:
+    """Return the accuracy on each kind of permutation, in the order of first occurrence."""
     parts: dict[str, list[list[Wins]]] = defaultdict(lambda: [[] for _ in documents])
     for number, (item, wins) in enumerate(zip(documents, found, strict=True)):
         for order, win in zip(item.orders, wins, strict=False):  # replacements come after the orders and have no kind
@@ -89,7 +107,7 @@ def _by_kind(
 
 
 def _document_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
-    """One for each of a document's negatives: its permutations, then the texts with one sentence replaced."""
+    """Return one entry per negative: the permutations, then the copies with one sentence replaced."""
     return [*_permutation_wins(model, item), *_replacement_wins(model, item)]
 
 
@@ -102,7 +120,7 @@ def _replacement_wins(model: DocumentScorer, item: PermutedDocument) -> list[Win
 
 
 def _permutation_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
-    """A permutation that lacks sentences is compared with the original restricted to the same sentences."""
+    """Compare the original with its permutations, each time restricted to the sentences that the permutation has."""
     originals = sorted({tuple(sorted(order)) for order in item.orders})
     values = order_values(model, item.document, [*originals, *item.orders]) if item.orders else []
     original_value = dict(zip(originals, values, strict=False))

@@ -1,37 +1,34 @@
-"""Putting one sentence back where it was (Elsner & Charniak 2011): harder than telling whole permutations."""
+"""The task `insertion`: put one sentence back where it was (Elsner & Charniak 2011)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from weft.document import Document
 from weft.evaluation.result import Measure
+from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
 from weft.scoring.pairs import order_values
 
 
-@dataclass(frozen=True)
-class Insertion:
-    """What an insertion run found.
-
-    Attributes:
-        measures: ``accuracy``: share of sentences whose own place scored strictly highest; ``distance``: mean distance
-            of the chosen place from the true one, as a share of the text's length (a tie chooses the farthest).
-        n_pairs: Sentences tried.
-        ties: Sentences for which another place scored as high as the best.
-        n_excluded: Documents with fewer than two sentences.
-    """
-
-    measures: dict[str, Measure]
-    n_pairs: int
-    ties: int
-    n_excluded: int
+def measure_insertion(
+    subject: Subject,
+    data: DataFile,
+    options: EvaluateOptions,  # noqa: ARG001  part of the contract
+    progress: Progress,
+) -> Outcome:
+    """Put every sentence of every document back."""
+    return insert_sentences(subject.model, data.documents(), progress=progress)
 
 
-def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, progress: Progress = silent) -> Insertion:
-    """Take every sentence out of every document in turn and look where the model would put it back.
+def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, progress: Progress = silent) -> Outcome:
+    """Take every sentence out of every document in turn, and find the place in which the model scores it highest.
+
+    Returns:
+        ``accuracy``: share of sentences whose own place scored strictly highest. ``distance``: mean distance of the
+        chosen place from the true one, as a share of the document's length; a tie counts as the farthest place.
+        Documents of fewer than two sentences are excluded.
 
     Example:
         >>> from weft.registry import create_model
@@ -43,7 +40,7 @@ def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, pr
     for number, document in enumerate(documents):
         places = best_places(model, document)
         correct.append(float(sum(best == [own] for own, best in enumerate(places))))
-        # A tie must not help: of equal places the farthest counts, so a constant scorer gains nothing.
+        # Of equal places the farthest counts, so that a constant scorer gains nothing.
         off = [max(abs(own - place) for place in best) for own, best in enumerate(places)]
         distance.append(sum(off) / max(len(document) - 1, 1))
         tried.append(float(len(places)))
@@ -53,16 +50,23 @@ def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, pr
         "accuracy": Measure(tuple(correct), tuple(tried)),
         "distance": Measure(tuple(distance), tuple(tried)),
     }
-    return Insertion(measures, int(sum(tried)), ties, sum(not n for n in tried))
+    return Outcome(
+        measures,
+        [document.id for document in documents],
+        [len(document) for document in documents],
+        n_pairs=int(sum(tried)),
+        ties=ties,
+        n_excluded=sum(not n for n in tried),
+    )
 
 
 def best_places(model: DocumentScorer, document: Document) -> list[list[int]]:
-    """For every sentence, the places that score highest when it is put back; more than one means a tie."""
+    """Return for every sentence the places that score highest when it is put back; several in case of a tie."""
     size = len(document)
     if size < 2:
         return []
     orders = [_put_back(size, taken, place) for taken in range(size) for place in range(size)]
-    # An undefined score can only lose, wherever it stands.
+    # An undefined score never wins.
     scores = order_values(model, document, orders)
     values = [float("-inf") if value is None or value != value else value for value in scores]
     rows = [values[taken * size : (taken + 1) * size] for taken in range(size)]

@@ -1,8 +1,8 @@
-"""Miniature discourses: pairs of short texts that differ in one thing, and which of the two a model prefers.
+"""The tasks `miniatures` and `probes`: which of two short texts that differ in one thing does a model prefer?
 
-The paper's section 4.4 shows seven such pairs, and `weft.probes` holds them with its scores beside a larger set of our
-own, in which most pairs come in crossed fours: A+x is better than A+y, and B+y better than B+x, so that what a model
-thinks of x and y alone is worth nothing.
+The paper's section 4.4 shows seven such pairs. `weft.probes` holds them with the paper's scores, and a larger set of
+our own. Most pairs of that set are crossed: A+x is better than A+y, and B+y is better than B+x, so that a preference
+for x or y alone gains nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 from weft.corpora.readers.jsonl import Record, read_records
@@ -19,6 +19,7 @@ from weft.document import Document
 from weft.errors import CorpusError
 from weft.evaluation.metrics import count_wins
 from weft.evaluation.result import Measure
+from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
 from weft.io.package_files import PROBES
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
@@ -48,20 +49,14 @@ class MinimalPair:
     paper: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True)
-class Preferences:
-    """What a run over minimal pairs found.
-
-    Attributes:
-        measures: ``accuracy``, the share of pairs whose better text scored strictly higher, over all and by phenomenon;
-            ``both_ways``, the share of crossed fours with both pairs right, where there are any.
-        scores: ``better_score`` and ``worse_score``, one a pair; a text without a score has the denominator 0.
-        ties: Pairs with equal scores, or without one: wrong.
-    """
-
-    measures: dict[str, Measure]
-    scores: dict[str, Measure]
-    ties: int
+def measure_minimal_pairs(
+    subject: Subject,
+    data: DataFile,
+    options: EvaluateOptions,  # noqa: ARG001  part of the contract
+    progress: Progress,
+) -> Outcome:
+    """Compare the two texts of every pair."""
+    return prefer(subject.model, list(islice(read_pairs(data.path, data.read), data.limit)), progress=progress)
 
 
 def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iterator[MinimalPair]:  # noqa: B008  frozen
@@ -91,8 +86,14 @@ def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iter
         )
 
 
-def prefer(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Progress = silent) -> Preferences:
+def prefer(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Progress = silent) -> Outcome:
     """Score both texts of every pair.
+
+    Returns:
+        ``accuracy``, the share of pairs whose better text scored strictly higher, over all and by phenomenon;
+        ``both_ways``, the share of crossed fours with both pairs right, if there are any. The scores of the texts are
+        ``better_score`` and ``worse_score``; a text without a score has the denominator 0. A pair is named by its id,
+        and its length is that of the better text.
 
     Example:
         >>> from weft.registry import create_model
@@ -111,21 +112,24 @@ def prefer(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Pro
         progress("comparing texts", len(better), len(pairs))
     wins = [count_wins(one, [other]) for one, other in zip(better, worse, strict=True)]
     right = [float(win.correct) for win in wins]
-    return Preferences(
+    return Outcome(
         measures={**_by_phenomenon(pairs, right), **_both_ways(pairs, right)},
+        documents=[pair.better.id for pair in pairs],
+        lengths=[len(pair.better) for pair in pairs],
+        n_pairs=len(pairs),
         scores={BETTER: _scores(better), WORSE: _scores(worse)},
         ties=sum(win.ties for win in wins),
     )
 
 
 def are_crossed(one: MinimalPair, other: MinimalPair) -> bool:
-    """Whether the better texts of two pairs together have the very sentences of the worse ones."""
+    """Return whether the better texts of two pairs together have the same sentences as the worse ones."""
     better = Counter(one.better.sentences + other.better.sentences)
     return better == Counter(one.worse.sentences + other.worse.sentences)
 
 
 def crossed_places(pairs: Sequence[MinimalPair]) -> list[int]:
-    """The place of the first of every two neighbouring pairs that are crossed; no pair is used twice."""
+    """Return the place of the first of every two neighbouring crossed pairs; no pair is used twice."""
     places: list[int] = []
     for place, (one, other) in enumerate(pairwise(pairs)):
         if (not places or places[-1] < place - 1) and one.phenomenon == other.phenomenon and are_crossed(one, other):
@@ -142,7 +146,7 @@ def _by_phenomenon(pairs: Sequence[MinimalPair], right: Sequence[float]) -> dict
 
 
 def _both_ways(pairs: Sequence[MinimalPair], right: Sequence[float]) -> dict[str, Measure]:
-    """A four counts at the place of its first pair."""
+    """Return the measure of crossed fours; each counts at the place of its first pair."""
     numerators, denominators = [0.0] * len(pairs), [0.0] * len(pairs)
     for place in crossed_places(pairs):
         numerators[place], denominators[place] = right[place] * right[place + 1], 1.0

@@ -1,33 +1,27 @@
-"""Restoring the order of a bag of sentences (the paper's section 4.2.2, Table 3)."""
+"""The task `order`: restore the order of a bag of sentences (the paper's section 4.2.2, Table 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 from weft.document import Document
 from weft.evaluation.metrics import kendall_tau, perfect_match, position_accuracy
 from weft.evaluation.result import Measure
+from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
 from weft.ordering.order import Objective, order_document, order_table, search_tables
 from weft.progress import Progress, silent
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel
 
 
-@dataclass(frozen=True)
-class Reconstruction:
-    """What a reconstruction run found.
-
-    Attributes:
-        measures: With the first sentence given: ``tau_with_given`` (the given sentence counted, as the paper's
-            protocol reads; a random order then gets 2/N), ``tau`` (left out; a random order gets 0), ``perfect_match``,
-            ``position_accuracy`` (both over the sentences that were not given). With nothing given: the same three
-            names with ``free_`` in front.
-        n_excluded: Documents for which τ is undefined (fewer than three sentences).
-    """
-
-    measures: dict[str, Measure]
-    n_excluded: int
+def measure_order(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
+    """Restore the order of every document."""
+    beam, objective = options.beam, options.objective
+    found = reconstruct(
+        subject.model, data.documents(), beam=beam, objective=objective, seed=options.seed, progress=progress
+    )
+    return replace(found, settings={"beam": beam, **({} if objective == "auto" else {"objective": objective})})
 
 
 def reconstruct(
@@ -38,8 +32,15 @@ def reconstruct(
     objective: Objective = "auto",
     seed: int = 1,
     progress: Progress = silent,
-) -> Reconstruction:
-    """Order every document twice: the first sentence given with beam search, and nothing given, greedily.
+) -> Outcome:
+    """Order every document twice: by beam search with the first sentence given, and greedily with nothing given.
+
+    Returns:
+        With the first sentence given: ``tau_with_given`` (counts the given sentence, as in the paper's protocol; a
+        random order gets 2/N), ``tau`` (leaves it out; a random order gets 0), ``perfect_match`` and
+        ``position_accuracy`` (over the sentences that were not given). With nothing given: ``free_tau``,
+        ``free_perfect_match`` and ``free_position_accuracy``. Documents of fewer than three sentences have no τ and
+        are excluded.
 
     Example:
         >>> from weft.registry import create_model
@@ -54,13 +55,18 @@ def reconstruct(
         progress("restoring order", number + 1, len(documents))
     names = rows[0] if rows else {}
     measures = {name: _collect([row[name] for row in rows]) for name in names}
-    return Reconstruction(measures, sum(row["tau"] is None for row in rows))
+    return Outcome(
+        measures,
+        [document.id for document in documents],
+        [len(document) for document in documents],
+        n_excluded=sum(row["tau"] is None for row in rows),
+    )
 
 
 def _restore(
     model: DocumentScorer, document: Document, beam: int, objective: Objective, seed: int
 ) -> tuple[Sequence[int], Sequence[int]]:
-    """The order found with the first sentence given, and with nothing given."""
+    """Return the order found with the first sentence given, and that found with nothing given."""
     if not len(document):
         return (), ()
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
@@ -87,5 +93,5 @@ def _measure(given: Sequence[int], free: Sequence[int]) -> dict[str, float | Non
 
 
 def _collect(values: Sequence[float | None]) -> Measure:
-    """An undefined value leaves its document out instead of counting as perfect or as nothing."""
+    """Return a measure in which an undefined value leaves its document out."""
     return Measure(tuple(v or 0.0 for v in values), tuple(float(v is not None) for v in values))

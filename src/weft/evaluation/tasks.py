@@ -1,175 +1,274 @@
-"""What there is to evaluate, how it is run by default, and which runs stand beside the paper's numbers."""
+"""The tasks, the standard data sets, and the names under which results of both are kept.
+
+A new data set is one entry in `DATA_SETS`. A new task is one file with a `measure` function and one entry in `TASKS`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
 
-from weft.corpora.readers.formats import ReadOptions
-from weft.errors import ConfigError, did_you_mean
+from weft.corpora.data_folder import DATA_VARIABLE, data_root
+from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.evaluation.result import Result
-from weft.ordering.order import Objective
+from weft.evaluation.task import DataFile, DataSet, EvaluateOptions, Task
+from weft.io.package_files import PROBES
 
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """An experiment: what is done with which data.
-
-    Attributes:
-        kind: The file in this folder that does it.
-        data: The standard data, below the data folder; of minimal pairs, inside the package.
-        about: One line for a person.
-        sha256: Of the standard data: the exact split that numbers in the tables are measured on.
-        domain: The part of the original Barzilay & Lapata layout that belongs to the task.
-        negatives: Of discrimination: all sentences permuted (the data may bring the permutations); the first and the
-            last kept where they are; or a few sentences exchanged, which then has a measure for each number of swaps.
-    """
-
-    kind: Literal["discrimination", "reconstruction", "insertion", "minimal-pairs", "adversarial"]
-    data: str
-    about: str
-    sha256: str
-    domain: str = ""
-    negatives: Literal["permutations", "inner", "swaps"] = "permutations"
-
-
-WIKIPEDIA_SHA256 = "55c80366a0a0102d1e5e1a67b28309e42b0c9dc4a7fe9b7801777f379a7caae1"
-
+__all__ = [
+    "ALIASES", "DATA_SETS", "TASKS", "DataSet", "EvaluateOptions", "Experiment", "Task", "find_experiment",
+    "find_task", "is_result_folder", "is_standard", "joined",
+]  # fmt: skip
 
 TASKS: Mapping[str, Task] = {
-    "accidents": Task(
-        "discrimination",
-        "barzilay_lapata/accidents.test.jsonl",
-        "NTSB accident reports against their published permutations (Table 1)",
-        "23cd70d0905ee36a7f2910ddc8d716ca77a70fbe21dda7eb4f6843be4e7a2f57",
-        "ntsb",
+    "pairs": Task(
+        "tell documents from their permutations (Tables 1 and 2)",
+        "weft.evaluation.discrimination:measure_pairs",
+        "wikipedia",
+        ("permutations",),
     ),
-    "earthquakes": Task(
-        "discrimination",
-        "barzilay_lapata/earthquakes.test.jsonl",
-        "AP earthquake reports against their published permutations (Table 1)",
-        "77e9c25e1c455860ad13fda6e29efb1286dfbe450e61df36bd021e6dfc52b1e1",
-        "apws",
+    "inner": Task(
+        "the same, with the first and the last sentence kept in place",
+        "weft.evaluation.discrimination:measure_inner",
+        "wikipedia",
+        ("permutations",),
     ),
-    "wikipedia-pairs": Task(
-        "discrimination",
-        "wikipedia/test.paragraphs.jsonl",
-        "984 Wikipedia paragraphs against 20 seeded permutations each (Table 2)",
-        WIKIPEDIA_SHA256,
+    "swaps": Task(
+        "tell documents from copies with a few sentences exchanged: neighbours, or 1, 2, 4 or 8 swaps",
+        "weft.evaluation.discrimination:measure_swaps",
+        "wikipedia",
+        ("permutations",),
     ),
-    "wikipedia-pairs-inner": Task(
-        "discrimination",
-        "wikipedia/test.paragraphs.jsonl",
-        "the same with the first and the last sentence left where they are",
-        WIKIPEDIA_SHA256,
-        negatives="inner",
+    "order": Task(
+        "restore the order of shuffled sentences (Table 3)",
+        "weft.evaluation.reconstruction:measure_order",
+        "wikipedia",
+        ("beam",),
+        searching=True,
     ),
-    "wikipedia-swaps": Task(
-        "discrimination",
-        "wikipedia/test.paragraphs.jsonl",
-        "984 Wikipedia paragraphs with a few sentences exchanged: neighbours, or 1, 2, 4 or 8 swaps",
-        WIKIPEDIA_SHA256,
-        negatives="swaps",
-    ),
-    "wikipedia-order": Task(
-        "reconstruction",
-        "wikipedia/test.paragraphs.jsonl",
-        "restoring the order of 984 Wikipedia paragraphs (Table 3)",
-        WIKIPEDIA_SHA256,
-    ),
-    "wikipedia-insertion": Task(
-        "insertion",
-        "wikipedia/test.paragraphs.jsonl",
-        "putting each sentence of 984 Wikipedia paragraphs back in its place",
-        WIKIPEDIA_SHA256,
-    ),
-    "adversarial": Task(
-        "adversarial",
-        "wikipedia/adversary.jsonl.xz",
-        "continuations of 76,800 Wikipedia contexts against those of people (Table 4)",
-        "e8a6e312e1d99891edf7f1372e30b542f9dd7d4fe16af84d20ada7dc406d7aeb",
+    "insertion": Task(
+        "put each sentence back in its place",
+        "weft.evaluation.insertion:measure_insertion",
+        "wikipedia",
     ),
     "miniatures": Task(
-        "minimal-pairs",
-        "miniatures.jsonl",
         "the paper's seven pairs of miniature discourses (section 4.4)",
-        "796f231e0f5accb089003894a236b88c9addad1f6dad5475776c2c340dacd102",
+        "weft.evaluation.minimal_pairs:measure_minimal_pairs",
+        "miniatures",
     ),
     "probes": Task(
-        "minimal-pairs",
-        "probes.jsonl",
-        "322 minimal pairs of our own: lexical, temporal, causal, centering, connective, pronoun",
-        "48678a63597b7c415d0115ce7cc8747bccbc83dc02307a5f334ec166e17ca29f",
+        "322 minimal pairs: lexical, temporal, causal, centering, connective, pronoun",
+        "weft.evaluation.minimal_pairs:measure_minimal_pairs",
+        "probes",
+    ),
+    "adversarial": Task(
+        "tell continuations written by a model from those written by people (Table 4)",
+        "weft.evaluation.adversarial.results:measure_adversarial",
+        "wikipedia",
+        searching=True,
+        part="pages",
+        sections=("decoding.", "evaluator."),
+        combine="mmi",
+        controls=("control-human", "control-random-sentence", "control-wrong-order", "control-repeat-last"),
     ),
 }
 
+DATA_SETS: Mapping[str, DataSet] = {
+    "wikipedia": DataSet(
+        "984 Wikipedia paragraphs",
+        "wikipedia/test.paragraphs.jsonl",
+        "55c80366a0a0102d1e5e1a67b28309e42b0c9dc4a7fe9b7801777f379a7caae1",
+    ),
+    "wikipedia-pages": DataSet(
+        "Wikipedia pages with 76,800 contexts to continue",
+        "wikipedia/adversary.jsonl.xz",
+        "e8a6e312e1d99891edf7f1372e30b542f9dd7d4fe16af84d20ada7dc406d7aeb",
+    ),
+    "accidents": DataSet(
+        "NTSB accident reports with published permutations",
+        "barzilay_lapata/accidents.test.jsonl",
+        "23cd70d0905ee36a7f2910ddc8d716ca77a70fbe21dda7eb4f6843be4e7a2f57",
+        domain="ntsb",
+    ),
+    "earthquakes": DataSet(
+        "AP earthquake reports with published permutations",
+        "barzilay_lapata/earthquakes.test.jsonl",
+        "77e9c25e1c455860ad13fda6e29efb1286dfbe450e61df36bd021e6dfc52b1e1",
+        domain="apws",
+    ),
+    "miniatures": DataSet(
+        "the paper's seven pairs",
+        "miniatures.jsonl",
+        "796f231e0f5accb089003894a236b88c9addad1f6dad5475776c2c340dacd102",
+        shipped=True,
+    ),
+    "probes": DataSet(
+        "322 minimal pairs",
+        "probes.jsonl",
+        "48678a63597b7c415d0115ce7cc8747bccbc83dc02307a5f334ec166e17ca29f",
+        shipped=True,
+    ),
+}
+
+# Results of these pairs of task and data set have names from before the two were told apart, and keep them.
+ALIASES: Mapping[str, tuple[str, str]] = {
+    "accidents": ("pairs", "accidents"),
+    "earthquakes": ("pairs", "earthquakes"),
+    "wikipedia-pairs": ("pairs", "wikipedia"),
+    "wikipedia-pairs-inner": ("inner", "wikipedia"),
+    "wikipedia-swaps": ("swaps", "wikipedia"),
+    "wikipedia-order": ("order", "wikipedia"),
+    "wikipedia-insertion": ("insertion", "wikipedia"),
+    "adversarial": ("adversarial", "wikipedia-pages"),
+    "miniatures": ("miniatures", "miniatures"),
+    "probes": ("probes", "probes"),
+}
+_RESULT_NAMES = {pair: name for name, pair in ALIASES.items()}
+
 
 @dataclass(frozen=True, slots=True)
-class EvaluateOptions:
-    """How a task is run.
+class Experiment:
+    """A task on data.
 
     Attributes:
-        data: A file of documents instead of the standard data.
-        data_root: Where the standard data lie; else the environment variable WEFT_DATA, else ``data``.
-        read: How to read the file.
-        seed: Of permutations, searches and intervals.
-        permutations: Negatives per document where the data bring none.
-        beam: Width of the search in reconstruction.
-        limit: Only the first so many documents; recorded in the result.
-        objective: What reconstruction searches for; ``auto`` takes what the model has learned.
+        name: The folder of its results, and their field ``task``.
+        task: The task.
+        data: The standard data set; with a file, the set that the file stands in for, if there is one.
+        file: A file of the user; empty for the standard data.
     """
 
-    data: str | None = None
-    data_root: str | None = None
-    read: ReadOptions = ReadOptions()  # noqa: RUF009  frozen
-    seed: int = 1
-    permutations: int = 20
-    beam: int = 10
-    limit: int | None = None
-    objective: Objective = "auto"
+    name: str
+    task: Task
+    data: DataSet | None
+    file: str = ""
+
+    @property
+    def data_name(self) -> str:
+        """The name of the data in a result."""
+        return Path(self.file).name if self.file or self.data is None else self.data.file
+
+    def open(self, options: EvaluateOptions) -> DataFile:
+        """Return the data file.
+
+        Raises:
+            CorpusError: The standard data are not in the data folder.
+        """
+        domain = self.data.domain if self.data else ""
+        return DataFile(self._path(options), options.read, domain, options.limit)
+
+    def _path(self, options: EvaluateOptions) -> Path:
+        if self.file or self.data is None:
+            return Path(self.file)
+        if self.data.shipped:
+            return PROBES / self.data.file
+        path = data_root(options.data_root) / self.data.file
+        if not path.is_file():
+            raise CorpusError(
+                "the standard data are not there",
+                seen=str(path),
+                allowed=f"a folder with {self.data.file}",
+                next_step=f"set {DATA_VARIABLE} or --data-root to the data folder, or give --data FILE",
+            )
+        return path
+
+    def departures(self, options: EvaluateOptions) -> str:
+        """Return how a run differs from the standard run, as part of its variant's name.
+
+        Example:
+            >>> find_experiment("order").departures(EvaluateOptions(beam=3, limit=5, permutations=3))
+            'limit-5-beam-3'
+        """
+        # "seeded", because "seed-2" names the second of several trainings of a model.
+        names = {"limit": "limit", "seeded": "seed", **{name: name for name in self.numbers}}
+        standard = EvaluateOptions()
+        chosen = {name: (getattr(options, field), getattr(standard, field)) for name, field in names.items()}
+        return joined(*(f"{name}-{value}" for name, (value, usual) in chosen.items() if value != usual))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The options that change its numbers; permutations do not, where the data bring theirs."""
+        published = not self.file and self.data is not None and self.data.domain
+        return tuple(name for name in self.task.options if not (published and name == "permutations"))
 
 
 def find_task(name: str) -> Task:
-    """A task by name.
+    """Return a task by its name, or by the name of an experiment.
 
     Raises:
-        ConfigError: There is none of that name.
+        ConfigError: There is no task of that name.
 
     Example:
-        >>> find_task("accidents").kind
-        'discrimination'
+        >>> find_task("wikipedia-pairs").data
+        'wikipedia'
     """
-    if name not in TASKS:
+    return find_experiment(name).task
+
+
+def find_experiment(task: str, data: str | None = None) -> Experiment:
+    """Return a task on a standard data set or on a file.
+
+    Args:
+        task: A name in `TASKS`, or that of an experiment: `ALIASES`, and DATA-TASK for every other pair.
+        data: A name in `DATA_SETS`, or a file; None for the default.
+
+    Raises:
+        ConfigError: There is no such task, or the data are to be read from a pipe.
+
+    Example:
+        >>> find_experiment("pairs", "wikipedia").name, find_experiment("inner", "accidents").name
+        ('wikipedia-pairs', 'accidents-inner')
+    """
+    kind, standard = _split(task)
+    if data is None:
+        return _standard(kind, standard or TASKS[kind].data)
+    if data in DATA_SETS and not Path(data).is_file():
+        return _standard(kind, data)
+    if data == "-":
         raise ConfigError(
-            "unknown task",
-            seen=name,
-            allowed=did_you_mean(name, TASKS),
-            next_step="see `weft evaluate --help`",
+            "an evaluation cannot read from a pipe: its result records the hash of the data",
+            seen="-",
+            allowed=f"a file, or one of {', '.join(DATA_SETS)}",
+            next_step="save the documents to a file first",
         )
-    return TASKS[name]
+    _check_file(data)
+    return Experiment(task, TASKS[kind], DATA_SETS[standard] if standard else None, data)
 
 
-def departures(task: Task, options: EvaluateOptions) -> str:
-    """What makes a run another one than the standard run, as part of its variant: its result gets a file of its own.
+def _standard(kind: str, data: str) -> Experiment:
+    part = f"{data}-{TASKS[kind].part}"
+    chosen = part if TASKS[kind].part and part in DATA_SETS else data
+    return Experiment(_RESULT_NAMES.get((kind, chosen), f"{chosen}-{kind}"), TASKS[kind], DATA_SETS[chosen])
 
-    Example:
-        >>> departures(find_task("wikipedia-order"), EvaluateOptions(beam=3, limit=5)), departures(
-        ...     find_task("wikipedia-order"), EvaluateOptions(permutations=3))
-        ('limit-5-beam-3', '')
-    """
-    standard = EvaluateOptions()
-    # Not "seed-2", which is the second of several trainings of a model.
-    named = {"limit": (options.limit, standard.limit), "seeded": (options.seed, standard.seed)}
-    if task.kind == "discrimination" and (options.data is not None or not task.domain):
-        named["permutations"] = (options.permutations, standard.permutations)
-    if task.kind == "reconstruction":
-        named["beam"] = (options.beam, standard.beam)
-    return joined(*(f"{name}-{chosen}" for name, (chosen, usual) in named.items() if chosen != usual))
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the task and the data set of a name; no data set for the plain name of a task."""
+    if name in TASKS:
+        return name, ""
+    if name in ALIASES:
+        return ALIASES[name]
+    data, _, task = name.rpartition("-")
+    if task in TASKS and data in DATA_SETS:
+        return task, data
+    raise ConfigError(
+        "unknown task",
+        seen=name,
+        allowed=did_you_mean(name, {**TASKS, **ALIASES}),
+        next_step="see `weft evaluate --help`",
+    )
+
+
+def _check_file(data: str) -> None:
+    if not Path(data).exists() and "." not in data and "/" not in data:
+        raise ConfigError(
+            "unknown data set",
+            seen=data,
+            allowed=f"a file, or {did_you_mean(data, DATA_SETS)}",
+            next_step="check the name, or give the path of a file",
+        )
 
 
 def joined(*names: str) -> str:
-    """The name of a variant, made of those of its parts that have one.
+    """Return the name of a variant from those of its parts that have one.
 
     Example:
         >>> joined("mmi", "", "limit-5")
@@ -178,23 +277,30 @@ def joined(*names: str) -> str:
     return "-".join(name for name in names if name)
 
 
+def is_result_folder(name: str) -> bool:
+    """Return whether a folder of this name holds results of `evaluate`."""
+    try:
+        _split(name)
+    except ConfigError:
+        return False
+    return True
+
+
 def is_standard(result: Result) -> bool:
-    """Whether a result belongs beside the paper's numbers: all of the task's own data, the standard settings."""
-    task = TASKS.get(result.task)
+    """Return whether a result belongs beside the paper's numbers: the standard data, whole, with standard options."""
+    if not is_result_folder(result.task):
+        return False
+    experiment = find_experiment(result.task)
+    standard = EvaluateOptions()
     return (
-        task is not None
-        and result.data_sha256 == task.sha256
+        experiment.name == result.task
+        and experiment.data is not None
+        and result.data_sha256 == experiment.data.sha256
         and "limit" not in result.settings
-        and result.seed == EvaluateOptions().seed
-        and _has_usual_settings(task, result)
+        and result.seed == standard.seed
+        and all(result.settings.get(name, usual) == usual for name, usual in _usual(experiment))
     )
 
 
-def _has_usual_settings(task: Task, result: Result) -> bool:
-    """Of the settings that this kind of task has; in others a model may have one of that name."""
-    standard = EvaluateOptions()
-    if task.kind == "reconstruction":
-        return bool(result.settings.get("beam", standard.beam) == standard.beam)
-    if task.kind == "discrimination" and not task.domain:
-        return bool(result.settings.get("permutations", standard.permutations) == standard.permutations)
-    return True
+def _usual(experiment: Experiment) -> list[tuple[str, int]]:
+    return [(name, getattr(EvaluateOptions(), name)) for name in experiment.numbers]

@@ -92,9 +92,9 @@ def check_results(folder: str | Path) -> None:
 
 
 def _result_files(root: Path) -> list[Path]:
-    from weft.evaluation.tasks import TASKS
+    from weft.evaluation.tasks import is_result_folder
 
-    return [path for path in sorted(root.glob("*/*.json")) if path.parent.name in TASKS]
+    return [path for path in sorted(root.glob("*/*.json")) if is_result_folder(path.parent.name)]
 
 
 def is_trial(variant: str) -> bool:

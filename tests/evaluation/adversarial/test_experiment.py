@@ -14,77 +14,28 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.helpers.tiny_adversarial import FEW, SMALL, TINY, odds, order_of, pages, tiny_options  # noqa: E402
+
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
-from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
 from weft.evaluation.adversarial import continuations, turns  # noqa: E402
 from weft.evaluation.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
-from weft.evaluation.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
+from weft.evaluation.adversarial.continuations import write_all  # noqa: E402
 from weft.evaluation.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
-from weft.evaluation.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
+from weft.evaluation.adversarial.experiment import AdversarialOptions  # noqa: E402
 from weft.evaluation.adversarial.opponents import CONTROLS, Bout, control_bout, written_bouts  # noqa: E402
-from weft.evaluation.adversarial.results import adversarial_options, evaluate_control, evaluate_writers  # noqa: E402
+from weft.evaluation.adversarial.results import adversarial_options  # noqa: E402
 from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays  # noqa: E402
 from weft.evaluation.adversarial.token_rows import IdRows, canonical_rows  # noqa: E402
 from weft.evaluation.adversarial.verdicts import Verdicts, measured  # noqa: E402
 from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
 from weft.evaluation.result import Result  # noqa: E402
+from weft.evaluation.subjects import in_way, load_subjects  # noqa: E402
 from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
 from weft.generation.bulk import bulk_writer  # noqa: E402
-from weft.generation.decoding import Decoding  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402
 from weft.training.devices import Runtime, start_runtime  # noqa: E402
-
-WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
-SMALL = Protocol(train=40, dev=8, test=8, shortest=2, longest=12)
-FEW = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
-TINY = EvaluatorSettings(
-    reader="", hidden=8, width=8, pairs=16, epochs=2, dropout=0.0, second=False, informed=False, seeds=2
-)
-
-
-def pages(count: int = 40, paragraphs: int = 2, length: int = 9) -> list[Document]:
-    generator = np.random.default_rng(5)
-    made = []
-    for page in range(count):
-        sizes = generator.integers(3, 7, paragraphs * length)
-        sentences = tuple(f"{' '.join(generator.choice(WORDS, size))} p{page}." for size in sizes)
-        made.append(Document(f"page-{page}", sentences, paragraph_starts=tuple(range(0, paragraphs * length, length))))
-    return made
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> BpeTokenizer:
-    return BpeTokenizer.train([text for page in pages() for text in page.sentences], vocabulary_size=340)
-
-
-@pytest.fixture(scope="module")
-def chunks(tokenizer: BpeTokenizer) -> Chunks:
-    return select_chunks(pages(), tokenizer, SMALL, "print")
-
-
-@pytest.fixture(scope="module")
-def model(tokenizer: BpeTokenizer) -> Seq2Seq:
-    made = Seq2Seq(dimensions=12, hidden=12, layers=1)
-    torch.manual_seed(4)
-    return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
-
-
-@pytest.fixture(scope="module")
-def folder(model: Seq2Seq, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("model")
-    model.save(place / "tiny")
-    return place / "tiny"
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("data") / "pages.jsonl"
-    records = [{"id": p.id, "paragraphs": [one.sentences for one in p.paragraphs()]} for p in pages(60, 3)]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
 
 # Chunks ---------------------------------------------------------------------------------------------------------------
 
@@ -190,10 +141,6 @@ def test_no_human_sentence_is_longer_or_shorter_than_a_machine_may_write(chunks:
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
-
-
-def order_of(model: Seq2Seq, chunks: Chunks, decoding: Decoding = FEW) -> Order:
-    return Order("tiny", weights_hash(model), chunks, decoding, {})
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_end(
@@ -305,16 +252,12 @@ def test_evaluators_learn_in_reduced_precision_too() -> None:
     runtime = Runtime(torch.device("cpu"), bf16=True)
     vectors = torch.randn(len(bout.rows), 12).half()
     found = judge(bout, vectors, (4, 4, 4), torch.randn(31, 8), 0, settings, runtime, seed=1)
-    assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 15
+    assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 8
 
 
 def test_the_same_seed_gives_the_same_verdicts() -> None:
     bout = synthetic(2, told_by=30)
     assert accuracy(bout, TINY) == accuracy(bout, TINY)
-
-
-def odds(*values: float) -> Any:
-    return np.array(values, dtype=np.float32)
 
 
 @pytest.mark.parametrize("shift", [-5.0, 0.0, 3.0])
@@ -381,24 +324,17 @@ def test_samples_say_what_is_missing_or_damaged(chunks: Chunks, tokenizer: BpeTo
 # All of it ------------------------------------------------------------------------------------------------------------
 
 
-def options_of(data: Path, folder: Path, work: Path, *, second: bool) -> tuple[EvaluateOptions, AdversarialOptions]:
-    evaluator = replace(TINY, reader=str(folder), second=second, informed=second)
-    chosen = EvaluateOptions(data=str(data), limit=5)
-    return chosen, AdversarialOptions(work, 5, FEW, evaluator)
-
-
 def test_models_and_controls_from_data_to_result(
     model: Seq2Seq, folder: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for rounds in ("ROUNDS", "FEW_ROUNDS"):
-        monkeypatch.setattr(
-            f"weft.evaluation.adversarial.tree_evaluator.{rounds}", 5
-        )  # a thousand trees take their time
-    chosen, adversarial = options_of(data, folder, tmp_path / "work", second=True)
-    subjects = [Subject(model.combined(way), "seq2seq", way) for way in ("uni", "mmi")]
-    uni, mmi = evaluate_writers(subjects, chosen, adversarial, command="weft evaluate")
+    for rounds in ("ROUNDS", "FEW_ROUNDS"):  # a thousand trees take long
+        monkeypatch.setattr(f"weft.evaluation.adversarial.tree_evaluator.{rounds}", 5)
+    options = tiny_options(tmp_path / "work", folder, second=True, informed=True, seeds=2)
+    subject = in_way(Subject(model, "seq2seq"), "mmi")
+    mmi = evaluate("adversarial", subject, str(data), options, command="weft evaluate")
     again = Result.load(mmi.save(tmp_path / "results"))
-    assert again.metrics == mmi.metrics and not is_standard(again) and uni.variant == "uni"
+    assert again.metrics == mmi.metrics and not is_standard(again)
+    assert (mmi.variant, mmi.settings["combine"], mmi.n_pairs) == ("mmi-limit-5", "mmi", 5)
     for n in (1, 2, 3):
         for prefix in ("", "second_", "informed_", "lengths_"):
             metrics = mmi.metrics
@@ -406,36 +342,52 @@ def test_models_and_controls_from_data_to_result(
             assert fooled is not None and caught is not None and fooled + caught == pytest.approx(1.0)
             assert sum(mmi.per_document[f"{prefix}adversuc_{n}"]["denominators"]) == 5
     verdicts = sorted((tmp_path / "work" / "verdicts").iterdir())
-    alike = [f"matched_adversuc_{n}" in one.metrics for one in (uni, mmi) for n in (1, 2, 3)]  # not where none are
+    alike = [f"matched_adversuc_{n}" in mmi.metrics for n in (1, 2, 3)]  # not where no lengths are alike
     assert any(alike)
-    # Two ways, three numbers of turns, two seeds of the first evaluator, three of trees and those of like lengths.
-    assert len(verdicts) == 30 + sum(alike)
+    # Three numbers of turns, two seeds of the first evaluator, three of trees and those of like lengths.
+    assert len(verdicts) == 15 + sum(alike)
     stamps = [path.stat().st_mtime_ns for path in verdicts]
-    (once_more,) = evaluate_writers(subjects[1:], chosen, adversarial, command="weft evaluate")
+    once_more = evaluate("adversarial", subject, str(data), options)
     assert once_more.metrics == mmi.metrics and [path.stat().st_mtime_ns for path in verdicts] == stamps
-    control = evaluate_control("control-repeat-last", "", chosen, adversarial)
-    assert control.model == "control-repeat-last" and control.n_pairs == 5
+    (control,) = load_subjects("adversarial", "control-repeat-last", {})
+    found = evaluate("adversarial", control, str(data), options)
+    assert found.model == "control-repeat-last" and found.n_pairs == 5 and found.estimator == "exact"
 
 
 def test_controls_of_another_seed_get_verdicts_of_their_own(folder: Path, data: Path, tmp_path: Path) -> None:
-    chosen, adversarial = options_of(data, folder, tmp_path / "work", second=False)
+    options = tiny_options(tmp_path / "work", folder, seeds=2)
+    (control,) = load_subjects("adversarial", "control-random-sentence", {})
     seen: set[Path] = set()
     for seed in (1, 2):  # other sentences, though seeds of evaluators come again
-        evaluate_control("control-random-sentence", "", chosen, replace(adversarial, seed=seed))
+        evaluate("adversarial", control, str(data), replace(options, seed=seed))
         new = set((tmp_path / "work" / "verdicts").iterdir()) - seen
-        assert len(new) == 3 * (adversarial.evaluator.seeds + 1)
+        assert len(new) == 3 * (2 + 1)
         seen |= new
 
 
-def test_what_cannot_be_done_is_told(model: Seq2Seq, folder: Path, data: Path, tmp_path: Path) -> None:
-    chosen, adversarial = options_of(data, folder, tmp_path, second=False)
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"decoding.bean": 3}, "unknown setting"),
+        ({"evaluator.sead": 1}, "evaluator.sead.*evaluator.seeds"),
+        ({"evaluator.hidden": "many"}, "wrong type"),
+        ({"decoding.beam": True}, "wrong type"),
+        ({"decoding.max_tokens": 82}, "sentences that long"),
+        ({"evaluator.seeds": 0}, "out of range"),
+        ({"decoding.alike": float("nan")}, "alike out of range"),
+        ({"decoding.length_power": -3.0}, "length_power out of range"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(ConfigError, match=match):
+        adversarial_options(EvaluateOptions(settings=settings))
+
+
+def test_wrong_subjects_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown control"):
-        evaluate_control("control-nothing", "", chosen, adversarial)
-    with pytest.raises(ConfigError, match="unknown setting"):
-        adversarial_options(chosen, {"decoding.bean": 3}, tmp_path)
-    with pytest.raises(ConfigError, match="wrong kind"):
-        adversarial_options(chosen, {"evaluator.hidden": "many"}, tmp_path)
+        load_subjects("adversarial", "control-nothing", {})
+    with pytest.raises(ConfigError, match="no such option"):
+        load_subjects("adversarial", "control-human", {"decoding.beam": 3})
     with pytest.raises(ConfigError, match="no encoders"):
-        contests(data, None, "human", (), replace(adversarial, evaluator=replace(TINY, reader="foltz-glove")))
-    with pytest.raises(ConfigError, match="trains evaluators"):
-        evaluate("adversarial", Subject(model, "seq2seq"), chosen)
+        (control,) = load_subjects("adversarial", "control-human", {})
+        evaluate("adversarial", control, str(data), tiny_options(tmp_path, "foltz-glove"))

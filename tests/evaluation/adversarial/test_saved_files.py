@@ -11,31 +11,19 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.evaluation.adversarial.test_experiment import (  # noqa: F401  fixtures
-    FEW,
-    SMALL,
-    chunks,
-    data,
-    folder,
-    model,
-    odds,
-    options_of,
-    order_of,
-    pages,
-    tokenizer,
-)
+from tests.helpers.tiny_adversarial import FEW, SMALL, odds, order_of, pages, tiny_options
 
 from weft.corpora.text.tokenizers import BpeTokenizer
-from weft.errors import ConfigError, CorpusError
+from weft.errors import CorpusError
 from weft.evaluation.adversarial import continuations
 from weft.evaluation.adversarial.chunks import Chunks, select_chunks
 from weft.evaluation.adversarial.continuations import _shard, weights_hash, write_all
 from weft.evaluation.adversarial.opponents import Bout, control_bout, without_overlap
-from weft.evaluation.adversarial.results import adversarial_options, evaluate_writers
 from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays
 from weft.evaluation.adversarial.token_rows import IdRows
 from weft.evaluation.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
-from weft.evaluation.evaluate import Subject
+from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.subjects import in_way
 from weft.generation.bulk import bulk_writer
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.report.samples import write_samples
@@ -99,7 +87,7 @@ def test_nobody_can_change_the_rows_that_all_read() -> None:
     assert rows.row(0) == [5, 3]
 
 
-def test_what_is_counted_is_the_training_part(chunks: Chunks) -> None:  # noqa: F811
+def test_what_is_counted_is_the_training_part(chunks: Chunks) -> None:
     part = chunks.part("train")
     assert set(chunks.learned.tolist()) == {
         *chunks.context[part].ravel().tolist(),
@@ -109,7 +97,7 @@ def test_what_is_counted_is_the_training_part(chunks: Chunks) -> None:  # noqa: 
     assert not set(held) & set(chunks.learned.tolist())
 
 
-def test_training_chunks_that_share_no_sentence(tokenizer: BpeTokenizer) -> None:  # noqa: F811
+def test_training_chunks_that_share_no_sentence(tokenizer: BpeTokenizer) -> None:
     bout = control_bout(select_chunks(pages(), tokenizer, replace(SMALL, train=120)), "random-sentence", 3, 1)
     thin = without_overlap(bout)
     kept = thin.human["train"]
@@ -126,8 +114,8 @@ def test_training_chunks_that_share_no_sentence(tokenizer: BpeTokenizer) -> None
 
 @pytest.mark.parametrize("damage", [b"", b"{}\n", b"garbage\n", b'{"seconds": 1}\n{"sentences": []}\n'], ids=str)
 def test_a_damaged_shard_is_told_and_kept(
-    damage: bytes, model: Seq2Seq, chunks: Chunks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch  # noqa: F811
-) -> None:  # fmt: skip
+    damage: bytes, model: Seq2Seq, chunks: Chunks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(continuations, "SHARD", 28)
     order = order_of(model, chunks)
     path = _shard(order, tmp_path, "uni", 0)
@@ -139,8 +127,8 @@ def test_a_damaged_shard_is_told_and_kept(
 
 
 def test_a_model_that_wrote_twice_is_shown_twice(
-    model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path  # noqa: F811
-) -> None:  # fmt: skip
+    model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path
+) -> None:
     for seed in (1, 2):
         write_all(bulk_writer(model, "tiny"), order_of(model, chunks, replace(FEW, seed=seed)), ["uni"], tmp_path)
     assert write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer, count=1) == 2
@@ -163,36 +151,18 @@ def test_topics_that_guide_are_among_the_weights(tmp_path: Path) -> None:
 
 
 def test_only_the_informed_evaluator_asks_the_networks(
-    tmp_path: Path, data: Path, folder: Path, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch  # noqa: F811
-) -> None:  # fmt: skip
+    tmp_path: Path, data: Path, folder: Path, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from weft.evaluation.adversarial.features import SentenceScores
 
-    chosen, adversarial = options_of(data, folder, tmp_path / "work", second=True)
-    subjects = [Subject(model.combined("uni"), "seq2seq", "uni")]
+    subject = in_way(Subject(model, "seq2seq"), "uni")
 
     def asked(*_: object) -> None:
         raise AssertionError("asked")
 
     monkeypatch.setattr(SentenceScores, "alone", asked)
-    blind = replace(adversarial, evaluator=replace(adversarial.evaluator, informed=False))
-    (result,) = evaluate_writers(subjects, chosen, blind)
+    result = evaluate("adversarial", subject, str(data), tiny_options(tmp_path, folder, second=True))
     assert "second_adversuc_1" in result.metrics and "informed_adversuc_1" not in result.metrics
-    with pytest.raises(AssertionError, match="asked"):
-        list(evaluate_writers(subjects, chosen, adversarial))
-
-
-def test_settings_that_cannot_be_are_told(tmp_path: Path, data: Path, folder: Path, model: Seq2Seq) -> None:  # noqa: F811
-    chosen, adversarial = options_of(data, folder, tmp_path / "work", second=False)
-    for settings, match in (
-        ({"decoding.beam": True}, "wrong kind"),
-        ({"decoding.max_tokens": 82}, "no sentence that long"),
-        ({"evaluator.seeds": 0}, "out of range"),
-        ({"decoding.alike": float("nan")}, "alike out of range"),
-        ({"decoding.length_power": -3.0}, "length_power out of range"),
-        ({"evaluator.sead": 1}, "evaluator.sead.*evaluator.seeds"),
-    ):
-        with pytest.raises(ConfigError, match=match):
-            adversarial_options(chosen, settings, tmp_path)
-    (tmp_path / "work").mkdir()
-    (result,) = evaluate_writers([Subject(model.combined("uni"), "seq2seq", "uni")], chosen, adversarial)
     assert result.negatives_sha256 == result.settings["chunks"]  # other chunks are not compared with these
+    with pytest.raises(AssertionError, match="asked"):
+        evaluate("adversarial", subject, str(data), tiny_options(tmp_path, folder, informed=True))

@@ -15,19 +15,20 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.helpers.guided_models import assembled  # noqa: E402
+from tests.helpers.tiny_adversarial import FEW, WORDS, tiny_options  # noqa: E402
 from torch import device as Device  # noqa: E402, N812
 
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.evaluation.adversarial import continuations, experiment, turns  # noqa: E402
 from weft.evaluation.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks  # noqa: E402
 from weft.evaluation.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
-from weft.evaluation.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
-from weft.evaluation.adversarial.experiment import AdversarialOptions, contests  # noqa: E402
+from weft.evaluation.adversarial.evaluator import judge  # noqa: E402
 from weft.evaluation.adversarial.opponents import Bout, control_bout  # noqa: E402
-from weft.evaluation.adversarial.results import evaluate_control  # noqa: E402
 from weft.evaluation.adversarial.token_rows import IdRows  # noqa: E402
 from weft.evaluation.adversarial.turns import continued, next_sentences  # noqa: E402
-from weft.evaluation.tasks import EvaluateOptions, find_task, is_standard  # noqa: E402
+from weft.evaluation.evaluate import EvaluateOptions, Subject, evaluate  # noqa: E402
+from weft.evaluation.subjects import in_way, load_subjects  # noqa: E402
+from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
 from weft.generation.bulk import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
@@ -39,12 +40,7 @@ from weft.models.vlv.bulk_writer import ChainWriter  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.scoring.pairs import Combine  # noqa: E402
 
-WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
 SMALL = Protocol(train=20, dev=6, test=6, shortest=2, longest=14)
-FEW = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
-TINY = EvaluatorSettings(
-    reader="", hidden=8, width=8, pairs=32, epochs=1, checks=1, dropout=0.0, second=False, informed=False, seeds=1
-)
 
 
 def sentences(count: int, seed: int, *, longest: int = 6) -> list[str]:
@@ -61,38 +57,8 @@ def write_pages(path: Path, *, longest: int = 6) -> Path:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_pages(tmp_path_factory.mktemp("data") / "pages.jsonl")
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> BpeTokenizer:
-    return BpeTokenizer.train(sentences(500, 1), vocabulary_size=340)
-
-
-@pytest.fixture(scope="module")
 def chunks(data: Path, tokenizer: BpeTokenizer) -> Chunks:
     return load_chunks(data, tokenizer, SMALL)
-
-
-def make_seq2seq(tokenizer: BpeTokenizer, seed: int) -> Seq2Seq:
-    made = Seq2Seq(dimensions=12, hidden=12, layers=1)
-    torch.manual_seed(seed)
-    return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
-
-
-@pytest.fixture(scope="module")
-def model(tokenizer: BpeTokenizer) -> Seq2Seq:
-    return make_seq2seq(tokenizer, 4)
-
-
-@pytest.fixture(scope="module")
-def readers(model: Seq2Seq, tokenizer: BpeTokenizer, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Folders of two models that differ in their weights alone."""
-    place = tmp_path_factory.mktemp("readers")
-    model.save(place / "one")
-    make_seq2seq(tokenizer, 5).save(place / "other")
-    return str(place / "one"), str(place / "other")
 
 
 class RecordingWriter:
@@ -298,18 +264,19 @@ def test_verdicts_are_used_again_only_where_nothing_has_changed(
 ) -> None:
     work, reader = tmp_path / "work", tmp_path / "reader"
     shutil.copytree(readers[0], reader)
-    options = AdversarialOptions(work, 3, FEW, replace(TINY, reader=str(reader)), device="cpu")
+    options = tiny_options(work, reader, limit=3)
+    (control,) = load_subjects("adversarial", "control-repeat-last", {})
 
-    def new_verdicts(changed: AdversarialOptions) -> int:
+    def new_verdicts(changed: EvaluateOptions) -> int:
         before = set((work / "verdicts").glob("*"))
-        contests(data, None, "repeat-last", (), changed)
+        evaluate("adversarial", control, str(data), changed)
         return len(set((work / "verdicts").glob("*")) - before)
 
     assert new_verdicts(options) >= 3  # for every number of turns
     assert new_verdicts(options) == 0
     assert new_verdicts(replace(options, seed=options.seed + 1)) > 0
     assert new_verdicts(replace(options, limit=4)) > 0  # other chunks
-    assert new_verdicts(replace(options, evaluator=replace(options.evaluator, hidden=7))) > 0
+    assert new_verdicts(replace(options, settings={**options.settings, "evaluator.hidden": 7})) > 0
     shutil.rmtree(reader)
     shutil.copytree(readers[1], reader)
     assert new_verdicts(options) > 0  # other weights in a folder of the same name
@@ -325,8 +292,9 @@ def test_vectors_stand_at_the_sentences_they_were_made_of(
         return judge(bout, vectors, *arguments, **options)
 
     monkeypatch.setattr(experiment, "judge", recorded)
-    options = AdversarialOptions(tmp_path, 3, FEW, replace(TINY, reader=readers[0]), device="cpu")
-    contests(data, model, "tiny", ["uni"], options)
+    evaluate(
+        "adversarial", in_way(Subject(model, "tiny"), "uni"), str(data), tiny_options(tmp_path, readers[0], limit=3)
+    )
     reader: Any = load_model(readers[0])
     assert len(seen) >= 3  # for every number of turns
     for bout, vectors in seen:
@@ -341,10 +309,10 @@ def test_vectors_stand_at_the_sentences_they_were_made_of(
 
 def test_a_small_copy_of_the_experiment_says_so(data: Path, readers: tuple[str, str], tmp_path: Path) -> None:
     """Even on the standard data it is no result to stand beside the paper's."""
-    options = AdversarialOptions(tmp_path, 5, FEW, replace(TINY, reader=readers[0]), device="cpu")
-    found = evaluate_control("control-human", "", EvaluateOptions(data=str(data), limit=5), options)
+    (control,) = load_subjects("adversarial", "control-human", {})
+    found = evaluate("adversarial", control, str(data), tiny_options(tmp_path, readers[0], limit=5))
     assert found.settings["limit"] == 5
-    standard = replace(found, data_sha256=find_task("adversarial").sha256)
+    standard = replace(found, data_sha256=DATA_SETS["wikipedia-pages"].sha256)
     assert not is_standard(standard)
     whole = {name: value for name, value in found.settings.items() if name != "limit"}
     assert is_standard(replace(standard, settings=whole))

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from weft.cli.evaluating import subjects_of
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
+from weft.evaluation.subjects import load_subjects
 from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
@@ -260,6 +260,6 @@ def test_settings_of_a_saved_one_can_change_and_are_kept(tmp_path: Path) -> None
 
 
 def test_results_of_other_settings_never_share_a_name() -> None:
-    plain = subjects_of("weft-small", {}, "", ["mmi"])
-    changed = subjects_of("weft-small", {"combine": "bi"}, "", ["mmi"])
+    plain = load_subjects("pairs", "weft-small", {}, combine=["mmi"])
+    changed = load_subjects("pairs", "weft-small", {"combine": "bi"}, combine=["mmi"])
     assert [one.variant for one in (*plain, *changed)] == ["mmi", "mmi-combine=bi"]

@@ -1,0 +1,115 @@
+"""From the name of a model to the subjects of an evaluation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.errors import ConfigError, check_known
+from weft.evaluation.task import Subject
+from weft.evaluation.tasks import find_task, joined
+from weft.hub import load_model
+from weft.io.model_folder import load_artifact
+from weft.protocols import CombinableModel
+from weft.registry import MODELS
+
+CONTROL = "control-"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Human sentences in place of a model's continuations: `human`, `random-sentence`, `wrong-order`, `repeat-last`."""
+
+    name: str
+
+
+def load_subjects(
+    task: str, name: str, settings: Mapping[str, Any], *, variant: str = "", combine: Sequence[str] = ()
+) -> list[Subject]:
+    """Load a model once, and return one subject for each way of combining its parts.
+
+    Args:
+        task: The task it is loaded for.
+        name: A model's name or folder, or one of the task's controls.
+        settings: Settings of the model, and of the task where it has some (``decoding.beam``).
+        variant: A name for these settings; made from them if empty.
+        combine: Ways of combining: uni, bi, mmi; the task's default, then the model's, if empty.
+
+    Raises:
+        ConfigError: There is no such model, setting or way.
+    """
+    chosen, known = find_task(task), variant or variant_of(settings)
+    _check_variant(known)
+    if chosen.controls and name.startswith(CONTROL):
+        return [_control(name, known, chosen.controls, settings, combine)]
+    subject = _load(name, chosen.split_settings(settings)[0], known)
+    ways = combine or ((chosen.combine,) if chosen.combine else ())
+    return [in_way(subject, way) for way in ways] or [subject]
+
+
+def _load(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
+    """A subject from a folder is named after the model inside."""
+    model = load_model(name, settings)
+    if name in MODELS:
+        return Subject(model, name, variant, settings)
+    artifact = load_artifact(name)
+    return Subject(model, artifact.model, variant, {**artifact.config, **settings}, artifact.training)
+
+
+def _control(
+    name: str, variant: str, known: Sequence[str], settings: Mapping[str, Any], combine: Sequence[str]
+) -> Subject:
+    """Raise ConfigError for options of writing: a control writes nothing."""
+    check_known("control", name, known)
+    idle = [f"--set {key}=…" for key in settings if not key.startswith("evaluator.")]
+    idle += [f"--combine {way}" for way in combine]
+    if idle:
+        raise ConfigError(
+            f"{name} is made of human sentences and has no such option",
+            seen=", ".join(idle),
+            allowed="--set evaluator.…",
+            next_step="omit it",
+        )
+    return Subject(Control(name.removeprefix(CONTROL)), name, variant)
+
+
+def in_way(subject: Subject, combine: str) -> Subject:
+    """Return a subject whose model combines its parts in one way: uni, bi or mmi.
+
+    Raises:
+        ConfigError: The model has no parts to combine.
+    """
+    if not isinstance(subject.model, CombinableModel):
+        raise ConfigError(
+            f"{subject.name} has no parts to combine",
+            seen=combine,
+            allowed="no --combine with this model",
+            next_step="omit --combine",
+        )
+    settings = {**subject.settings, "combine": combine}
+    return replace(
+        subject, model=subject.model.combined(combine), variant=joined(combine, subject.variant), settings=settings
+    )
+
+
+def variant_of(settings: Mapping[str, Any]) -> str:
+    """Return a name for settings, so that two never share a result file; a long name ends in a hash.
+
+    Example:
+        >>> variant_of({"samples": 2, "beam": 5}), len(variant_of({"trees": "x" * 200}))
+        ('beam=5-samples=2', 73)
+    """
+    name = "-".join(f"{key}={value}" for key, value in sorted(settings.items())).replace("/", "_")
+    return name if len(name) <= 100 else f"{name[:64]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _check_variant(variant: str) -> None:
+    if len(variant) > 100 or any(character in variant for character in "/\\\0") or variant.startswith("."):
+        raise ConfigError(
+            "a variant is part of a file name",
+            seen=variant,
+            allowed="up to 100 characters without slashes, not starting with a dot",
+            next_step="give another --variant",
+        )

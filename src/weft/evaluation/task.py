@@ -1,0 +1,199 @@
+"""The contract between `evaluate` and a task: what a task receives and what it returns.
+
+A task is one function `measure(subject, data, options, progress) -> Outcome`. It reads the documents it needs from
+`data` and returns measures with one numerator and one denominator per document. `evaluate` adds everything else:
+values, intervals, hashes and names.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
+from weft.corpora.readers.formats import ReadOptions, detect_format, read_permuted
+from weft.document import Document
+from weft.evaluation.result import Measure
+from weft.ordering.order import Objective
+from weft.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model under evaluation, and what to call it in results.
+
+    Attributes:
+        model: The model; for `adversarial` also a `Control`.
+        name: The model's name in results.
+        variant: Name of its settings; part of a result's file name.
+        settings: Settings to record.
+        training: Facts about its training to record.
+    """
+
+    model: Any
+    name: str
+    variant: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateOptions:
+    """How a task is run. A task ignores the options that it does not have.
+
+    Attributes:
+        data_root: Folder of the standard data sets; else the environment variable WEFT_DATA, else ``data``.
+        read: How a data file is read.
+        seed: Seed of permutations, searches, intervals and evaluators.
+        permutations: Number of negatives per document, for documents without published ones.
+        beam: Beam width of `order`.
+        limit: Use only the first documents, this many; `adversarial` runs a small copy with this many test contexts.
+        objective: What `order` searches for; ``auto`` takes what the model has learned.
+        settings: Settings of the task itself, by dotted name: ``decoding.beam`` and ``evaluator.seeds`` of
+            `adversarial`.
+        work: Folder in which `adversarial` keeps chunks, continuations and verdicts between runs.
+        device: Device of `adversarial`: ``auto``, ``cpu`` or ``cuda``.
+    """
+
+    data_root: str | None = None
+    read: ReadOptions = ReadOptions()  # noqa: RUF009  frozen
+    seed: int = 1
+    permutations: int = 20
+    beam: int = 10
+    limit: int | None = None
+    objective: Objective = "auto"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    work: Path = Path("adversarial")
+    device: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """The data of one run: a file, and how to read it.
+
+    Attributes:
+        path: A file, or a folder in the original Barzilay & Lapata layout.
+        read: How to read it.
+        domain: The part of the Barzilay & Lapata layout to read; empty for all of it.
+        limit: Read only the first documents, this many.
+    """
+
+    path: Path
+    read: ReadOptions = ReadOptions()  # noqa: RUF009  frozen
+    domain: str = ""
+    limit: int | None = None
+
+    def permuted(self) -> list[PermutedDocument]:
+        """Return the documents with the negatives that the file holds."""
+        return list(islice(self._read(), self.limit))
+
+    def documents(self) -> list[Document]:
+        """Return the documents without negatives."""
+        return [item.document for item in self.permuted()]
+
+    def _read(self) -> Iterator[PermutedDocument]:
+        name = detect_format(self.path) if self.read.format == "auto" else self.read.format
+        if name == "barzilay-lapata" and self.domain:
+            return read_barzilay_lapata(self.path, self.read, domain=self.domain, split="test")
+        return read_permuted(self.path, self.read)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a task returns.
+
+    Attributes:
+        measures: The metrics, as parts per document.
+        documents: Ids of the documents, in the order of the parts.
+        lengths: Number of sentences of each document; may be empty.
+        n_pairs: Number of comparisons.
+        ties: Comparisons with equal scores; they count as wrong.
+        n_excluded: Documents on which nothing could be measured.
+        scores: Values that are kept for each document but are no metrics.
+        negatives_sha256: Fingerprint of the negatives: two results are comparable if it is equal.
+        settings: Settings of the run that change its numbers.
+    """
+
+    measures: Mapping[str, Measure]
+    documents: Sequence[str]
+    lengths: Sequence[int] = ()
+    n_pairs: int = 0
+    ties: int = 0
+    n_excluded: int = 0
+    scores: Mapping[str, Measure] = field(default_factory=dict)
+    negatives_sha256: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+Measuring = Callable[[Subject, DataFile, EvaluateOptions, Progress], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is done with a model and documents.
+
+    Attributes:
+        about: One line for a person.
+        measure: The function that does it, or ``module:function``, which is imported when the task is run.
+        data: Name of the data set that the task takes by default.
+        options: The fields of `EvaluateOptions` that change its numbers, besides ``seed`` and ``limit``.
+        searching: Whether models with an estimate of their own for searches use that one.
+        part: Part of a data set that the task reads where the set has one: `adversarial` on ``wikipedia`` reads
+            ``wikipedia-pages``.
+        sections: Prefixes of the settings that belong to the task and not to the model.
+        combine: The way in which models combine their parts by default; empty for the model's own.
+        controls: Names that the task accepts in place of a model.
+    """
+
+    about: str
+    measure: Measuring | str
+    data: str
+    options: tuple[str, ...] = ()
+    searching: bool = False
+    part: str = ""
+    sections: tuple[str, ...] = ()
+    combine: str = ""
+    controls: tuple[str, ...] = ()
+
+    def run(self, subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
+        """Measure a model on data."""
+        if not isinstance(self.measure, str):
+            return self.measure(subject, data, options, progress)
+        module, _, name = self.measure.partition(":")
+        found: Measuring = getattr(importlib.import_module(module), name)
+        return found(subject, data, options, progress)
+
+    def split_settings(self, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the settings of the model and those of the task.
+
+        Example:
+            >>> task = Task("", "", "", sections=("decoding.",))
+            >>> task.split_settings({"decoding.beam": 5, "samples": 2})
+            ({'samples': 2}, {'decoding.beam': 5})
+        """
+        own = {name: value for name, value in settings.items() if name.startswith(self.sections or ("\0",))}
+        return {name: value for name, value in settings.items() if name not in own}, own
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A standard data set.
+
+    Attributes:
+        about: One line for a person.
+        file: Path below the data folder; of a set inside the package, its file name there.
+        sha256: Hash of the exact file that published numbers are measured on.
+        domain: Its part of the original Barzilay & Lapata layout. Such a set comes with its negatives.
+        shipped: Whether it is inside the package.
+    """
+
+    about: str
+    file: str
+    sha256: str
+    domain: str = ""
+    shipped: bool = False
