@@ -10,7 +10,7 @@ from weft.errors import ConfigError, ModelError, did_you_mean
 from weft.io.model_folder import load_artifact
 from weft.protocols import CoherenceModel
 from weft.registry import MODELS, create_model, model_class
-from weft.settings import check_type
+from weft.settings import Settings, check_type
 
 
 def load_model(name_or_folder: str | Path, settings: Mapping[str, Any] | None = None) -> CoherenceModel:
@@ -39,7 +39,9 @@ def load_model(name_or_folder: str | Path, settings: Mapping[str, Any] | None = 
 
 def _adjusted(model: Any, settings: Mapping[str, Any]) -> CoherenceModel:
     """A trained model with other settings, of those that leave what it has learned as it is."""
-    free: tuple[str, ...] = getattr(model, "adjustable", ())
+    own = vars(model).get("settings")  # all models, once each has its dataclass
+    known = own.to_dict() if isinstance(own, Settings) else vars(model)
+    free: tuple[str, ...] = own.adjustable() if isinstance(own, Settings) else getattr(model, "adjustable", ())
     for key, value in settings.items():
         if key not in free:
             raise ConfigError(
@@ -48,6 +50,6 @@ def _adjusted(model: Any, settings: Mapping[str, Any]) -> CoherenceModel:
                 allowed=", ".join(free) or "no --set with this model folder",
                 next_step="leave it away, or train again with it",
             )
-        check_type(key, value, getattr(model, key))
+        check_type(key, value, known[key] if key in known else getattr(model, key))
     adjusted: CoherenceModel = model.adjusted(settings) if settings else model
     return adjusted

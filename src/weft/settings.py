@@ -74,7 +74,7 @@ def setting(
     Example:
         >>> @dataclass(frozen=True, kw_only=True)
         ... class Sizes(Settings):
-        ...     model: ClassVar[str] = "seq2seq"
+        ...     model_name: ClassVar[str] = "seq2seq"
         ...     hidden: int = setting(512, "Size of LSTM states.", minimum=1)
         >>> Sizes(hidden=0)
         Traceback (most recent call last):
@@ -93,11 +93,11 @@ def setting(
 class Settings:
     """Base of the settings of every model; values are checked when an object is made."""
 
-    model: ClassVar[str] = ""  # the model's name, for messages
+    model_name: ClassVar[str]  # the name of the model in the registry
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            _check(self.model, one, vars(self)[one.name])
+            _check(self.model_name, one, vars(self)[one.name])
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -125,10 +125,10 @@ class Settings:
         for name in values:
             if name not in known:
                 raise ConfigError(
-                    f"{cls.model} has no setting of that name",
+                    f"{cls.model_name} has no setting of that name",
                     seen=name,
                     allowed=did_you_mean(name, known) or "none",
-                    next_step=f"run `weft config {cls.model}`",
+                    next_step=f"run `weft config {cls.model_name}`",
                 )
         return cls(**values)
 

@@ -40,7 +40,7 @@ def test_a_long_foreign_text_with_an_english_title_is_foreign() -> None:
 
 
 def remarks(*sentences: str, **settings: bool) -> tuple[str, ...]:
-    return EntityGraph(**settings).with_parser(MarkedParser()).remarks(Document("d", sentences))  # type: ignore[arg-type]
+    return EntityGraph(EntityGraph.Settings(**settings)).with_parser(MarkedParser()).remarks(Document("d", sentences))  # type: ignore[arg-type]
 
 
 def test_a_text_without_nouns_or_roles_is_remarked_on() -> None:

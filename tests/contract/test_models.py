@@ -21,6 +21,7 @@ from weft.io.model_folder import load_artifact, save_artifact
 from weft.protocols import Arranger, CoherenceModel, ModelCard, PairwiseModel
 from weft.registry import MODELS, create_model, model_class
 from weft.scoring.pairs import path_value
+from weft.settings import Settings
 from weft.training import fitting
 
 TOPICS = (
@@ -125,12 +126,18 @@ def test_scoring_twice_gives_the_same(model: CoherenceModel) -> None:
     assert model.score(TEXTS) == model.score(TEXTS)
 
 
+def adjustable_values(model: Any) -> dict[str, Any]:
+    if isinstance(vars(model).get("settings"), Settings):
+        return {name: vars(model.settings)[name] for name in model.settings.adjustable()}
+    return {name: getattr(model, name) for name in getattr(model, "adjustable", ())}
+
+
 def test_settings_that_can_change_after_training_are_there_and_change(
     model: CoherenceModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.save(tmp_path / "m")
     monkeypatch.chdir(tmp_path)
-    settings = {name: getattr(model, name) for name in getattr(model, "adjustable", ())}
+    settings = adjustable_values(model)
     if settings:
         assert load_model(tmp_path / "m", settings).score(TEXTS[:1]) == load_model(tmp_path / "m").score(TEXTS[:1])
     if "parser" in settings:

@@ -67,12 +67,18 @@ def test_weights_count_for_shares_of_a_class_or_of_all(by_class: bool, value: fl
 
 
 def test_the_generative_grid_sees_the_beginning_and_not_the_end() -> None:
-    assert EntityGridGenerative(salience=3).options == WindowOptions(3, start=True, end=False)
+    assert EntityGridGenerative(EntityGridGenerative.Settings(salience=3)).options == WindowOptions(
+        3, start=True, end=False
+    )
 
 
 def test_without_syntax_two_things_are_possible_in_a_cell() -> None:
     texts = [Document(str(n), ("dog/nsubj", "dog/dobj cat/nsubj", "cat/pobj")) for n in range(3)]
-    model = EntityGridGenerative(syntax=False, history=1).with_parser(MarkedParser()).fit(texts)
+    model = (
+        EntityGridGenerative(EntityGridGenerative.Settings(syntax=False, history=1))
+        .with_parser(MarkedParser())
+        .fit(texts)
+    )
     assert model.weights is not None
     table = np.exp(model.weights.tables[2]).reshape(2, BASE, BASE)
     assert table[:, :2, :2].sum(axis=2) == pytest.approx(np.ones((2, 2)), abs=1e-5)
@@ -139,7 +145,7 @@ def content_model() -> ContentHmm:
     generator = np.random.default_rng(4)
     words = [f"word{number}" for number in range(40)]
     texts = [Document(str(n), tuple(" ".join(generator.choice(words, size=6)) for _ in range(5))) for n in range(12)]
-    return ContentHmm(clusters=5, members=3, rarest=1).fit(texts)
+    return ContentHmm(ContentHmm.Settings(clusters=5, members=3, rarest=1)).fit(texts)
 
 
 def test_members_come_of_different_clusterings_and_are_saved_as_they_score(tmp_path: Path) -> None:
@@ -154,7 +160,7 @@ def test_members_come_of_different_clusterings_and_are_saved_as_they_score(tmp_p
 
 def test_after_a_sentence_of_which_nothing_is_known_nothing_is_gained() -> None:
     trees = ("(SQ (VBZ Is) (PRP it) (. ?))", "(S (PRP It) (VBZ is) (. .))", "(XX (YY what))")
-    model = SyntaxLocal(trees="penn", treebank="toy", rarest=2)
+    model = SyntaxLocal(SyntaxLocal.Settings(trees="penn", treebank="toy", rarest=2))
     model.finder.bank = TreeBank([read_tree(tree) for tree in trees])
     model.fit([Document(str(n), ("Is it?", "It is.")) for n in range(5)])
     score = model.score([Document("d", ("Is it?", "what", "It is.", "Is it?"))])[0]

@@ -1,4 +1,4 @@
-"""Models that know almost nothing, to show what a number is worth: chance, and the calendar."""
+"""Trivial baselines: random numbers, and sorting by year."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from weft.settings import HIGHEST_SEED, Settings, setting
 class RandomSettings(Settings):
     """Settings of `random`."""
 
-    model: ClassVar[str] = "random"
+    model_name: ClassVar[str] = "random"
     seed: int = setting(1, "Seed of all numbers.", minimum=0, maximum=HIGHEST_SEED)
 
 
 class RandomModel:
-    """A table of random numbers, the same for the same sentences: what chance gets.
+    """A table of random numbers; equal sentences get equal numbers.
 
     Example:
         >>> RandomModel().score([Document("d", ("A.", "B."))]) == RandomModel().score([Document("d", ("A.", "B."))])
@@ -38,7 +38,7 @@ class RandomModel:
     """
 
     card = ModelCard(
-        summary="random numbers: what chance gets",
+        summary="random numbers, the chance level of every task",
         reference="none",
         score_range="0 to 1",
         meaning="nothing",
@@ -86,11 +86,11 @@ def _uniform(*parts: object) -> float:
 class YearSortSettings(Settings):
     """`year-sort` has no settings."""
 
-    model: ClassVar[str] = "year-sort"
+    model_name: ClassVar[str] = "year-sort"
 
 
 class YearSort:
-    """Orders sentences by the first year they mention, and scores a text by how well its years ascend.
+    """Orders sentences by the first year they mention, and scores a text by the share of its years that ascend.
 
     Example:
         >>> YearSort().arrange(Document("d", ("He died in 1870.", "He was born in 1812.")))
@@ -98,7 +98,7 @@ class YearSort:
     """
 
     card = ModelCard(
-        summary="sorts by the first year a sentence mentions; undated sentences go in the middle",
+        summary="sorts by the first year a sentence mentions; undated sentences are placed in the middle",
         reference="none; chronology as a baseline",
         score_range="0 to 1",
         meaning="the share of dated sentence pairs in the order of their years; 0 where no two years differ",

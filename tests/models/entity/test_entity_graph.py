@@ -50,13 +50,13 @@ def test_all_projections_agree_with_slow_code(
     seed: int, cells: int, walked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entity_graph, "CELLS_AT_ONCE", cells)  # few: sparse, and a sentence at a time
-    monkeypatch.setattr(entity_graph, "WALKED", walked)
+    monkeypatch.setattr(entity_graph, "MOST_BITS", walked)
     mentions = random_mentions(seed)
     grid = columns_of(mentions)
     six = graph_scores(grid.shared(), grid.size)
     for projection in PROJECTIONS:
         for distance in (False, True):
-            score = EntityGraph(projection=projection, distance=distance).score_grid(grid)
+            score = EntityGraph(EntityGraph.Settings(projection=projection, distance=distance)).score_grid(grid)
             assert score.value == pytest.approx(slow_score(mentions, projection, distance))
             assert score.value == pytest.approx(np.mean(score.transitions))
             assert six[projection + "_dist" * distance] == pytest.approx(score.value)
@@ -80,11 +80,13 @@ def test_what_is_shared_is_what_the_grid_has_more_than_once(seed: int, options: 
 
 
 def test_six_scores_of_a_text() -> None:
-    model = EntityGraph(nouns="heads").with_parser(MarkedParser())
+    model = EntityGraph(EntityGraph.Settings(nouns="heads")).with_parser(MarkedParser())
     six = model.six_scores(CHAIN)
     for projection in PROJECTIONS:
         for distance in (False, True):
-            one = EntityGraph(nouns="heads", projection=projection, distance=distance).with_parser(MarkedParser())
+            one = EntityGraph(
+                EntityGraph.Settings(nouns="heads", projection=projection, distance=distance)
+            ).with_parser(MarkedParser())
             assert six[projection + "_dist" * distance] == pytest.approx(one.score([CHAIN])[0].value)
     assert set(model.six_scores(Document("d", ())).values()) == {0.0}
 
@@ -95,7 +97,7 @@ def test_orders_and_searches_agree_with_the_score(seed: int, projection: str) ->
     mentions = random_mentions(seed)
     size, chance = len(mentions), random.Random(seed)
     orders = [chance.sample(range(size), size) for _ in range(3)]
-    model = EntityGraph(projection=projection)
+    model = EntityGraph(EntityGraph.Settings(projection=projection))
     values = model._order_values(columns_of(mentions), orders)
     assert values == pytest.approx([slow_score([mentions[i] for i in order], projection, True) for order in orders])
     steps = GraphSteps(columns_of(mentions), projection, True)
@@ -108,7 +110,7 @@ def test_orders_and_searches_agree_with_the_score(seed: int, projection: str) ->
 
 
 def test_without_distance_every_order_is_worth_the_same() -> None:
-    model = EntityGraph(distance=False).with_parser(MarkedParser())
+    model = EntityGraph(EntityGraph.Settings(distance=False)).with_parser(MarkedParser())
     values = model.order_scores(CHAIN, [(0, 1, 2, 3), (3, 0, 2, 1), (1, 3, 0, 2)])
     assert len(set(values)) == 1
 
@@ -153,7 +155,7 @@ def test_memory_stays_far_below_a_table_of_all_pairs() -> None:
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    EntityGraph(projection="p_acc", distance=False).save(tmp_path / "m")
+    EntityGraph(EntityGraph.Settings(projection="p_acc", distance=False)).save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert isinstance(again, EntityGraph)
-    assert (again.projection, again.distance) == ("p_acc", False)
+    assert (again.settings.projection, again.settings.distance) == ("p_acc", False)

@@ -253,13 +253,13 @@ def test_saved_and_loaded(model: EntityGrid | EntityGridGenerative, tmp_path: Pa
     again.with_parser(MarkedParser())
     assert again.score(TEXTS) == model.score(TEXTS)
     other = load_model(tmp_path / "m", {"parser": "weft-parser"})
-    assert isinstance(other, type(model)) and other.parser == "weft-parser"
+    assert isinstance(other, type(model)) and other.settings.parser == "weft-parser"
     with pytest.raises(ConfigError, match="fixed"):
         load_model(tmp_path / "m", {"salience": 3})
 
 
 def test_weights_that_do_not_fit_are_refused(model: EntityGrid | EntityGridGenerative, tmp_path: Path) -> None:
-    model.salience = 0  # one class of entities, and weights for two
+    vars(model)["settings"] = model.settings.changed({"salience": 0})  # one class of entities, and weights for two
     model.save(tmp_path / "m")
     with pytest.raises(ModelError, match="do not fit its settings"):
         load_model(tmp_path / "m")
@@ -273,7 +273,7 @@ def test_first_mentions_are_told_apart() -> None:
 
 
 def test_probabilities_sum_to_one() -> None:
-    model = EntityGridGenerative(history=2).with_parser(MarkedParser()).fit(TEXTS)
+    model = EntityGridGenerative(EntityGridGenerative.Settings(history=2)).with_parser(MarkedParser()).fit(TEXTS)
     assert model.weights is not None
     table = np.exp(model.weights.tables[3]).reshape(2, BASE, BASE, BASE)[:, [0, 1, 2, 3, START]]
     assert table[:, :, :4, :4].sum(axis=-1) == pytest.approx(1.0, abs=1e-5)

@@ -61,7 +61,7 @@ def test_sif_weighs_by_inverse_frequency() -> None:
 
 
 def test_content_weighting_ignores_function_words() -> None:
-    model = FoltzGlove(weighting="content")
+    model = FoltzGlove(FoltzGlove.Settings(weighting="content"))
     with_words = model.sentence_vectors(["the cat and the mouse"])
     without = model.sentence_vectors(["cat mouse"])
     assert with_words == pytest.approx(without)
@@ -99,7 +99,9 @@ def test_a_standard_glove_file_is_read(tmp_path: Path) -> None:
     table = read_glove(path)
     assert table.vocabulary == ("the", "cat")
     assert table.rows([1])[0].tolist() == [1.0, 0.25]
-    assert FoltzGlove(vectors=str(path)).score([Document("d", ("the", "the"))])[0].value == pytest.approx(1.0)
+    assert FoltzGlove(FoltzGlove.Settings(vectors=str(path))).score([Document("d", ("the", "the"))])[
+        0
+    ].value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("text", ["", "the 0.5 x\n", "the 0.5\ncat 1 2\n", "the\n"])
@@ -112,9 +114,9 @@ def test_a_broken_glove_file_is_named(tmp_path: Path, text: str) -> None:
 
 def test_missing_vectors_and_unknown_weighting() -> None:
     with pytest.raises(CorpusError, match="no such data.*nowhere"):
-        FoltzGlove(vectors="nowhere").score([TEXT])
+        FoltzGlove(FoltzGlove.Settings(vectors="nowhere")).score([TEXT])
     with pytest.raises(ConfigError, match="unknown weighting.*'tfidf'.*mean, sif, content"):
-        FoltzGlove(weighting="tfidf")
+        FoltzGlove(FoltzGlove.Settings(weighting="tfidf"))
 
 
 def test_the_cosine_table_is_symmetric_to_the_last_bit() -> None:
@@ -143,7 +145,7 @@ def test_lsa_with_all_dimensions_is_the_weighted_cosine() -> None:
     """With nothing cut off, the latent space keeps the cosines between weighted paragraphs."""
     texts = ["cat dog", "dog bird bird", "stock bond", "bond market stock stock", "cat bird", "market cat"]
     corpus = [Document(str(n), (text,)) for n, text in enumerate(texts)]
-    model = FoltzLsa(dimensions=5).fit(corpus)
+    model = FoltzLsa(FoltzLsa.Settings(dimensions=5)).fit(corpus)
     words = sorted({word for text in texts for word in text.split()})
     counts = np.array([[Counter(text.split())[w] for w in words] for text in texts], dtype=np.float64)
     from scipy.sparse import csr_matrix
@@ -196,7 +198,7 @@ def animals_and_money() -> FoltzLda:
     corpus = [
         Document(str(n), (" ".join(generator.choice(pool, size=12)),)) for n in range(60) for pool in (animals, money)
     ]
-    return FoltzLda(topics=2, iterations=100, drop_top=0).fit(corpus, seed=1)
+    return FoltzLda(FoltzLda.Settings(topics=2, iterations=100, drop_top=0)).fit(corpus, seed=1)
 
 
 def test_lda_finds_two_planted_topics(animals_and_money: FoltzLda) -> None:
@@ -217,7 +219,7 @@ def test_folding_in_agrees_with_tomotopys_sampler() -> None:
     corpus = [
         [str(w) for pool in generator.permutation(5)[:2] for w in generator.choice(pools[pool], 10)] for _ in range(300)
     ]
-    model = FoltzLda(topics=5, iterations=150, drop_top=0).fit(
+    model = FoltzLda(FoltzLda.Settings(topics=5, iterations=150, drop_top=0)).fit(
         [Document(str(n), (" ".join(tokens),)) for n, tokens in enumerate(corpus)], seed=1
     )
     sampler = tomotopy.LDAModel(k=5, min_cf=2, rm_top=0, seed=1)
@@ -238,7 +240,7 @@ def test_damaged_topics_are_refused(animals_and_money: FoltzLda, tmp_path: Path)
     from dataclasses import replace
 
     assert animals_and_money.learned is not None
-    broken = FoltzLda(topics=2)
+    broken = FoltzLda(FoltzLda.Settings(topics=2))
     broken.learned = replace(animals_and_money.learned, word_ends=animals_and_money.learned.word_ends[:-1])
     broken.save(tmp_path / "m")
     with pytest.raises(ModelError, match="do not fit together"):

@@ -139,12 +139,17 @@ def restored_settings(kind: type[Chosen], artifact: Artifact, folder: str | Path
     try:
         return kind.from_mapping({name: value for name, value in artifact.config.items() if name in known})
     except ConfigError as error:
-        raise ModelError(
-            f"the settings in {folder} are damaged or were altered: {error.what}",
-            seen=error.seen,
-            allowed=error.allowed,
-            next_step="copy or train the model again",
-        ) from error
+        raise damaged_settings(error, folder) from error
+
+
+def damaged_settings(error: ConfigError, folder: str | Path) -> ModelError:
+    """Return the error of a model folder whose settings are wrong."""
+    return ModelError(
+        f"the settings in {folder} are damaged or were altered: {error.what}",
+        seen=error.seen,
+        allowed=error.allowed,
+        next_step="copy or train the model again",
+    )
 
 
 def check_finite(folder: str | Path, **arrays: npt.ArrayLike) -> None:

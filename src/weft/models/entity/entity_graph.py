@@ -1,4 +1,4 @@
-"""The entity graph: sentences that mention the same entities are connected, and a coherent text is well connected.
+"""The entity graph: sentences that share entities are connected, and coherent texts are densely connected.
 
 Reference: C. Guinaudeau and M. Strube, "Graph-based local coherence modeling", ACL 2013:
 https://aclanthology.org/P13-1010.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from operator import truediv
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,29 +20,29 @@ import numpy.typing as npt
 from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import check_choice, rebuild
+from weft.models.common.setting_checks import restored_settings
 from weft.models.entity.grid import Columns, Numbers, columns_of
 from weft.models.entity.grid_model import in_batches
-from weft.models.entity.mentions import MentionFinder, MentionSettings, Roles, check_switch
+from weft.models.entity.mentions import NOUNS, MentionFields, MentionFinder, Roles
 from weft.models.entity.transition_weights import judged
 from weft.models.entity.transitions import Reals, places
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
 
 PROJECTIONS = ("p_u", "p_w", "p_acc")
-SETTINGS = ("parser", "syntax", "nouns", "plurals", "projection", "distance")
-WALKED = 1000  # sentences; a bit for every pair of them is little
-CELLS_AT_ONCE = 2**20  # of the table of all pairs of sentences, which is never there as a whole
+MOST_BITS = 1000  # sentences up to which one bit for each pair of sentences needs little memory
+CELLS_AT_ONCE = 2**20  # of the table of all pairs of sentences, which is computed in blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Some edges of a projection: sentences that share an entity.
+    """Edges between sentences that share an entity.
 
     Attributes:
-        left: The sentence with the lower number: [edges].
-        right: The other: [edges].
-        weight: What they share: [edges].
+        left: The earlier sentence: [edges].
+        right: The later sentence: [edges].
+        weight: The weight of the edge: [edges].
     """
 
     left: Numbers
@@ -51,12 +51,12 @@ class Edges:
 
 
 def project(columns: Columns, projection: str) -> Iterator[Edges]:
-    """The edges between the sentences of a grid, some sentences at a time.
+    """Yield the edges between the sentences of a grid, block by block.
 
     Args:
         columns: The grid.
-        projection: ``p_u``: 1 where two sentences share an entity; ``p_w``: how many they share; ``p_acc``: the sum of
-            the products of their roles, a subject counting 3, an object 2, anything else 1.
+        projection: The weight of an edge. ``p_u``: 1; ``p_w``: the number of shared entities; ``p_acc``: the sum of the
+            products of their roles, where a subject counts 3, an object 2, any other 1.
 
     Example:
         >>> grid = columns_of([{"dog": 3, "cat": 2}, {"dog": 2, "cat": 1}, {"cat": 3}])
@@ -74,25 +74,25 @@ def project(columns: Columns, projection: str) -> Iterator[Edges]:
 
 
 def graph_scores(shared: Sequence[Roles], size: int) -> dict[str, float]:
-    """All six scores of Guinaudeau and Strube at once: three projections, each without and with distance.
+    """Return the six scores of Guinaudeau and Strube: three projections, each without and with distance.
 
     Args:
-        shared: The entities that two sentences or more mention, as `Columns.shared` or `find_shared` give them.
-        size: How many sentences the text has.
+        shared: The roles of the entities that at least two sentences mention (`Columns.shared`, `find_shared`).
+        size: Number of sentences of the text.
 
     Example:
         >>> graph_scores(columns_of([{"dog": 3, "cat": 2}, {"dog": 2}, {"cat": 3}]).shared(), 3)
         {'p_u': 0.6666666666666666, 'p_u_dist': 0.5, 'p_w': 0.6666666666666666, 'p_w_dist': 0.5,
          'p_acc': 4.0, 'p_acc_dist': 3.0}
     """
-    return _six_scores(*(_walk if size <= WALKED else _walk_in_order)(shared, size))
+    return _six_scores(*(_sum_by_entity if size <= MOST_BITS else _sum_by_sentence)(shared, size))
 
 
-def _walk(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
-    """Sums over the edges of each length, by projection, entity by entity.
+def _sum_by_entity(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
+    """Return, for each projection, the sums over the edges of each length.
 
-    Plain numbers: a text shares some tens of entities between its sentences, and arrays cost more than they save. A bit
-    for every pair of sentences keeps those apart that are linked already.
+    Python integers are faster than arrays here: the sentences of a text share some tens of entities. One bit for each
+    pair of sentences marks the pairs that are already connected.
     """
     linked, entities, products = [0] * size, [0] * size, [0] * size
     for roles in shared:
@@ -104,14 +104,14 @@ def _walk(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], lis
     return [bits.bit_count() for bits in linked], entities, products
 
 
-def _walk_in_order(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
-    """The same, sentence by sentence: memory grows with the mentions, not with the pairs of sentences."""
-    rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]  # the entities of each sentence and their roles
+def _sum_by_sentence(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
+    """Return the same sums with memory proportional to the mentions, not to the pairs of sentences."""
+    rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]  # (entity, role) of each sentence
     for number, roles in enumerate(shared):
         for sentence, role in roles:
             rows[sentence].append((number, role))
     linked, entities, products = [0] * size, [0] * size, [0] * size
-    earlier: list[list[tuple[int, int]]] = [[] for _ in shared]  # the sentences so far, and the role in each
+    earlier: list[list[tuple[int, int]]] = [[] for _ in shared]  # (sentence, role) of each entity so far
     for sentence, row in enumerate(rows):
         lengths = set()
         for number, role in row:
@@ -127,7 +127,7 @@ def _walk_in_order(shared: Sequence[Roles], size: int) -> tuple[list[int], list[
 
 
 def _six_scores(linked: Sequence[int], entities: Sequence[int], products: Sequence[int]) -> dict[str, float]:
-    """Mean out-degrees without and with distance, from the sums over the edges of each length; none has length 0."""
+    """Return mean out-degrees without and with distance, from the sums over the edges of each length (1 or more)."""
     size = max(len(linked), 1)
     lengths = range(1, size)
     return {
@@ -141,14 +141,14 @@ def _six_scores(linked: Sequence[int], entities: Sequence[int], products: Sequen
 
 
 def _product(matrix: Any, start: int, step: int) -> Reals:
-    """Some rows times all rows: [some sentences, sentences]."""
+    """Return the product of some rows with all rows: [some sentences, sentences]."""
     product = matrix[start : start + step] @ matrix.T
     block: Reals = product if isinstance(product, np.ndarray) else product.toarray()
     return block
 
 
 def _matrix(columns: Columns, values: Reals) -> Any:
-    """Values of the cells: [sentences, entities], sparse where that would be large."""
+    """Return the values of cells as a matrix, [sentences, entities], sparse if it is large."""
     shape = (columns.size, len(columns.names))
     if shape[0] * shape[1] > CELLS_AT_ONCE:
         from scipy.sparse import csr_matrix
@@ -159,19 +159,28 @@ def _matrix(columns: Columns, values: Reals) -> Any:
     return matrix
 
 
+@dataclass(frozen=True, kw_only=True)
+class EntityGraphSettings(MentionFields, Settings):
+    """Settings of `entity-graph`; all can change after loading, because nothing is learned."""
+
+    model_name: ClassVar[str] = "entity-graph"
+    syntax: bool = setting(True, "Distinguish subjects, objects and others.", adjustable=True)
+    nouns: str = setting("all", "all nouns, or only the heads of noun phrases.", choices=NOUNS, adjustable=True)
+    plurals: bool = setting(False, "Treat a plural and its singular as one entity (an extension).", adjustable=True)
+    projection: str = setting(
+        "p_w",
+        "Weight of an edge: p_u (1), p_w (number of shared entities) or p_acc (sum of the products of their roles).",
+        choices=PROJECTIONS,
+        adjustable=True,
+    )
+    distance: bool = setting(True, "Divide the weight of an edge by the distance of its sentences.", adjustable=True)
+
+
 class EntityGraph:
     """Scores a text by the mean out-degree of its sentences in a graph of shared entities; nothing is trained.
 
-    Every sentence has edges to the later sentences that mention one of its entities. Without ``distance`` the score is
-    the same for every order of a text: it can compare texts, not orders.
-
-    Args:
-        parser: A spaCy pipeline by name; see `weft.corpora.syntax.parser.find_parser`.
-        syntax: Whether subjects, objects and others are told apart.
-        nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
-        plurals: An extension: whether a plural and its singular are one entity.
-        projection: ``p_u`` (an edge counts 1), ``p_w`` (the shared entities) or ``p_acc`` (products of their roles).
-        distance: Whether an edge is divided by how many sentences lie between its ends, plus one.
+    Each sentence has edges to the later sentences that share an entity with it. score = 1 / N · Σ_{i<j} W_ij / (j − i),
+    or without the division if `distance` is off. Without `distance`, all orders of a text get the same score.
 
     Example:
         >>> from weft.corpora.syntax.parsed_sentence import ParsedSentence
@@ -181,57 +190,45 @@ class EntityGraph:
         ...         for words in map(str.split, sentences):
         ...             size = len(words)
         ...             yield ParsedSentence(tuple(words), ("NN",) * size, tuple(range(size)), ("dep",) * size)
-        >>> model = EntityGraph(projection="p_w").with_parser(Nouns())
+        >>> model = EntityGraph(EntityGraphSettings(projection="p_w")).with_parser(Nouns())
         >>> model.order_scores(Document("d", ("dog", "dog cat", "cat")), [(0, 1, 2), (1, 0, 2)])
         [0.6666666666666666, 0.5]
     """
 
-    adjustable = SETTINGS  # nothing is learned
     card = ModelCard(
-        summary="how many entities each sentence shares with later ones, near ones above all; needs no training",
+        summary="number of entities that each sentence shares with later ones, near ones counting more; no training",
         reference="Guinaudeau & Strube 2013",
         score_range="0 or more",
-        meaning="sentences close to each other mention the same entities (p_acc: in prominent roles)",
+        meaning="nearby sentences mention the same entities (p_acc: in prominent roles)",
         comparable="roughly, between texts of the same kind and length",
         needs="the extra `parse`",
     )
 
-    def __init__(
-        self,
-        parser: str = "",
-        syntax: bool = True,
-        nouns: str = "all",
-        plurals: bool = False,
-        projection: str = "p_w",
-        distance: bool = True,
-    ) -> None:
-        settings = MentionSettings(parser, syntax, nouns, plurals)
-        settings.check("entity-graph")
-        check_choice("entity-graph", "projection", projection, PROJECTIONS)
-        check_switch("entity-graph", "distance", distance)
-        self.parser, self.syntax, self.nouns, self.plurals = parser, syntax, nouns, plurals
-        self.projection, self.distance = projection, distance
+    Settings = EntityGraphSettings
+
+    def __init__(self, settings: EntityGraphSettings = EntityGraphSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
         self.finder = MentionFinder(settings)
 
     def with_parser(self, parser: SentenceParser) -> Self:
-        """The same model, given its parser instead of finding one: another tool's parses, or a test's."""
+        """Use this parser instead of searching for one, and return the model."""
         self.finder.loaded = parser
         return self
 
     def grid(self, document: Document) -> Columns:
-        """The entity grid of a text."""
+        """Return the entity grid of a document."""
         return columns_of(self.finder.find(document.sentences))
 
     def six_scores(self, document: Document) -> dict[str, float]:
-        """All six scores of a text, whatever `projection` and `distance` are."""
+        """Return the six scores of Guinaudeau and Strube, independent of `projection` and `distance`."""
         return graph_scores(self.finder.find_shared(document.sentences), len(document))
 
     def remarks(self, document: Document) -> tuple[str, ...]:
-        """What keeps a text's entities from being found."""
+        """Return the reasons why no entities or roles are found in a document, if there are any."""
         return self.finder.remarks(document)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document; ``None`` for fewer than two sentences or none with a noun."""
+        """Return one score per document; None for fewer than two sentences or no noun."""
         return [
             self.score_grid(columns_of(mentions))
             for some in in_batches(documents)
@@ -239,31 +236,31 @@ class EntityGraph:
         ]
 
     def score_grid(self, columns: Columns) -> Score:
-        """The score of a grid, and what crosses each gap: an edge counts equally for all gaps between its ends."""
+        """Return the score of a grid; each transition gets an equal part of every edge that spans it."""
         if not judged(columns):
             return Score(None)
         size = columns.size
         by_distance, changes = np.zeros(size), np.zeros(size)
-        for edges in project(columns, self.projection):
+        for edges in project(columns, self.settings.projection):
             apart = edges.right - edges.left
             by_distance += np.bincount(apart, weights=edges.weight, minlength=size)
             shared = self._discounted(edges.weight, apart) / apart
             changes += np.bincount(edges.left, weights=shared, minlength=size)
             changes -= np.bincount(edges.right, weights=shared, minlength=size)
-        parts = np.cumsum(changes)[:-1] * ((size - 1) / size)  # so that their mean is the value
+        parts = np.cumsum(changes)[:-1] * ((size - 1) / size)  # the value is their mean
         return Score(self._mean_degree(by_distance), tuple(parts.tolist()))
 
     def _discounted(self, weight: Reals, apart: Numbers) -> Reals:
-        return weight / apart if self.distance else weight
+        return weight / apart if self.settings.distance else weight
 
     def _mean_degree(self, by_distance: Reals) -> float:
-        """From the sum of all edges of each length; those are whole numbers, so that equal orders tie exactly."""
+        """Return the mean out-degree, from the sum of the edges of each length (whole numbers, so equal orders tie)."""
         counts = by_distance[1:]
         lengths = np.arange(1, len(by_distance))
         return math.fsum(self._discounted(counts, lengths).tolist()) / len(by_distance)
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of several orders: the graph is built once. One that leaves sentences out is a text of its own."""
+        """Return the score of each order; an order that omits sentences is scored as a text of its own."""
         grid = self.grid(document)
         whole = [number for number, order in enumerate(orders) if len(order) == len(document)]
         found = dict(zip(whole, self._order_values(grid, [orders[number] for number in whole]), strict=True))
@@ -277,56 +274,58 @@ class EntityGraph:
             return [None for _ in orders]
         position = places(orders, columns.size)  # [orders, sentences]
         sums = np.zeros((len(orders), columns.size))
-        for edges in project(columns, self.projection):
+        for edges in project(columns, self.settings.projection):
             for row, place in zip(sums, position, strict=True):
                 apart = np.abs(place[edges.right] - place[edges.left])
                 row += np.bincount(apart, weights=edges.weight, minlength=columns.size)
         return [self._mean_degree(row) for row in sums]
 
     def prefix_steps(self, document: Document) -> GraphSteps:
-        """A search over a document's sentences."""
-        return GraphSteps(self.grid(document), self.projection, self.distance)
+        """Return the state of a beam search over the document's sentences."""
+        return GraphSteps(self.grid(document), self.settings.projection, self.settings.distance)
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Nothing to learn."""
+        """Return the model itself; there is nothing to learn."""
         return self
 
-    def adjusted(self, settings: Mapping[str, Any]) -> Self:
-        """The same with other settings."""
-        return type(self)(**{name: getattr(self, name) for name in SETTINGS} | dict(settings))
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the model with other settings."""
+        return type(self)(self.settings.changed(changes))
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the settings; there is nothing else."""
-        config = {name: getattr(self, name) for name in SETTINGS}
-        save_artifact(Artifact("entity-graph", config, training=training or {}), folder)
+        """Write the settings."""
+        save_artifact(Artifact("entity-graph", self.settings.to_dict(), training=training or {}), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
-        return rebuild(cls, load_artifact(folder), folder, SETTINGS)
+        return cls(restored_settings(EntityGraphSettings, load_artifact(folder), folder))
 
 
 class GraphSteps:
-    """Partial orders of a text that grow to the right; satisfies `weft.models.PrefixSteps`.
+    """The state of a beam search with the entity graph; a `weft.protocols.PrefixSteps`.
 
     Args:
         columns: The grid of all sentences.
-        projection: Which edges.
-        distance: Whether they are discounted.
+        projection: The weights of edges.
+        distance: Whether weights are divided by distance.
     """
 
     def __init__(self, columns: Columns, projection: str, distance: bool) -> None:
         from scipy.sparse import coo_matrix
 
         found = list(project(columns, projection))
-        left, right = (np.concatenate([getattr(edges, end) for edges in found]) for end in ("left", "right"))
+        left, right = (
+            np.concatenate([edges.left for edges in found]),
+            np.concatenate([edges.right for edges in found]),
+        )
         weight = np.concatenate([edges.weight for edges in found]) / columns.size
         shape = (columns.size, columns.size)
         upper = coo_matrix((weight, (left, right)), shape=shape).tocsr()
         self.edges, self.distance = (upper + upper.T).tocsr(), distance
 
     def begin(self, firsts: Sequence[int]) -> Reals:
-        """Nothing is gained by the first sentence."""
+        """Start one path with each of these sentences; a single sentence gains 0: [paths]."""
         paths = len(firsts)
         self.position: npt.NDArray[np.int64] = np.full((paths, self.edges.shape[0]), -1, dtype=np.int64)
         self.position[np.arange(paths), list(firsts)] = 0
@@ -334,15 +333,15 @@ class GraphSteps:
         return np.zeros(paths)
 
     def gains(self) -> Reals:
-        """The edges that each sentence would have to those placed: [paths, sentences]."""
+        """Return the weight of each sentence's edges to those placed: [paths, sentences]."""
         shares = (self.position >= 0).astype(np.float64)
         if self.distance:
-            shares /= self.placed - self.position  # what is not placed has share 0
+            shares /= self.placed - self.position  # a sentence that is not placed has share 0
         gained: Reals = (self.edges @ shares.T).T
         return gained
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         self.position = self.position[np.asarray(rows, dtype=np.int64)]
         self.position[np.arange(len(rows)), list(columns)] = self.placed
         self.placed += 1

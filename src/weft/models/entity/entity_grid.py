@@ -1,4 +1,4 @@
-"""The entity grid with a pairwise ranker: Barzilay and Lapata's model.
+"""The entity grid with a pairwise ranker (Barzilay and Lapata 2008).
 
 Reference: R. Barzilay and M. Lapata, "Modeling local coherence: an entity-based approach", Computational Linguistics 34
 (2008): https://aclanthology.org/J08-1001.
@@ -7,7 +7,8 @@ Reference: R. Barzilay and M. Lapata, "Modeling local coherence: an entity-based
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,36 +16,37 @@ import numpy.typing as npt
 from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.models.common.pairwise_ranker import learn_ranking
-from weft.models.common.setting_checks import at_least, check_seed
+from weft.models.common.setting_checks import check_seed
 from weft.models.entity.grid import Columns
-from weft.models.entity.grid_model import COMPARABLE, GridModel
-from weft.models.entity.mentions import MentionSettings, check_switch
+from weft.models.entity.grid_model import COMPARABLE, FIRST_MENTIONS_HELP, SALIENCE_HELP, SHORTEST_HELP, GridModel
+from weft.models.entity.mentions import MentionFields
 from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, Reals, WindowOptions, transition_shares
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
 
-SHARED = ("parser", "syntax", "nouns", "plurals", "salience", "first_mentions", "shortest")
+
+@dataclass(frozen=True, kw_only=True)
+class EntityGridSettings(MentionFields, Settings):
+    """Settings of `entity-grid`."""
+
+    model_name: ClassVar[str] = "entity-grid"
+    salience: int = setting(2, SALIENCE_HELP, minimum=0)
+    longest: int = setting(3, "Length of the longest transitions.", minimum=2, maximum=3)
+    boundaries: bool = setting(True, "Include transitions that cross the beginning or the end of the text.")
+    first_mentions: bool = setting(False, FIRST_MENTIONS_HELP)
+    permutations: int = setting(20, "Number of permutations of each training text.", minimum=1)
+    shortest: int = setting(3, SHORTEST_HELP, minimum=2)
 
 
 class EntityGrid(GridModel):
     """Ranks orders of a text by the shares of the transitions in its entity grid.
 
-    A cell says whether a sentence mentions an entity, as subject, object or otherwise. The features are the shares of
-    all transitions of length 2 to ``longest``, apart for salient and other entities; a linear SVM on the differences
-    between a text and its permutations weighs them, its C found by cross-validation on the training texts.
-
-    Args:
-        parser: A spaCy pipeline by name; see `weft.corpora.syntax.parser.find_parser`.
-        syntax: Whether subjects, objects and others are told apart.
-        nouns: ``all``, as in Barzilay and Lapata's grids, or only the ``heads`` of noun phrases.
-        plurals: An extension: whether a plural and its singular are one entity.
-        salience: Entities in at least so many sentences are salient; below 2 there is one class.
-        longest: Transitions are this long at most.
-        boundaries: Whether transitions reach over the beginning and the end of the text.
-        first_mentions: An extension: whether an entity's first mention differs from later ones.
-        permutations: How many permutations of each text to learn from.
-        shortest: Paragraphs with fewer sentences are not learned from.
+    A cell of the grid holds the role of an entity in a sentence: subject, object, other or absent. The features of a
+    text are the shares of all transitions of length 2 to `longest`, counted separately for salient and other
+    entities. The score is w · features. A linear SVM learns w from the differences between training texts and their
+    permutations; its C is chosen by cross-validation on the training texts.
 
     Example:
         >>> from weft.corpora.syntax.parsed_sentence import ParsedSentence
@@ -64,55 +66,36 @@ class EntityGrid(GridModel):
         True
     """
 
-    name = "entity-grid"
-    settings = (*SHARED, "longest", "boundaries", "permutations")
     by_class = True
     card = ModelCard(
-        summary="which entities go on from sentence to sentence, and in which roles; a trained ranker",
+        summary="which entities continue from sentence to sentence, and in which roles; a trained ranker",
         reference="Barzilay & Lapata 2008",
         score_range="any number",
-        meaning="the transitions of entities are like those of texts as written, unlike those of their permutations",
+        meaning="the transitions of entities resemble those of original texts rather than those of permutations",
         comparable=COMPARABLE,
-        needs="the extra `parse`; zoo/entity-grid, or training (weft train configs/entity-grid.toml)",
+        needs="the extra `parse`; trained weights (pip install ./zoo) or training",
     )
+    Settings = EntityGridSettings
+    settings: EntityGridSettings
 
-    def __init__(
-        self,
-        parser: str = "",
-        syntax: bool = True,
-        nouns: str = "all",
-        plurals: bool = False,
-        salience: int = 2,
-        longest: int = 3,
-        boundaries: bool = True,
-        first_mentions: bool = False,
-        permutations: int = 20,
-        shortest: int = 3,
-    ) -> None:
-        super().__init__(MentionSettings(parser, syntax, nouns, plurals))
-        at_least(self.name, "salience", salience, 0)
-        at_least(self.name, "longest", longest, 2, 3)
-        at_least(self.name, "permutations", permutations, 1)
-        at_least(self.name, "shortest", shortest, 2)
-        check_switch(self.name, "boundaries", boundaries)
-        check_switch(self.name, "first_mentions", first_mentions)
-        self.salience, self.longest, self.boundaries = salience, longest, boundaries
-        self.first_mentions, self.permutations, self.shortest = first_mentions, permutations, shortest
+    def __init__(self, settings: EntityGridSettings = EntityGridSettings()) -> None:  # noqa: B008  frozen
+        super().__init__(settings)
 
     @property
     def options(self) -> WindowOptions:
-        """Windows over both edges of the text, or over none."""
-        return WindowOptions(self.salience, self.boundaries, self.boundaries, self.first_mentions)
+        """Windows that cross both ends of the text if `boundaries` is set."""
+        chosen = self.settings
+        return WindowOptions(chosen.salience, chosen.boundaries, chosen.boundaries, chosen.first_mentions)
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """2 to ``longest``."""
-        return tuple(range(2, self.longest + 1))
+        """The lengths from 2 to `longest`."""
+        return tuple(range(2, self.settings.longest + 1))
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Learn to prefer texts to their permutations."""
-        check_seed(self.name, seed)
-        texts = self.read_grids(documents, self.shortest, progress)
+        """Learn weights that rank texts above their permutations."""
+        check_seed(self.settings.model_name, seed)
+        texts = self.read_grids(documents, self.settings.shortest, progress)
         differences, group = self.differences(texts, seed)
         learned = learn_ranking(differences, group, progress=progress)
         self.weights = TransitionWeights(self._tables(learned.weights), self.options, self.by_class)
@@ -125,24 +108,24 @@ class EntityGrid(GridModel):
         return self
 
     def features(self, grid: Columns, orders: Sequence[Sequence[int]]) -> Reals:
-        """The shares of all transitions, one row an order: [orders, features]."""
+        """Return the shares of all transitions, one row per order: [orders, features]."""
         shares = [transition_shares(grid, orders, length, self.options) for length in self.lengths]
         return np.concatenate([share.reshape(len(orders), -1) for share in shares], axis=1)
 
     def differences(
         self, texts: Sequence[tuple[Document, Columns]], seed: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        """Features of each text less those of its permutations, and which text each row is of: [pairs, features]."""
+        """Return features of texts minus those of permutations, [pairs, features], and the text number of each row."""
         rows, group = [], []
         for number, (text, grid) in enumerate(texts):
-            orders = [range(len(text)), *permutations(text, count=self.permutations, seed=seed)]
+            orders = [range(len(text)), *permutations(text, count=self.settings.permutations, seed=seed)]
             features = self.features(grid, orders)
             rows.append((features[0] - features[1:]).astype(np.float32))
             group += [number] * (len(orders) - 1)
         return np.concatenate(rows), np.array(group, dtype=np.int64)
 
     def _tables(self, learned: Reals) -> dict[int, Reals]:
-        """One weight a feature, as a table for each length; as they are saved, so that a saved model scores alike."""
+        """Return the weights as a table for each length, rounded to float32 as they are saved."""
         classes = self.options.classes
         ends = np.cumsum([classes * BASE**length for length in self.lengths])
         parts = np.split(learned.astype(np.float32).astype(np.float64), ends[:-1])

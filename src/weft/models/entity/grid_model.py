@@ -1,7 +1,8 @@
-"""What the two entity-grid models share: finding the grid, scoring it in any order, searching, and the folder."""
+"""Base of the two entity-grid models: building the grid, scoring orders, searching, saving and loading."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,66 +14,70 @@ from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.common.setting_checks import check_finite, rebuild, untrained
+from weft.models.common.setting_checks import check_finite, restored_settings, untrained
 from weft.models.entity.grid import Columns, columns_of
 from weft.models.entity.grid_search import ColumnSteps
-from weft.models.entity.mentions import MentionFinder, MentionSettings
+from weft.models.entity.mentions import MentionFields, MentionFinder
 from weft.models.entity.transition_weights import TransitionWeights, order_scores
 from weft.models.entity.transitions import BASE, WindowOptions
 from weft.progress import Progress
+from weft.settings import Settings as ModelSettings
 
-DOCUMENTS_AT_ONCE = 200  # parsed together
+DOCUMENTS_AT_ONCE = 200  # parsed at once
 COMPARABLE = "only between orders of one text"
+SALIENCE_HELP = "An entity in at least this many sentences is salient; below 2, all entities form one class."
+FIRST_MENTIONS_HELP = "Distinguish an entity's first mention from later ones (an extension)."
+SHORTEST_HELP = "Number of sentences of the shortest paragraphs to train on."
 
 
-class GridModel:
-    """A trained weight for every transition of an entity grid.
+class GridModel(ABC):
+    """A model with a learned weight for each transition of an entity grid.
 
     Args:
-        mentions: How entities are found.
+        settings: The settings of the model, among them those of `MentionFields`.
+
+    Attributes:
+        weights: The weights of transitions; None before training.
+        notes: Facts about the training, which are saved in the model folder.
     """
 
-    name: ClassVar[str]
-    settings: ClassVar[tuple[str, ...]]
-    adjustable = ("parser",)
+    Settings: ClassVar[type[ModelSettings]]
+    settings: ModelSettings
+    by_class: ClassVar[bool]  # whether a weight applies to shares within a class of entities, or among all
 
-    def __init__(self, mentions: MentionSettings) -> None:
-        mentions.check(self.name)
-        self.parser, self.syntax = mentions.parser, mentions.syntax
-        self.nouns, self.plurals = mentions.nouns, mentions.plurals
-        self.finder = MentionFinder(mentions)
+    def __init__(self, settings: ModelSettings) -> None:
+        assert isinstance(settings, MentionFields)
+        self.settings, self.finder = settings, MentionFinder(settings)
         self.weights: TransitionWeights | None = None
-        self.notes: dict[str, Any] = {}  # what training found, for the folder
+        self.notes: dict[str, Any] = {}
 
     @property
+    @abstractmethod
     def options(self) -> WindowOptions:
-        """Which windows the grid is looked at through."""
-        raise NotImplementedError
+        """The windows through which columns of the grid are read."""
 
     @property
+    @abstractmethod
     def lengths(self) -> tuple[int, ...]:
-        """Of the transitions."""
-        raise NotImplementedError
-
-    by_class: ClassVar[bool]
+        """The lengths of transitions."""
 
     def with_parser(self, parser: SentenceParser) -> Self:
-        """The same model, given its parser instead of finding one: another tool's parses, or a test's."""
+        """Use this parser instead of searching for one, and return the model."""
         self.finder.loaded = parser
         return self
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
     def grid(self, document: Document) -> Columns:
-        """The entity grid of a text."""
+        """Return the entity grid of a document."""
         return columns_of(self.finder.find(document.sentences))
 
     def remarks(self, document: Document) -> tuple[str, ...]:
-        """What keeps a text's entities from being found."""
+        """Return the reasons why no entities or roles are found in a document, if there are any."""
         return self.finder.remarks(document)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document; ``None`` for fewer than two sentences or none with a noun."""
+        """Return one score per document; None for fewer than two sentences or no noun."""
         weights = self._trained()
         return [
             weights.score(columns_of(mentions))
@@ -81,16 +86,16 @@ class GridModel:
         ]
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of several orders: its sentences are parsed once, and only columns are permuted."""
+        """Return the score of each order; the sentences are parsed once."""
         return order_scores(self._trained(), self.grid(document), orders)
 
     def prefix_steps(self, document: Document) -> ColumnSteps:
-        """A search over a document's sentences that carries the ends of all columns along."""
+        """Return the state of a beam search over the document's sentences."""
         return ColumnSteps(self._trained(), self.grid(document))
 
     def _trained(self) -> TransitionWeights:
         if self.weights is None:
-            raise untrained(self.name)
+            raise untrained(self.settings.model_name)
         return self.weights
 
     # Learning ---------------------------------------------------------------------------------------------------------
@@ -98,10 +103,10 @@ class GridModel:
     def read_grids(
         self, documents: Iterable[Document], shortest: int, progress: Progress
     ) -> list[tuple[Document, Columns]]:
-        """The paragraphs to learn from, those with enough sentences and a noun, and their grids.
+        """Return the paragraphs with enough sentences and a noun, each with its grid.
 
         Raises:
-            CorpusError: There are none.
+            CorpusError: No paragraph qualifies.
         """
         found: list[tuple[Document, Columns]] = []
         seen = 0
@@ -119,22 +124,22 @@ class GridModel:
             next_step="give more training text, or lower `shortest`",
         )
 
-    # Keeping ----------------------------------------------------------------------------------------------------------
+    # Saving -----------------------------------------------------------------------------------------------------------
 
-    def adjusted(self, settings: Mapping[str, Any]) -> Self:
-        """The same model with another parser."""
-        changed = type(self)(**{name: getattr(self, name) for name in self.settings} | dict(settings))
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same trained model with another parser."""
+        changed = type(self)(self.settings.changed(changes))
         changed.weights = self.weights
         return changed
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the weights."""
         tables = {str(length): table.astype(np.float32) for length, table in self._trained().tables.items()}
-        config = {name: getattr(self, name) for name in self.settings}
-        save_artifact(Artifact(self.name, config, tables, training=self._made(training or {})), folder)
+        made = self._training(training or {})
+        save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tables, training=made), folder)
 
-    def _made(self, training: Mapping[str, Any]) -> dict[str, Any]:
-        """How it was made, what was found, and the pipeline whose parses it learned from."""
+    def _training(self, training: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the training record with the notes and the name of the parser."""
         return {
             **training,
             **self.notes,
@@ -145,7 +150,7 @@ class GridModel:
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
-        model = rebuild(cls, artifact, folder, cls.settings)
+        model = cls(restored_settings(cls.Settings, artifact, folder))
         require(artifact, folder, tensors=tuple(map(str, model.lengths)))
         tables = {length: artifact.tensors[str(length)].astype(np.float64) for length in model.lengths}
         check_finite(folder, **{f"transitions of length {length}": table for length, table in tables.items()})
@@ -157,7 +162,7 @@ class GridModel:
 
 
 def in_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents to parse together."""
+    """Yield lists of documents that are parsed at once."""
     stream = iter(documents)
     while some := list(islice(stream, DOCUMENTS_AT_ONCE)):
         yield some

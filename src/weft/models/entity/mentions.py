@@ -1,4 +1,4 @@
-"""Which entities a sentence mentions, and in which grammatical role: what a row of an entity grid holds.
+"""Entities that a sentence mentions, and the grammatical role of each mention.
 
 Reference: R. Barzilay and M. Lapata, "Modeling local coherence: an entity-based approach", Computational Linguistics 34
 (2008). The rules below are those that agree best with the authors' own grids (docs/entities.md).
@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.sentence_parser import SentenceParser, parser_remarks
 from weft.document import Document
-from weft.errors import ConfigError
-from weft.models.common.setting_checks import check_choice, check_text
 from weft.progress import Progress, silent
+from weft.settings import setting
 
-ABSENT, OTHER, OBJECT, SUBJECT = 0, 1, 2, 3  # a higher role wins where a sentence mentions an entity twice
+ABSENT, OTHER, OBJECT, SUBJECT = 0, 1, 2, 3  # if a sentence mentions an entity twice, the higher role counts
 ROLE_NAMES = "-XOS"
 NOUNS = ("all", "heads")
 
-Mentions = dict[str, int]  # the entities of a sentence and their roles
-Roles = list[tuple[int, int]]  # the sentences that mention an entity, in order, and its role in each
+Mentions = dict[str, int]  # entity -> role, of one sentence
+Roles = list[tuple[int, int]]  # (sentence, role) of each mention of one entity, in order
 
 _NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS"))
 _TAGS = _NOUN_TAGS | {"PRP"}  # Barzilay and Lapata's grids have rows for IT and HE
@@ -35,19 +34,19 @@ _ROLES = {
     "iobj": OBJECT,
     "attr": OBJECT,  # "This is preliminary information": their grid has INFORMATION as O
 }
-_INSIDE = frozenset(("compound", "nn", "nmod"))  # a noun inside a noun phrase has the role of the phrase
-_SHARED = _INSIDE | {"conj"}  # … and so has the second of two that are joined by "and"
-_ROLES |= dict.fromkeys(_SHARED, ABSENT)  # not known from the label alone
+_INSIDE = frozenset(("compound", "nn", "nmod"))  # a noun inside a noun phrase takes the role of the phrase
+_SHARED = _INSIDE | {"conj"}  # and so does the second of two nouns joined by "and"
+_ROLES |= dict.fromkeys(_SHARED, ABSENT)  # the label alone does not determine the role
 
 
 def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "all", plurals: bool = False) -> Mentions:
-    """The entities of a sentence and their roles: two mentions are one entity if their words are the same.
+    """Return the entities of a sentence and their roles; mentions with the same word are one entity.
 
     Args:
         parse: The sentence.
-        syntax: Tell subjects, objects and others apart; without it every mention is an ``OTHER``.
+        syntax: Distinguish subjects, objects and others; if False, every role is ``OTHER``.
         nouns: ``all``, or only the ``heads`` of noun phrases.
-        plurals: An extension: a plural and its singular are one entity.
+        plurals: Treat a plural and its singular as one entity (an extension).
 
     Example:
         >>> labels = ("nsubj", "ROOT", "dobj")
@@ -74,10 +73,10 @@ def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "a
 def find_shared(
     parses: Sequence[ParsedSentence], *, syntax: bool = True, nouns: str = "all", plurals: bool = False
 ) -> list[Roles]:
-    """The role in every sentence of each entity that two sentences or more of a text mention.
+    """Return the roles of each entity that at least two sentences of a text mention.
 
-    It is what `find_mentions` finds, less what one sentence alone mentions: most entities, whose roles need not be
-    looked up.
+    The result equals that of `find_mentions` without the entities of a single sentence. Those are the majority, and
+    their roles are not computed.
 
     Example:
         >>> one = ParsedSentence(("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
@@ -104,7 +103,7 @@ def find_shared(
 
 
 def _recurring(parses: Sequence[ParsedSentence], heads_only: bool, plurals: bool) -> dict[str, list[tuple[int, int]]]:
-    """Sentence and place of each mention of the entities that are mentioned more than once."""
+    """Return sentence and word position of each mention, of the entities mentioned more than once."""
     first: dict[str, tuple[int, int]] = {}
     found: dict[str, list[tuple[int, int]]] = {}
     for number, parse in enumerate(parses):
@@ -125,7 +124,7 @@ def _recurring(parses: Sequence[ParsedSentence], heads_only: bool, plurals: bool
 
 
 def singular(plural: str) -> str:
-    """The singular of a regular plural.
+    """Return the singular of a regular plural.
 
     Example:
         >>> [singular(word) for word in ("quakes", "injuries", "crashes", "men")]
@@ -139,14 +138,14 @@ def singular(plural: str) -> str:
 
 
 def _has_letters(entity: str) -> bool:
-    """Whether there is a letter or a figure in it: a tagger may take a dash for a noun."""
+    """Whether an entity contains a letter or digit; taggers sometimes tag a dash as a noun."""
     return any(map(str.isalnum, entity))
 
 
 def _role(parse: ParsedSentence, place: int) -> int:
-    """The role of the noun phrase around a place: that of the first word on the way up whose label tells one."""
+    """Return the role of the noun phrase around a word: that of its first ancestor whose label determines one."""
     labels, heads = parse.labels, parse.heads
-    for _ in heads:  # no more steps than words: a damaged parse may have a circle
+    for _ in heads:  # bounded by the number of words: a damaged parse may contain a cycle
         role = _ROLES.get(labels[place], OTHER)
         if role != ABSENT:
             return role
@@ -154,54 +153,36 @@ def _role(parse: ParsedSentence, place: int) -> int:
     return OTHER
 
 
-@dataclass(frozen=True, slots=True)
-class MentionSettings:
-    """What every model that looks for entities can be told.
+@dataclass(frozen=True, kw_only=True)
+class MentionFields:
+    """Settings shared by all models that look for entities."""
 
-    Attributes:
-        parser: A spaCy pipeline by name; see `weft.corpora.syntax.parser.find_parser`.
-        syntax: Tell subjects, objects and others apart.
-        nouns: ``all``, or only the ``heads`` of noun phrases.
-        plurals: An extension: a plural and its singular are one entity.
-    """
-
-    parser: str = ""
-    syntax: bool = True
-    nouns: str = "all"
-    plurals: bool = False
-
-    def check(self, model: str) -> None:
-        """Refuse settings that make no sense.
-
-        Raises:
-            ConfigError: One does not.
-        """
-        check_text(model, "parser", self.parser)
-        check_choice(model, "nouns", self.nouns, NOUNS)
-        check_switch(model, "syntax", self.syntax)
-        check_switch(model, "plurals", self.plurals)
+    parser: str = setting("", "Name of a spaCy pipeline; empty: the best one installed.", adjustable=True)
+    syntax: bool = setting(True, "Distinguish subjects, objects and others.")
+    nouns: str = setting("all", "all nouns (Barzilay and Lapata), or only the heads of noun phrases.", choices=NOUNS)
+    plurals: bool = setting(False, "Treat a plural and its singular as one entity (an extension).")
 
 
-NO_ENTITY = "no noun in it, so that there is no entity to follow"
-NO_ROLE = "no subject and no object in it, so that all entities count alike; is there a verb?"
+NO_ENTITY = "no noun found, so there is no entity to follow"
+NO_ROLE = "no subject or object found, so all entities count the same; is there a verb?"
 
 
 class MentionFinder:
     """Parses sentences and finds their mentions.
 
     Args:
-        settings: How.
+        settings: How entities are found.
 
     Attributes:
-        loaded: The parser; found when a sentence is to be parsed, unless it is given before.
+        loaded: The parser; if None, it is searched for when the first sentence is parsed.
     """
 
-    def __init__(self, settings: MentionSettings) -> None:
+    def __init__(self, settings: MentionFields) -> None:
         self.settings = settings
         self.loaded: SentenceParser | None = None
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Mentions]:
-        """The mentions of each sentence; each distinct one is parsed once."""
+        """Return the mentions of each sentence."""
         how = self.settings
         return [
             find_mentions(parse, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
@@ -209,13 +190,19 @@ class MentionFinder:
         ]
 
     def find_shared(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Roles]:
-        """The entities that more than one of the sentences mention."""
+        """Return the roles of the entities that at least two of the sentences mention."""
         how = self.settings
         parses = list(self._parses(sentences, progress))
         return find_shared(parses, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
 
+    def find_documents(self, documents: Sequence[Document], *, progress: Progress = silent) -> list[list[Mentions]]:
+        """Return the mentions of each document's sentences; a sentence in several documents is parsed once."""
+        distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
+        known = dict(zip(distinct, self.find(distinct, progress=progress) if distinct else [], strict=True))
+        return [[known[sentence] for sentence in document.sentences] for document in documents]
+
     def remarks(self, document: Document) -> tuple[str, ...]:
-        """What keeps entities or their roles from being found in a text."""
+        """Return the reasons why no entities or roles are found in a document, if there are any."""
         roles = {role for mentions in self.find(document.sentences) for role in mentions.values()}
         if not roles:
             return (NO_ENTITY, *parser_remarks(document))
@@ -227,20 +214,3 @@ class MentionFinder:
 
             self.loaded = find_parser(self.settings.parser)
         return self.loaded.parse(sentences, progress=progress)
-
-    def find_documents(self, documents: Sequence[Document], *, progress: Progress = silent) -> list[list[Mentions]]:
-        """The mentions of the sentences of each document; what it has in common with others is parsed once."""
-        distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
-        known = dict(zip(distinct, self.find(distinct, progress=progress) if distinct else [], strict=True))
-        return [[known[sentence] for sentence in document.sentences] for document in documents]
-
-
-def check_switch(model: str, setting: str, value: object) -> None:
-    """Refuse a value that is neither true nor false."""
-    if not isinstance(value, bool):
-        raise ConfigError(
-            f"{model}'s `{setting}` has the wrong type",
-            seen="null" if value is None else value,
-            allowed="true or false",
-            next_step=f"change `{setting}`",
-        )

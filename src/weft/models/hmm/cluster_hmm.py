@@ -1,8 +1,9 @@
-"""A hidden Markov model over clusters of sentences, each sentence a bag of patterns: learned, and applied to orders.
+"""A hidden Markov model over clusters of sentences; a sentence is a bag of patterns.
 
 Reference: R. Barzilay and L. Lee, "Catching the drift: probabilistic content models", NAACL 2004; Louis & Nenkova 2012
-for syntax. Clusters of sentences become states; emissions are smoothed shares of patterns; a state ends a text, begins
-it and follows another as its sentences do; sentences are then assigned anew by the model itself, and so on.
+for syntax. Clusters of sentences are the initial states. Emissions are smoothed shares of patterns. Start, transition
+and end probabilities are counted over the training texts. Then sentences are reassigned to states by the model, and
+all probabilities are estimated again, for a number of iterations.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ from weft.models.hmm.syntax_patterns import Patterns
 Reals = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 KMEANS_STARTS = 3
-# Of a background distribution, so that a pattern that all states lack has a probability.
-BACKGROUND = 0.5
+BACKGROUND = 0.5  # pseudo-count of each pattern, so that none has probability 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,14 @@ class HmmOptions:
     """How a hidden Markov model is learned.
 
     Attributes:
-        clusters: How many states.
-        smoothing: How much every pattern counts in every state beforehand, on the average; frequent ones count more.
-        move_smoothing: The same for every move from state to state.
-        power: Of the likelihoods of sentences. Patterns of a sentence depend on each other; multiplied as if they did
-            not, they drown what the states before say.
-        iterations: Of re-estimation.
-        reassign: ``expected`` (expectation maximisation) or ``best`` (the likeliest path, as Barzilay and Lee do).
-        smallest: Clusters of fewer sentences go into one state for all the rest, which emits what the others do not;
-            0 for no such state.
+        clusters: Number of states.
+        smoothing: Mean pseudo-count of a pattern in each state, in proportion to its frequency.
+        move_smoothing: Pseudo-count of each transition between states.
+        power: Exponent of sentence likelihoods. The patterns of a sentence are not independent; with exponent 1 they
+            outweigh the transition probabilities.
+        iterations: Number of iterations of re-estimation.
+        reassign: ``expected`` (expectation maximisation) or ``best`` (the most probable path, as in Barzilay and Lee).
+        smallest: Clusters of fewer sentences are merged into one state, which emits what the others do not; 0: none.
     """
 
     clusters: int = 24
@@ -54,17 +53,17 @@ class HmmOptions:
 
 @dataclass(frozen=True, slots=True)
 class PatternVocabulary:
-    """The patterns that a model knows; all others are left out of a bag.
+    """The patterns that a model knows; all others are ignored.
 
     Attributes:
-        numbers: Of each pattern.
+        numbers: The number of each pattern.
     """
 
     numbers: dict[str, int]
 
     @classmethod
     def of(cls, sentences: Sequence[Patterns], rarest: int, most: int) -> Self:
-        """The patterns found in at least ``rarest`` of some sentences, at most ``most``, most frequent first.
+        """Return the ``most`` most frequent patterns that occur in at least ``rarest`` sentences.
 
         Raises:
             CorpusError: There are none.
@@ -75,19 +74,19 @@ class PatternVocabulary:
         if not kept:
             raise CorpusError(
                 "no patterns to learn from",
-                seen=f"{len(counts)} different ones in {len(sentences)} sentences",
-                allowed=f"patterns found in {rarest} sentences or more",
+                seen=f"{len(counts)} patterns in {len(sentences)} sentences",
+                allowed=f"patterns that occur in at least {rarest} sentences",
                 next_step="give more training text, or lower `rarest`",
             )
         return cls({pattern: number for number, pattern in enumerate(kept)})
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The patterns of a saved model, one a line."""
+        """Return the vocabulary of a saved model, one pattern per line."""
         return cls({pattern: number for number, pattern in enumerate(text.split("\n"))})
 
     def bags(self, documents: Sequence[Sequence[Patterns]]) -> Bags:
-        """Count the known patterns of every sentence."""
+        """Return the counts of known patterns of each sentence."""
         ids: list[int] = []
         ends, offsets = [0], [0]
         for document in documents:
@@ -100,14 +99,14 @@ class PatternVocabulary:
 
 @dataclass(frozen=True, slots=True)
 class ClusterHmm:
-    """The states: what they emit, and how they follow each other.
+    """The states of a hidden Markov model with their probabilities.
 
     Attributes:
         emissions: log p(pattern | state): [states, patterns].
         start: p(state of the first sentence): [states].
-        moves: p(state, next state), without the chance that the text ends: [states, states].
+        moves: p(next state | state); each row sums to 1 − end: [states, states].
         end: p(the text ends | state): [states].
-        power: Of the likelihoods.
+        power: Exponent of sentence likelihoods.
     """
 
     emissions: Reals
@@ -118,34 +117,34 @@ class ClusterHmm:
 
     @property
     def usual(self) -> Reals:
-        """How often each state is to be expected anywhere in a text: [states]."""
-        uses = np.linalg.solve((np.eye(len(self.start)) - self.moves).T, self.start)  # expected visits in a text
+        """The expected share of each state in a text: [states]."""
+        uses = np.linalg.solve((np.eye(len(self.start)) - self.moves).T, self.start)  # expected visits per text
         shares: Reals = uses / uses.sum()
         return shares
 
     def likelihood(self, counts: Any) -> Reals:
-        """Log p(sentence | state), to the power: [sentences, states]."""
+        """Return power · log p(sentence | state): [sentences, states]."""
         found: Reals = self.power * np.asarray(counts @ self.emissions.T, dtype=np.float64)
         return found
 
     def alone(self, likelihood: Reals) -> Reals:
-        """Log p(sentence) by itself, wherever it may stand: [sentences]."""
+        """Return log p(sentence) at an unknown position: [sentences]."""
         highest = likelihood.max(axis=1)
         found: Reals = np.log(np.exp(likelihood - highest[:, None]) @ self.usual) + highest
         return found
 
     def transitions(self) -> MatrixTransitions:
-        """As the passes want them."""
+        """Return the transitions in the form that forward and backward passes need."""
         return MatrixTransitions(self.start, self.moves)
 
     def gains(self, likelihood: Reals, orders: Sequence[Sequence[int]]) -> list[Reals]:
-        """What is gained by knowing what came before each sentence of some orders: [length of the order] each.
+        """Return log p(s_n | s_1 … s_{n−1}) − log p(s_n) of the sentences of each order: [length of the order] each.
 
-        log p(s_n | s_1 … s_{n−1}) − log p(s_n); the last also has the chance that the text ends there.
+        The last gain includes the probability that the text ends.
 
         Args:
-            likelihood: Of the sentences: [sentences, states].
-            orders: Of those sentences, or of some of them.
+            likelihood: The log-likelihoods of sentences: [sentences, states].
+            orders: Orders of all or some of the sentences.
         """
         numbers = np.array([number for order in orders for number in order], dtype=np.int64)
         offsets = np.cumsum([0, *map(len, orders)])
@@ -156,7 +155,7 @@ class ClusterHmm:
 
 
 def with_ends(likelihood: Reals, offsets: Whole, end: Reals) -> Reals:
-    """Likelihoods of sentences, of the last of a text together with the text's end: [sentences, states]."""
+    """Return log-likelihoods of sentences; those of last sentences include the end of the text: [sentences, states]."""
     found = likelihood.copy()
     lasts = offsets[1:][np.diff(offsets) > 0] - 1
     found[lasts] += np.log(end)
@@ -164,12 +163,12 @@ def with_ends(likelihood: Reals, offsets: Whole, end: Reals) -> Reals:
 
 
 def learn_hmm(bags: Bags, options: HmmOptions, *, seed: int) -> ClusterHmm:
-    """Cluster sentences, make states of the clusters, and re-estimate.
+    """Return the model learned from clusters of sentences and re-estimation.
 
     Args:
-        bags: Patterns of sentences in documents.
-        options: How.
-        seed: Of the clustering.
+        bags: The patterns of the sentences of documents.
+        options: How the model is learned.
+        seed: Seed of the clustering.
     """
     clusters, rest = _clusters(bags.counts, options, seed)
     states = max(int(clusters.max()) + 1, 1) if len(clusters) else 1
@@ -185,7 +184,7 @@ def learn_hmm(bags: Bags, options: HmmOptions, *, seed: int) -> ClusterHmm:
 
 
 def _clusters(counts: Any, options: HmmOptions, seed: int) -> tuple[Whole, bool]:
-    """A cluster for every sentence, by k-means over its patterns; whether the last one is for all the rest."""
+    """Return the cluster of each sentence, by k-means, and whether the last cluster merges all small ones."""
     from scipy.sparse import diags
     from sklearn.cluster import KMeans
     from sklearn.preprocessing import normalize
@@ -200,13 +199,13 @@ def _clusters(counts: Any, options: HmmOptions, seed: int) -> tuple[Whole, bool]
     small = sizes < options.smallest
     if not small.any():
         return found, False
-    order = np.cumsum(~small) - 1  # large clusters keep their order, the rest goes last
+    order = np.cumsum(~small) - 1  # large clusters keep their order; the merged one is last
     renamed = np.where(small, (~small).sum(), order)
     return renamed[found], not small.all()
 
 
 def _counted_moves(offsets: Whole, shares: Reals) -> Reals:
-    """How often a state follows a state: [states, states]."""
+    """Return the number of transitions between states: [states, states]."""
     inside = np.ones(len(shares), dtype=bool)
     inside[offsets[1:][np.diff(offsets) > 0] - 1] = False
     lefts = np.flatnonzero(inside)
@@ -215,12 +214,12 @@ def _counted_moves(offsets: Whole, shares: Reals) -> Reals:
 
 
 def _estimated(bags: Bags, shares: Reals, moves: Reals, options: HmmOptions, *, rest: bool) -> ClusterHmm:
-    """The model that sentences, each in its states, make likely, smoothed."""
+    """Return the model estimated from the states of sentences, with smoothing."""
     totals = np.asarray(bags.counts.sum(axis=0), dtype=np.float64).ravel() + BACKGROUND  # [patterns]
     prior = options.smoothing * totals / totals.mean()
     emissions = np.asarray(bags.counts.T @ shares, dtype=np.float64).T + prior  # [states, patterns]
     emissions /= emissions.sum(axis=1, keepdims=True)
-    if rest:  # what the other states do not emit
+    if rest:  # the merged state emits what the others do not
         complement = 1.0 - emissions[:-1].max(axis=0)
         emissions[-1] = complement / complement.sum()
     full = np.diff(bags.offsets) > 0
@@ -233,7 +232,7 @@ def _estimated(bags: Bags, shares: Reals, moves: Reals, options: HmmOptions, *, 
 
 
 def _expected(hmm: ClusterHmm, bags: Bags) -> tuple[Reals, Reals]:
-    """p(state) of every sentence given its whole document, and expected moves."""
+    """Return p(state of a sentence | its document), and the expected numbers of transitions."""
     chains = bags.chains
     likelihood = with_ends(hmm.likelihood(bags.counts), bags.offsets, hmm.end)[chains.sentences]
     passes = both_passes(likelihood, chains, hmm.transitions())
@@ -242,7 +241,7 @@ def _expected(hmm: ClusterHmm, bags: Bags) -> tuple[Reals, Reals]:
 
 
 def _best(hmm: ClusterHmm, bags: Bags) -> tuple[Reals, Reals]:
-    """The likeliest states of every document (Viterbi), and its moves."""
+    """Return the most probable states of each document (Viterbi), and the numbers of transitions."""
     chains = bags.chains
     likelihood = with_ends(hmm.likelihood(bags.counts), bags.offsets, hmm.end)[chains.sentences]
     moves = np.log(hmm.moves)
@@ -253,7 +252,7 @@ def _best(hmm: ClusterHmm, bags: Bags) -> tuple[Reals, Reals]:
         through = likelihood[before][:, :, None] + moves  # [documents, states, next states]
         came_from[now] = through.argmax(axis=1)
         likelihood[now] += through.max(axis=1)
-    states = likelihood.argmax(axis=1)  # of the last sentences; the others are overwritten from behind
+    states = likelihood.argmax(axis=1)  # right for last sentences; the others are overwritten below, backwards
     for now, before in reversed(list(chains.moves())):
         states[before] = came_from[now][np.arange(now.stop - now.start), states[now]]
     shares = np.eye(len(hmm.start))[states][np.argsort(chains.sentences)]

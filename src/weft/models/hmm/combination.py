@@ -1,11 +1,13 @@
-"""Several models in one: a pairwise ranker over their scores (HMM+Entity, HMM+Content of Louis & Nenkova 2012)."""
+"""Combinations of two models by a pairwise ranker (HMM+Entity and HMM+Content of Louis & Nenkova 2012)."""
 
 from __future__ import annotations
 
 import tempfile
+from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,36 +21,39 @@ from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.pairwise_ranker import learn_ranking
-from weft.models.common.setting_checks import at_least, check_finite, check_seed, check_text, rebuild, untrained
+from weft.models.common.setting_checks import check_finite, check_seed, damaged_settings, restored_settings, untrained
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, PrefixModel, PrefixSteps, RemarkingModel
 from weft.registry import create_model
+from weft.settings import Settings, setting
+from weft.settings import Settings as ModelSettings
 
 Reals = npt.NDArray[np.float64]
 WEIGHTS = "part_weights"
+Made = TypeVar("Made", bound="Combination")
 
 
 class Part(Protocol):
-    """What can be put together: a model that scores several orders of a text."""
+    """A model that can be part of a combination: it scores several orders of a text."""
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document."""
+        """Return one score per document."""
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """One score per order."""
+        """Return one score per order."""
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Any:
-        """Learn."""
+        """Train the part."""
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write a folder."""
+        """Write a model folder."""
 
 
 class LazyParser:
-    """One parser for all parts, found when a sentence is to be parsed, so that each sentence is parsed once.
+    """One parser for all parts, loaded when the first sentence is parsed; each sentence is parsed once.
 
     Args:
-        pipeline: As `weft.corpora.syntax.parser.find_parser` takes it.
+        pipeline: The argument of `weft.corpora.syntax.parser.find_parser`.
     """
 
     def __init__(self, pipeline: str) -> None:
@@ -56,94 +61,111 @@ class LazyParser:
         self.found: SentenceParser | None = None
 
     def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
-        """The parse of each sentence, in the order given."""
+        """Return the parse of each sentence, in the order given."""
         if self.found is None:
             self.found = find_parser(self.name)
             self.name = self.found.name
         return self.found.parse(sentences, progress=progress)
 
 
-class Combination:
-    """A weighted sum of the scores of models, the weights those of a linear SVM on differences.
+@dataclass(frozen=True, kw_only=True)
+class CombinationFields:
+    """Settings shared by the combinations."""
 
-    A model knows its own training texts too well, so the ranker learns from what parts say of texts that they have not
-    seen: in each of ``folds`` rounds they learn from the other texts and judge these and their permutations. Then the
-    parts learn from all texts.
+    parser: str = setting("", "Name of a spaCy pipeline for all parts; empty: the best one installed.", adjustable=True)
+    permutations: int = setting(20, "Number of permutations of each text that the ranker learns from.", minimum=1)
+    folds: int = setting(5, "Number of rounds of cross-validation in which parts score unseen texts.", minimum=2)
+
+
+class Combination(ABC):
+    """A weighted sum of the scores of several models, with the weights of a linear SVM.
+
+    score = Σ_k w_k · score_k. A part scores its own training texts too well. The ranker therefore learns from parts
+    that have not seen the texts they score: in each of `folds` rounds, the parts are trained on the other texts. At
+    the end, the parts are trained on all texts.
 
     Args:
-        parser: A spaCy pipeline by name, for all parts.
-        permutations: How many permutations of each text the ranker learns from.
-        folds: Rounds of cross-validation.
-        settings: Of each part: its name here, and the settings of its constructor.
+        settings: The settings of the model, among them those of `CombinationFields` and one table for each part.
+
+    Attributes:
+        members: The trained parts; empty before training.
+        weights: The weight of each part.
+        notes: Facts about the training, which are saved in the model folder.
     """
 
-    name: ClassVar[str]
-    parts_by_name: ClassVar[Mapping[str, str]]  # the name of a part here, and in the registry
-    adjustable = ("parser",)
+    Settings: ClassVar[type[ModelSettings]]
+    settings: ModelSettings
+    registered: ClassVar[Mapping[str, str]]  # part -> its name in the registry
 
-    def __init__(self, parser: str, permutations: int, folds: int, settings: Mapping[str, Mapping[str, Any]]) -> None:
-        check_text(self.name, "parser", parser)
-        at_least(self.name, "permutations", permutations, 1)
-        at_least(self.name, "folds", folds, 2)
-        self.parser, self.permutations, self.folds = parser, permutations, folds
-        self.part_settings = {part: _checked(self.name, part, table) for part, table in settings.items()}
-        self.with_parser(LazyParser(parser))
-        self.new_parts()  # refuses wrong settings now
+    def __init__(self, settings: ModelSettings) -> None:
+        assert isinstance(settings, CombinationFields)
+        self.settings, self.shared_settings = settings, settings
+        self.parser: SentenceParser = LazyParser(settings.parser)
         self.members: dict[str, Part] = {}
         self.weights: Reals = np.zeros(0)
         self.notes: dict[str, Any] = {}
+        self.new_parts()  # raises now if the settings of a part are wrong
+
+    @property
+    def part_settings(self) -> dict[str, dict[str, Any]]:
+        """The settings of each part."""
+        values = self.settings.to_dict()
+        return {part: values[part] for part in self.registered}
 
     def with_parser(self, parser: SentenceParser) -> Self:
-        """The same model, given its parser instead of finding one: another tool's parses, or a test's."""
-        self.shared = parser
-        for member in getattr(self, "members", {}).values():
+        """Use this parser for all parts instead of searching for one, and return the model."""
+        self.parser = parser
+        for member in self.members.values():
             _give_parser(member, parser)
         return self
 
-    def adjusted(self, settings: Mapping[str, Any]) -> Self:
-        """The same model with another parser."""
-        changed = type(self)(**{**self._settings(), **settings})
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same trained model with another parser."""
+        changed = type(self)(self.settings.changed(changes))
         changed.members, changed.weights = self.members, self.weights
-        return changed.with_parser(changed.shared)
+        return changed.with_parser(changed.parser)
 
     def new_parts(self) -> dict[str, Part]:
-        """Parts that have learned nothing yet."""
+        """Return untrained parts."""
         found: dict[str, Part] = {}
-        for part, registered in self.parts_by_name.items():
-            made: Any = create_model(registered, self.part_settings[part])
-            _give_parser(made, self.shared)
+        for part, settings in self.part_settings.items():
+            made: Any = create_model(self.registered[part], settings)
+            _give_parser(made, self.parser)
             found[part] = made
         return found
 
     # Learning ---------------------------------------------------------------------------------------------------------
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Learn the ranker from parts that have not seen what they judge, then the parts from all texts."""
-        check_seed(self.name, seed)
+        """Train the ranker on scores of unseen texts, then the parts on all texts."""
+        check_seed(self.settings.model_name, seed)
         texts = [part for document in documents for part in document.paragraphs()]
-        judged = [text for text in texts if len(text) > 1]
-        if len(judged) < 2:
+        scored = [text for text in texts if len(text) > 1]
+        if len(scored) < 2:
             raise CorpusError(
                 "not enough text to learn from",
-                seen=f"{len(judged)} paragraphs of two sentences or more",
+                seen=f"{len(scored)} paragraphs of two sentences or more",
                 allowed="at least two",
                 next_step="give more training text",
             )
-        rounds = min(self.folds, len(judged))
+        rounds = min(self.shared_settings.folds, len(scored))
         differences: list[Reals] = []
         group: list[int] = []
         for fold in range(rounds):
-            progress("learning parts that have not seen what they judge", fold, rounds)
-            unseen = judged[fold::rounds]
-            parts = self._learned_parts([text for n, text in enumerate(judged) if n % rounds != fold], seed)
+            progress("cross-validating parts", fold, rounds)
+            unseen = scored[fold::rounds]
+            parts = self._learned_parts([text for n, text in enumerate(scored) if n % rounds != fold], seed)
             for number, text in enumerate(unseen):
-                orders = [tuple(range(len(text))), *permutations(text, count=self.permutations, seed=seed)]
+                orders = [
+                    tuple(range(len(text))),
+                    *permutations(text, count=self.shared_settings.permutations, seed=seed),
+                ]
                 features = part_scores(parts, text, orders)  # [orders, parts]
                 differences.append(features[0] - features[1:])
                 group += [fold + rounds * number] * (len(orders) - 1)
         ranking = learn_ranking(np.concatenate(differences), np.array(group, dtype=np.int64), progress=progress)
         self.weights = ranking.weights
-        self.notes = {"ranker": {"C": ranking.cost, "accuracy": ranking.accuracy}, "parsed_by": self.shared.name}
+        self.notes = {"ranker": {"C": ranking.cost, "accuracy": ranking.accuracy}, "parsed_by": self.parser.name}
         self.members = self._learned_parts(texts, seed, progress)
         return self
 
@@ -156,51 +178,47 @@ class Combination:
     # Scoring ----------------------------------------------------------------------------------------------------------
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the weighted sum of its parts'."""
+        """Return the weighted sum of the parts' scores of each document."""
         found = [member.score(documents) for member in self._trained().values()]
         return [self._sum(of_document) for of_document in zip(*found, strict=True)]
 
     def _sum(self, scores: Sequence[Score]) -> Score:
-        """A part that has nothing to judge adds nothing; transitions are given where all parts that judge have them."""
+        """Return the weighted sum over the parts that have a score; it has transitions if all of them do."""
         weighed = zip(self.weights, scores, strict=True)
-        judged = [(weight, score) for weight, score in weighed if score.value is not None]
-        if not judged:
+        present = [(weight, score) for weight, score in weighed if score.value is not None]
+        if not present:
             return Score(None)
-        value = float(sum(weight * (score.value or 0.0) for weight, score in judged))
-        if not all(score.transitions for _, score in judged):
+        value = float(sum(weight * (score.value or 0.0) for weight, score in present))
+        if not all(score.transitions for _, score in present):
             return Score(value)
-        parts = np.sum([weight * np.array(score.transitions) for weight, score in judged], axis=0)
+        parts = np.sum([weight * np.array(score.transitions) for weight, score in present], axis=0)
         return Score(value, tuple(parts.tolist()))
 
     def remarks(self, document: Document) -> tuple[str, ...]:
-        """What its parts have to say of a text."""
+        """Return the remarks of all parts."""
         parts = [part for part in self._trained().values() if isinstance(part, RemarkingModel)]
         return tuple(dict.fromkeys(remark for part in parts for remark in part.remarks(document)))
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of several orders of a document's sentences."""
-        judged = [order for order in orders if len(order) > 1]
-        values = iter((part_scores(self._trained(), document, judged) @ self.weights).tolist() if judged else [])
+        """Return the score of each order; None for fewer than two sentences."""
+        longer = [order for order in orders if len(order) > 1]
+        values = iter((part_scores(self._trained(), document, longer) @ self.weights).tolist() if longer else [])
         return [next(values) if len(order) > 1 else None for order in orders]
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
-        """A search over a document's sentences, by all parts together."""
+        """Return the state of a beam search over the document's sentences, with all parts."""
         steps = [part.prefix_steps(document) for part in self._trained().values() if isinstance(part, PrefixModel)]
         return WeightedSteps(steps, self.weights)
 
     def _trained(self) -> dict[str, Part]:
         if not self.members:
-            raise untrained(self.name)
+            raise untrained(self.settings.model_name)
         return self.members
 
-    # Keeping ----------------------------------------------------------------------------------------------------------
-
-    def _settings(self) -> dict[str, Any]:
-        plain = {"parser": self.parser, "permutations": self.permutations, "folds": self.folds}
-        return {**plain, **self.part_settings}
+    # Saving -----------------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the weights, and all that the parts would write, each under its name."""
+        """Write the weights, and the content of each part's folder under the part's name."""
         tensors: dict[str, Any] = {WEIGHTS: self.weights}
         texts: dict[str, str] = {}
         for part, member in self._trained().items():
@@ -208,52 +226,51 @@ class Combination:
             tensors |= {f"{part}/{name}": value for name, value in inside.tensors.items()}
             texts |= {f"{part}.{name}": text for name, text in inside.texts.items()}
         made = {**(training or {}), **self.notes}
-        save_artifact(Artifact(self.name, self._settings(), tensors, texts, made), folder)
+        save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, made), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
         require(artifact, folder, tensors=(WEIGHTS,))
-        model = rebuild(cls, artifact, folder, ("parser", "permutations", "folds", *cls.parts_by_name))
+        model = _restored(cls, artifact, folder)
         model.weights = artifact.tensors[WEIGHTS].astype(np.float64)
         check_finite(folder, **{WEIGHTS: model.weights})
-        if model.weights.shape != (len(cls.parts_by_name),):
+        if model.weights.shape != (len(cls.registered),):
             raise ModelError(
                 f"the weights in {folder} do not fit together",
                 seen=f"{model.weights.shape} weights",
-                allowed=f"one for each of {', '.join(cls.parts_by_name)}",
+                allowed=f"one for each of {', '.join(cls.registered)}",
                 next_step="copy or train the model again",
             )
-        untaught = model.new_parts()
-        model.members = {part: _read_part(part, model, artifact, folder) for part in untaught}
-        return model.with_parser(model.shared)
+        model.members = {part: _read_part(part, model, artifact, folder) for part in cls.registered}
+        return model.with_parser(model.parser)
 
 
 def part_scores(parts: Mapping[str, Part], document: Document, orders: Sequence[Sequence[int]]) -> Reals:
-    """What each part says of each order, 0 where it has nothing to judge: [orders, parts]."""
+    """Return the score of each order by each part, 0 where a part has none: [orders, parts]."""
     columns = [[value or 0.0 for value in part.order_scores(document, orders)] for part in parts.values()]
     return np.array(columns, dtype=np.float64).T
 
 
 class WeightedSteps:
-    """What a sentence gains by several models; satisfies `weft.models.PrefixSteps`."""
+    """The state of a beam search with a weighted sum of models; a `weft.protocols.PrefixSteps`."""
 
     def __init__(self, parts: Sequence[PrefixSteps], weights: Reals) -> None:
         self.parts, self.weights = parts, weights
 
     def begin(self, firsts: Sequence[int]) -> Reals:
-        """[paths]."""
+        """Start one path with each of these sentences, and return their gains: [paths]."""
         found: Reals = self.weights @ np.array([part.begin(firsts) for part in self.parts])
         return found
 
     def gains(self) -> Reals:
-        """[paths, sentences]."""
+        """Return the gain of each next sentence: [paths, sentences]."""
         found: Reals = np.tensordot(self.weights, np.array([part.gains() for part in self.parts]), axes=1)
         return found
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         for part in self.parts:
             part.keep(rows, columns)
 
@@ -263,35 +280,43 @@ def _give_parser(part: Any, parser: SentenceParser) -> None:
         part.with_parser(parser)
 
 
-def _checked(model: str, part: str, table: object) -> dict[str, Any]:
-    """The settings of a part; one parser is for all."""
-    if not isinstance(table, Mapping) or "parser" in table:
+def check_part(model: str, part: str, table: Mapping[str, Any]) -> None:
+    """Raise ConfigError if the settings of a part name a parser; all parts share one."""
+    if "parser" in table:
         raise ConfigError(
-            f"{model}'s settings of `{part}` are out of place",
-            seen="null" if table is None else str(table),
-            allowed=f"a table [model.{part}] without `parser`, which is a setting of all parts together",
-            next_step=f"change [model.{part}]",
+            f"{model}.{part} has a `parser` of its own",
+            seen=str(table),
+            allowed=f"a table [model.{part}] without `parser`; [model] parser applies to all parts",
+            next_step=f"remove `parser` from [model.{part}]",
         )
-    return dict(table)
+
+
+def _restored(kind: type[Made], artifact: Artifact, folder: str | Path) -> Made:
+    """Return the untrained model with saved settings; those of the parts are checked by their constructors."""
+    settings = restored_settings(kind.Settings, artifact, folder)
+    try:
+        return kind(settings)
+    except ConfigError as error:
+        raise damaged_settings(error, folder) from error
 
 
 def _artifact_of(member: Part) -> Artifact:
-    """What a part would write into a folder of its own."""
+    """Return the content of the folder that a part would write."""
     with tempfile.TemporaryDirectory() as place:
         member.save(Path(place) / "part")
         return load_artifact(Path(place) / "part")
 
 
 def _read_part(part: str, model: Combination, artifact: Artifact, folder: str | Path) -> Any:
-    """A part from what its combination's folder has of it."""
+    """Return a part from its content in the combination's folder."""
     tensors = {name.removeprefix(f"{part}/"): v for name, v in artifact.tensors.items() if name.startswith(f"{part}/")}
     texts = {name.removeprefix(f"{part}."): v for name, v in artifact.texts.items() if name.startswith(f"{part}.")}
-    inside = Artifact(model.parts_by_name[part], model.part_settings[part], tensors, texts)
+    inside = Artifact(model.registered[part], model.part_settings[part], tensors, texts)
     with tempfile.TemporaryDirectory() as place:
         save_artifact(inside, Path(place) / part)
         try:
             return load_model(Path(place) / part)
-        except ModelError as error:  # tell of the folder that the user knows
+        except ModelError as error:  # name the folder that the user knows
             raise ModelError(
                 error.what.replace(place, str(folder)),
                 seen=error.seen,
@@ -300,76 +325,82 @@ def _read_part(part: str, model: Combination, artifact: Artifact, folder: str | 
             ) from error
 
 
-class HmmEntity(Combination):
-    """HMM+Entity: the syntax HMM and the entity grid, weighed by a ranker.
+@dataclass(frozen=True, kw_only=True)
+class HmmEntitySettings(CombinationFields, Settings):
+    """Settings of `hmm-entity`."""
 
-    Args:
-        parser: A spaCy pipeline by name, for both.
-        permutations: How many permutations of each text the ranker learns from.
-        folds: Rounds of cross-validation in which parts judge what they have not seen.
-        syntax: Settings of the syntax HMM.
-        entity: Settings of the entity grid.
+    model_name: ClassVar[str] = "hmm-entity"
+    syntax: dict[str, Any] = setting({}, "Settings of the part syntax-hmm.")
+    entity: dict[str, Any] = setting({}, "Settings of the part entity-grid.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_part(self.model_name, "syntax", self.syntax)
+        check_part(self.model_name, "entity", self.entity)
+
+
+class HmmEntity(Combination):
+    """HMM+Entity: the syntax HMM and the entity grid, weighted by a ranker.
+
+    Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
 
     Example:
-        >>> model = HmmEntity(syntax={"clusters": 4}, entity={"longest": 2})
+        >>> model = HmmEntity(HmmEntitySettings(syntax={"clusters": 4}, entity={"longest": 2}))
         >>> sorted(model.new_parts())
         ['entity', 'syntax']
     """
 
-    name = "hmm-entity"
-    parts_by_name: ClassVar[Mapping[str, str]] = {"syntax": "syntax-hmm", "entity": "entity-grid"}
+    registered: ClassVar[Mapping[str, str]] = {"syntax": "syntax-hmm", "entity": "entity-grid"}
     card = ModelCard(
-        summary="the syntax HMM and the entity grid together",
+        summary="the syntax HMM and the entity grid, combined",
         reference="Louis & Nenkova 2012; Barzilay & Lapata 2008",
         score_range="any number",
         meaning="structures and entities follow each other as in texts of the domain",
         comparable="only between orders of one text",
-        needs="the extra `parse`; zoo/hmm-entity-accidents, or training (weft train configs/hmm-entity.toml)",
+        needs="the extra `parse`; trained weights (pip install ./zoo) or training",
     )
+    Settings = HmmEntitySettings
+    settings: HmmEntitySettings
 
-    def __init__(
-        self,
-        parser: str = "",
-        permutations: int = 20,
-        folds: int = 5,
-        syntax: dict[str, Any] = {},  # noqa: B006  never changed
-        entity: dict[str, Any] = {},  # noqa: B006
-    ) -> None:
-        super().__init__(parser, permutations, folds, {"syntax": syntax, "entity": entity})
+    def __init__(self, settings: HmmEntitySettings = HmmEntitySettings()) -> None:  # noqa: B008  frozen
+        super().__init__(settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HmmContentSettings(CombinationFields, Settings):
+    """Settings of `hmm-content`."""
+
+    model_name: ClassVar[str] = "hmm-content"
+    syntax: dict[str, Any] = setting({}, "Settings of the part syntax-hmm.")
+    content: dict[str, Any] = setting({}, "Settings of the part content-hmm.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_part(self.model_name, "syntax", self.syntax)
+        check_part(self.model_name, "content", self.content)
 
 
 class HmmContent(Combination):
-    """HMM+Content: the syntax HMM and the content HMM, weighed by a ranker.
+    """HMM+Content: the syntax HMM and the content HMM, weighted by a ranker.
 
-    Args:
-        parser: A spaCy pipeline by name, for the syntax.
-        permutations: How many permutations of each text the ranker learns from.
-        folds: Rounds of cross-validation in which parts judge what they have not seen.
-        syntax: Settings of the syntax HMM.
-        content: Settings of the content HMM.
+    Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
 
     Example:
-        >>> HmmContent(content={"clusters": 4}).part_settings
+        >>> HmmContent(HmmContentSettings(content={"clusters": 4})).part_settings
         {'syntax': {}, 'content': {'clusters': 4}}
     """
 
-    name = "hmm-content"
-    parts_by_name: ClassVar[Mapping[str, str]] = {"syntax": "syntax-hmm", "content": "content-hmm"}
+    registered: ClassVar[Mapping[str, str]] = {"syntax": "syntax-hmm", "content": "content-hmm"}
     card = ModelCard(
-        summary="the syntax HMM and the content HMM together",
+        summary="the syntax HMM and the content HMM, combined",
         reference="Louis & Nenkova 2012; Barzilay & Lee 2004",
         score_range="any number",
         meaning="structures and topics follow each other as in texts of the domain",
         comparable="only between orders of one text",
-        needs="the extra `parse`; zoo/hmm-content-accidents, or training (weft train configs/hmm-content.toml)",
+        needs="the extra `parse`; trained weights (pip install ./zoo) or training",
     )
+    Settings = HmmContentSettings
+    settings: HmmContentSettings
 
-    def __init__(
-        self,
-        parser: str = "",
-        permutations: int = 20,
-        folds: int = 5,
-        syntax: dict[str, Any] = {},  # noqa: B006  never changed
-        content: dict[str, Any] = {},  # noqa: B006
-    ) -> None:
-        super().__init__(parser, permutations, folds, {"syntax": syntax, "content": content})
+    def __init__(self, settings: HmmContentSettings = HmmContentSettings()) -> None:  # noqa: B008  frozen
+        super().__init__(settings)

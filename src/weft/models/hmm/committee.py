@@ -1,13 +1,13 @@
-"""Several hidden Markov models of the same sentences, from different clusterings: what they say on the average.
+"""A committee of hidden Markov models, learned from different clusterings of the same sentences.
 
-One clustering of a few hundred sentences is as good as the next, and models made of them differ by several points of
-accuracy; their mean is steadier, and better than each.
+Clusterings of a few hundred sentences depend on chance, and the accuracy of single models differs by several points.
+The mean of several models is more stable and more accurate than each of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -17,14 +17,13 @@ import numpy as np
 from weft.document import Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, require
-from weft.models.common.setting_checks import at_least, check_choice, check_finite, check_weight
+from weft.models.common.setting_checks import check_finite
 from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, Reals, learn_hmm
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 
 VOCABULARY = "patterns.txt"
 TENSORS = ("emissions", "start", "moves", "end")
-MOST_CLUSTERS = 1000
 TINY = 1e-300
 
 
@@ -33,7 +32,7 @@ class HmmCommittee:
     """Hidden Markov models that share a vocabulary.
 
     Attributes:
-        known: The patterns.
+        known: The vocabulary of patterns.
         members: The models.
     """
 
@@ -51,7 +50,7 @@ class HmmCommittee:
         seed: int,
         progress: Progress = silent,
     ) -> Self:
-        """Learn each member from the same documents, with a seed of its own."""
+        """Learn all members from the same documents, each with its own seed."""
         bags = known.bags(documents)
         found = []
         for number in range(members):
@@ -61,25 +60,25 @@ class HmmCommittee:
         return cls(known, tuple(found))
 
     def likelihoods(self, sentences: Sequence[Patterns]) -> list[Reals]:
-        """Of each member, the sentences' likelihoods: [sentences, states]."""
+        """Return, for each member, the likelihoods of the sentences: [sentences, states]."""
         counts = self.known.bags([sentences]).counts
         return [member.likelihood(counts) for member in self.members]
 
     def gains(self, sentences: Sequence[Patterns], orders: Sequence[Sequence[int]]) -> list[Reals]:
-        """The mean of what the members find gained by each sentence of each order."""
+        """Return the mean over members of the gains of each order's sentences."""
         found = [
             member.gains(table, orders) for member, table in zip(self.members, self.likelihoods(sentences), strict=True)
         ]
         return [np.mean(of_order, axis=0) for of_order in zip(*found, strict=True)]
 
     def order_scores(self, sentences: Sequence[Patterns], orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """A score for each order; None for fewer than two sentences."""
-        judged = [order for order in orders if len(order) > 1]
-        values = iter(self.gains(sentences, judged) if judged else [])
+        """Return one score per order; None for fewer than two sentences."""
+        longer = [order for order in orders if len(order) > 1]
+        values = iter(self.gains(sentences, longer) if longer else [])
         return [math.fsum(next(values).tolist()) / (len(order) - 1) if len(order) > 1 else None for order in orders]
 
     def score(self, sentences: Sequence[Patterns]) -> Score:
-        """The score of a text; the first transition also has the first sentence's gain."""
+        """Return the score of a text; the first transition includes the gain of the first sentence."""
         if len(sentences) < 2:
             return Score(None)
         gains = self.gains(sentences, [range(len(sentences))])[0]
@@ -88,20 +87,21 @@ class HmmCommittee:
         return Score(math.fsum(parts.tolist()) / len(parts), tuple(parts.tolist()))
 
     def tensors(self) -> dict[str, Any]:
-        """What is saved of the members."""
+        """Return the arrays that are saved."""
         found: dict[str, Any] = {}
         for number, member in enumerate(self.members):
             found[f"emissions.{number}"] = member.emissions.astype(np.float16)
-            for name in TENSORS[1:]:
-                found[f"{name}.{number}"] = getattr(member, name)
+            found[f"start.{number}"] = member.start
+            found[f"moves.{number}"] = member.moves
+            found[f"end.{number}"] = member.end
         return found
 
     @classmethod
     def from_artifact(cls, artifact: Artifact, folder: str | Path, *, members: int, power: float) -> Self:
-        """Read what `tensors` wrote.
+        """Return the committee that `tensors` saved.
 
         Raises:
-            ModelError: Something is missing or does not fit together.
+            ModelError: An array is missing or has the wrong shape or values.
         """
         names = tuple(f"{name}.{number}" for number in range(members) for name in TENSORS)
         require(artifact, folder, tensors=names, texts=(VOCABULARY,))
@@ -117,7 +117,7 @@ class HmmCommittee:
 
 
 def _rounded(hmm: ClusterHmm) -> ClusterHmm:
-    """As it will be read from disk, so that a saved model scores exactly as the learned one."""
+    """Return the model rounded as it is saved, so that saving changes no score."""
     emissions = hmm.emissions.astype(np.float16).astype(np.float64)
     return ClusterHmm(emissions, hmm.start, hmm.moves, hmm.end, hmm.power)
 
@@ -137,52 +137,36 @@ def _check_shapes(member: ClusterHmm, patterns: int, folder: str | Path) -> None
         )
 
 
-def check_options(model: str, settings: Mapping[str, Any]) -> None:
-    """Refuse settings that make no sense.
-
-    Raises:
-        ConfigError: One does not.
-    """
-    at_least(model, "clusters", settings["clusters"], 1, MOST_CLUSTERS)
-    at_least(model, "members", settings["members"], 1, 100)
-    at_least(model, "iterations", settings["iterations"], 0)
-    at_least(model, "rarest", settings["rarest"], 1)
-    at_least(model, "vocabulary", settings["vocabulary"], 1)
-    check_choice(model, "reassign", settings["reassign"], ("expected", "best"))
-    for name in ("smoothing", "move_smoothing", "power"):
-        check_weight(f"{model}'s `{name}`", settings[name], least=1e-6, most=1000.0)
-
-
 class CommitteeSteps:
-    """Partial orders of a text that grow to the right; satisfies `weft.models.PrefixSteps`.
+    """The state of a beam search with a committee; a `weft.protocols.PrefixSteps`.
 
-    What is carried along is p(state) of the last sentence of every path, for each member.
+    Each path keeps p(state of its last sentence), for each member.
 
     Args:
         committee: The models.
-        sentences: Of the text.
+        sentences: The patterns of the text's sentences.
     """
 
     def __init__(self, committee: HmmCommittee, sentences: Sequence[Patterns]) -> None:
         tables = committee.likelihoods(sentences)
         self.members = [_MemberSteps(hmm, table) for hmm, table in zip(committee.members, tables, strict=True)]
         self.size, self.placed = len(sentences), 0
-        self.scale = 1.0 / max(self.size - 1, 1)  # what a whole path gains is then its score
+        self.scale = 1.0 / max(self.size - 1, 1)  # the gains of a whole path then sum to its score
 
     def begin(self, firsts: Sequence[int]) -> Reals:
-        """What the first sentences gain by standing first: [paths]."""
+        """Start one path with each of these sentences, and return their gains: [paths]."""
         self.placed = 1
         found: Reals = self.scale * np.mean([member.begin(firsts) for member in self.members], axis=0)
         return found
 
     def gains(self) -> Reals:
-        """[paths, sentences]; the last place also has the chance that the text ends there."""
+        """Return the gain of each next sentence, [paths, sentences]; the last one includes the end of the text."""
         last = self.placed == self.size - 1
         found: Reals = self.scale * np.mean([member.gains(last=last) for member in self.members], axis=0)
         return found
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         self.placed += 1
         for member in self.members:
             member.keep(rows, columns)
@@ -193,7 +177,7 @@ class _MemberSteps:
         self.hmm = hmm
         highest = likelihood.max(axis=1, keepdims=True)
         self.likely = np.exp(likelihood - highest)  # [sentences, states]
-        self.alone = np.log(self.likely @ hmm.usual)  # [sentences], relative to the highest, as all that follows
+        self.alone = np.log(self.likely @ hmm.usual)  # [sentences], relative to the highest, like all gains below
 
     def begin(self, firsts: Sequence[int]) -> Reals:
         self.ahead = np.broadcast_to(self.hmm.start, (len(firsts), len(self.hmm.start)))  # [paths, states]

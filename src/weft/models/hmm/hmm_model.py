@@ -1,107 +1,142 @@
-"""What the syntax HMM and the content HMM have in common: everything but what they see of a sentence."""
+"""Base of the syntax HMM and the content HMM, which differ in the patterns they read from a sentence."""
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import check_seed, rebuild, untrained
+from weft.models.common.setting_checks import check_seed, restored_settings, untrained
 from weft.models.hmm.cluster_hmm import HmmOptions, PatternVocabulary
-from weft.models.hmm.committee import VOCABULARY, CommitteeSteps, HmmCommittee, check_options
+from weft.models.hmm.committee import VOCABULARY, CommitteeSteps, HmmCommittee
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 from weft.protocols import PrefixSteps
+from weft.settings import Settings as ModelSettings
+from weft.settings import setting
 
 SCORE_RANGE = "around 0"
 COMPARABLE = "roughly, between texts of one kind"
-_OPTIONS = tuple(inspect.signature(HmmOptions).parameters)
+SMALLEST, LARGEST = 1e-6, 1000.0  # of weights
+
+
+def weight_setting(default: float, help: str) -> float:
+    """Declare a positive weight, whose default differs between models."""
+    chosen: float = setting(default, help, minimum=SMALLEST, maximum=LARGEST)
+    return chosen
+
+
+SMOOTHING_HELP = "Mean pseudo-count of each pattern in each state."
+POWER_HELP = "Exponent of sentence likelihoods; below 1, because the patterns of a sentence are not independent."
+RAREST_HELP = "Number of sentences that a pattern must occur in to be kept."
+
+
+@dataclass(frozen=True, kw_only=True)
+class HmmFields:
+    """Settings shared by the syntax HMM and the content HMM."""
+
+    clusters: int = setting(24, "Number of states.", minimum=1, maximum=1000)
+    members: int = setting(8, "Number of averaged models, each from another clustering.", minimum=1, maximum=100)
+    smoothing: float = weight_setting(0.1, SMOOTHING_HELP)
+    move_smoothing: float = weight_setting(0.1, "Pseudo-count of each transition between states.")
+    power: float = weight_setting(0.3, POWER_HELP)
+    iterations: int = setting(10, "Number of iterations of re-estimation.", minimum=0)
+    reassign: str = setting(
+        "expected",
+        "expected (expectation maximisation) or best (the most probable path, as in Barzilay and Lee).",
+        choices=("expected", "best"),
+    )
+    rarest: int = setting(2, RAREST_HELP, minimum=1)
+    vocabulary: int = setting(2000, "Number of most frequent patterns to keep.", minimum=1)
 
 
 class HmmModel(ABC):
     """A committee of hidden Markov models over clusters of sentences.
 
     Args:
-        settings: Those of the constructor, by name.
+        settings: The settings of the model, among them those of `HmmFields`.
+
+    Attributes:
+        committee: The learned models; None before training.
     """
 
-    name: str
+    Settings: ClassVar[type[ModelSettings]]
+    settings: ModelSettings
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        check_options(self.name, settings)
-        self.settings = dict(settings)
+    def __init__(self, settings: ModelSettings) -> None:
+        assert isinstance(settings, HmmFields)
+        self.settings, self.hmm_settings = settings, settings
         self.committee: HmmCommittee | None = None
 
     @abstractmethod
     def patterns(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
-        """What is seen of each sentence: a bag."""
+        """Return the bag of patterns of each sentence."""
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Cluster sentences and learn how clusters follow each other."""
-        check_seed(self.name, seed)
+        """Cluster sentences and learn the transitions between clusters."""
+        check_seed(self.settings.model_name, seed)
         texts = [paragraph.sentences for document in documents for paragraph in document.paragraphs()]
         found = iter(self.patterns([sentence for text in texts for sentence in text], progress=progress))
         read = [[next(found) for _ in text] for text in texts]
-        known = PatternVocabulary.of(
-            [sentence for document in read for sentence in document],
-            self.settings["rarest"],
-            self.settings["vocabulary"],
-        )
+        chosen = self.hmm_settings
+        sentences = [sentence for document in read for sentence in document]
+        known = PatternVocabulary.of(sentences, chosen.rarest, chosen.vocabulary)
         self.committee = HmmCommittee.learn(
-            read, known, self._options(), members=self.settings["members"], seed=seed, progress=progress
+            read, known, self.options(), members=chosen.members, seed=seed, progress=progress
         )
         return self
 
-    def _options(self) -> HmmOptions:
-        return HmmOptions(**{name: self.settings[name] for name in _OPTIONS if name in self.settings})
+    def options(self) -> HmmOptions:
+        """Return how each hidden Markov model is learned."""
+        chosen = self.hmm_settings
+        return HmmOptions(
+            clusters=chosen.clusters,
+            smoothing=chosen.smoothing,
+            move_smoothing=chosen.move_smoothing,
+            power=chosen.power,
+            iterations=chosen.iterations,
+            reassign=chosen.reassign,
+        )
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document."""
+        """Return one score per document."""
         committee = self._learned()
         return [committee.score(self.patterns(document.sentences)) for document in documents]
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of several orders of a document's sentences, which are looked at once."""
+        """Return the score of each order; the patterns of the sentences are computed once."""
         return self._learned().order_scores(self.patterns(document.sentences), orders)
 
     def prefix_steps(self, document: Document) -> PrefixSteps:
-        """A search over a document's sentences."""
+        """Return the state of a beam search over the document's sentences."""
         return CommitteeSteps(self._learned(), self.patterns(document.sentences))
 
     def _learned(self) -> HmmCommittee:
         if self.committee is None:
-            raise untrained(self.name)
+            raise untrained(self.settings.model_name)
         return self.committee
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the states."""
-        save_artifact(replace(self.to_artifact(), training=self.made(training)), folder)
-
-    def made(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
-        """How it was made."""
-        return dict(training or {})
-
-    def to_artifact(self) -> Artifact:
-        """What is written."""
         committee = self._learned()
         texts = {VOCABULARY: "\n".join(committee.known.numbers)}
-        return Artifact(self.name, self.settings, committee.tensors(), texts, {})
+        record = self.training_record(training)
+        artifact = Artifact(self.settings.model_name, self.settings.to_dict(), committee.tensors(), texts, record)
+        save_artifact(artifact, folder)
+
+    def training_record(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the training record that is saved."""
+        return dict(training or {})
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
-        return cls.from_artifact(load_artifact(folder), folder)
-
-    @classmethod
-    def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
-        """The model that a folder was found to hold."""
-        model = rebuild(cls, artifact, folder, tuple(inspect.signature(cls).parameters))
-        model.committee = HmmCommittee.from_artifact(
-            artifact, folder, members=model.settings["members"], power=model.settings["power"]
-        )
+        artifact = load_artifact(folder)
+        model = cls(restored_settings(cls.Settings, artifact, folder))
+        chosen = model.hmm_settings
+        model.committee = HmmCommittee.from_artifact(artifact, folder, members=chosen.members, power=chosen.power)
         return model

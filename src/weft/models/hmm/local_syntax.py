@@ -1,12 +1,15 @@
-"""The local model of Louis & Nenkova (2012): which patterns of syntax stand in neighbouring sentences."""
+"""The local model of Louis & Nenkova (2012): syntactic patterns of adjacent sentences.
+
+Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
+"""
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,42 +18,48 @@ from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.common.setting_checks import at_least, check_seed, check_weight, rebuild, untrained
+from weft.models.common.setting_checks import check_seed, restored_settings, untrained
 from weft.models.hmm.cluster_hmm import PatternVocabulary
 from weft.models.hmm.committee import VOCABULARY
-from weft.models.hmm.syntax_patterns import PatternFinder
+from weft.models.hmm.syntax_patterns import PatternFields, PatternFinder, check_treebank, pattern_setting
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
 
 Reals = npt.NDArray[np.float64]
 HIGHEST_COUNT = 2**16 - 1
 ROWS_AT_ONCE = 2048
 
 
+@dataclass(frozen=True, kw_only=True)
+class SyntaxLocalSettings(PatternFields, Settings):
+    """Settings of `syntax-local`."""
+
+    model_name: ClassVar[str] = "syntax-local"
+    pattern: str = pattern_setting("productions")
+    smoothing: float = setting(0.1, "Mean pseudo-count of each pair of patterns.", minimum=1e-6, maximum=1e6)
+    rarest: int = setting(2, "Number of sentences that a pattern must occur in to be kept.", minimum=1)
+    vocabulary: int = setting(300, "Number of most frequent patterns to keep.", minimum=1, maximum=5000)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_treebank(self.model_name, self)
+
+
 class SyntaxLocal:
-    """Mean gain of each sentence's patterns by knowing those of the sentence before.
+    """Mean gain in log-probability of a sentence's patterns from knowing those of the sentence before.
 
-    p(pattern | sentence before) is the mean over the patterns q of that sentence of p(pattern | q), counted over all
-    neighbours of the training texts and smoothed. The gain is log p(pattern | sentence before) − log p(pattern), its
-    mean over the patterns of a sentence what a transition gets.
+    p(pattern | sentence before) is the mean of p(pattern | q) over the patterns q of that sentence, estimated from all
+    adjacent sentences of the training texts and smoothed. A transition gets the mean over the patterns of its second
+    sentence of log p(pattern | sentence before) − log p(pattern).
 
-    Paper: Louis and Nenkova multiply the probabilities. The part of a product that is the same in every order is left
-    out here, and long sentences count no more than short ones.
-
-    Args:
-        pattern: ``productions`` or ``sequence`` (labels side by side at some depth of the tree).
-        depth: Of a sequence's cut through the tree; 0 for the tags of the words.
-        trees: ``dependency``, by a parser, or ``penn``, from a file.
-        parser: A spaCy pipeline by name; empty for what is there.
-        treebank: The file of Penn trees.
-        smoothing: How much every pair of patterns counts beforehand, on the average.
-        rarest: Patterns of fewer sentences are left out.
-        vocabulary: How many patterns are kept at most.
+    Paper: Louis and Nenkova multiply the probabilities. Here the part that is the same in every order is omitted, and
+    long sentences have the same weight as short ones.
 
     Example:
         >>> from weft.corpora.syntax.trees import read_tree, TreeBank
         >>> ask, tell = "(SQ (VBZ Is) (PRP it) (. ?))", "(S (PRP It) (VBZ is) (. .))"
-        >>> model = SyntaxLocal(trees="penn", treebank="toy", rarest=1)
+        >>> model = SyntaxLocal(SyntaxLocalSettings(trees="penn", treebank="toy", rarest=1))
         >>> model.finder.bank = TreeBank([read_tree(ask), read_tree(tell)])
         >>> model = model.fit([Document(str(n), ("Is it?", "It is.")) for n in range(5)])
         >>> table = model.pair_table(Document("d", ("Is it?", "It is.")))
@@ -58,60 +67,39 @@ class SyntaxLocal:
         True
     """
 
-    name = "syntax-local"
-    adjustable = ("parser",)
     card = ModelCard(
-        summary="which patterns of syntax stand in neighbouring sentences",
+        summary="syntactic patterns of adjacent sentences",
         reference="Louis & Nenkova 2012",
         score_range="around 0",
-        meaning="how much likelier a sentence's structure is after the one before than anywhere",
+        meaning="log-ratio of the probability of a sentence's structure after the one before and anywhere",
         comparable="roughly, between texts of one kind",
-        needs="the extra `parse`; zoo/syntax-local-accidents, or training (weft train configs/syntax-local.toml)",
+        needs="the extra `parse`; trained weights (pip install ./zoo) or training",
     )
+    Settings = SyntaxLocalSettings
 
-    def __init__(
-        self,
-        pattern: str = "productions",
-        depth: int = 0,
-        trees: str = "dependency",
-        parser: str = "",
-        treebank: str = "",
-        smoothing: float = 0.1,
-        rarest: int = 2,
-        vocabulary: int = 300,
-    ) -> None:
-        self.settings = {name: value for name, value in locals().items() if name != "self"}
-        self.finder = PatternFinder(pattern=pattern, depth=depth, trees=trees, parser=parser, treebank=treebank)
-        self.finder.check(self.name)
-        check_weight(f"{self.name}'s `smoothing`", smoothing, least=1e-6, most=1e6)
-        at_least(self.name, "rarest", rarest, 1)
-        at_least(self.name, "vocabulary", vocabulary, 1, 5000)
+    def __init__(self, settings: SyntaxLocalSettings = SyntaxLocalSettings()) -> None:  # noqa: B008  frozen
+        self.settings, self.finder = settings, PatternFinder(settings)
         self.known: PatternVocabulary | None = None
         self.counts = np.zeros((0, 0), dtype=np.uint16)  # [patterns before, patterns]
         self.totals = np.zeros(0)  # [patterns]
 
     def with_parser(self, parser: SentenceParser) -> Self:
-        """The same model, given its parser instead of finding one."""
+        """Use this parser instead of searching for one, and return the model."""
         self.finder.loaded = parser
         return self
 
-    @property
-    def parser(self) -> str:
-        """The spaCy pipeline by name."""
-        return self.finder.parser
-
-    def adjusted(self, settings: Mapping[str, Any]) -> Self:
-        """The same model with another parser."""
-        changed = type(self)(**{**self.settings, **settings})
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same trained model with another parser."""
+        changed = type(self)(self.settings.changed(changes))
         changed.known, changed.counts, changed.totals = self.known, self.counts, self.totals
         return changed
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Count patterns of neighbouring sentences."""
-        check_seed(self.name, seed)
+        """Count the patterns of adjacent sentences."""
+        check_seed(self.settings.model_name, seed)
         read = self.finder.find_documents(documents, progress=progress)
         sentences = [sentence for document in read for sentence in document]
-        self.known = PatternVocabulary.of(sentences, self.settings["rarest"], self.settings["vocabulary"])
+        self.known = PatternVocabulary.of(sentences, self.settings.rarest, self.settings.vocabulary)
         bags = self.known.bags(read)
         inside = np.ones(len(sentences), dtype=bool)
         inside[bags.offsets[1:][np.diff(bags.offsets) > 0] - 1] = False
@@ -122,43 +110,43 @@ class SyntaxLocal:
         return self
 
     def _shares(self) -> tuple[Reals, Reals]:
-        """p(pattern | a pattern before) and p(pattern): [patterns before, patterns] and [patterns]."""
+        """Return p(pattern | pattern before), [patterns before, patterns], and p(pattern), [patterns]."""
         anywhere = self.totals / self.totals.sum()
-        smoothed = self.counts + self.settings["smoothing"] * len(anywhere) * anywhere
+        smoothed = self.counts + self.settings.smoothing * len(anywhere) * anywhere
         return smoothed / smoothed.sum(axis=1, keepdims=True), anywhere
 
     def _gains(self, counts: Any) -> Reals:
-        """What each pattern gains after each sentence: [sentences, patterns]."""
+        """Return the gain of each pattern after each sentence: [sentences, patterns]."""
         shares, anywhere = self._shares()
         sizes = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
         mixed = np.asarray(counts @ shares, dtype=np.float64) / np.maximum(sizes, 1.0)[:, None]
-        mixed[sizes == 0] = anywhere  # a sentence of which nothing is known says nothing
+        mixed[sizes == 0] = anywhere  # after a sentence without known patterns, nothing is gained
         found: Reals = np.log(mixed / anywhere)
         return found
 
     def _bag(self, sentences: Sequence[str]) -> Any:
         if self.known is None:
-            raise untrained(self.name)
+            raise untrained(self.settings.model_name)
         return self.known.bags([self.finder.find(sentences)]).counts
 
     def remarks(self, document: Document) -> tuple[str, ...]:
-        """Whether it may be beyond the parser."""
+        """Return a remark if the parser cannot read the document."""
         return self.finder.remarks(document)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean gain of its transitions."""
+        """Return the mean gain of each document's transitions."""
         return [self._score(self._bag(document.sentences)) for document in documents]
 
     def _score(self, counts: Any) -> Score:
         parts: list[float] = []
-        for start in range(0, counts.shape[0] - 1, ROWS_AT_ONCE):  # memory stays flat, however long the text
+        for start in range(0, counts.shape[0] - 1, ROWS_AT_ONCE):  # bounds memory for long texts
             rows = counts[start : start + ROWS_AT_ONCE + 1]
             after = _per_pattern(rows[1:])
             parts += np.asarray(after.multiply(self._gains(rows[:-1])).sum(axis=1)).ravel().tolist()
         return Score(math.fsum(parts) / len(parts), tuple(parts)) if parts else Score(None)
 
     def pair_table(self, document: Document) -> Reals:
-        """The gain of every sentence after every other: [sentences, sentences]."""
+        """Return the gain of each sentence after each other: [sentences, sentences]."""
         counts = self._bag(document.sentences)
         found: Reals = np.asarray((_per_pattern(counts) @ self._gains(counts).T).T, dtype=np.float64)
         return np.ascontiguousarray(found)
@@ -166,17 +154,18 @@ class SyntaxLocal:
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the counts."""
         if self.known is None:
-            raise untrained(self.name)
+            raise untrained(self.settings.model_name)
         tensors: dict[str, Any] = {"counts": self.counts, "totals": self.totals}
         texts = {VOCABULARY: "\n".join(self.known.numbers)}
-        save_artifact(Artifact(self.name, self.settings, tensors, texts, self.finder.made(training)), folder)
+        made = self.finder.training_record(training)
+        save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, made), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
         require(artifact, folder, tensors=("counts", "totals"), texts=(VOCABULARY,))
-        model = rebuild(cls, artifact, folder, tuple(inspect.signature(cls).parameters))
+        model = cls(restored_settings(SyntaxLocalSettings, artifact, folder))
         model.known = PatternVocabulary.read(artifact.texts[VOCABULARY])
         model.counts, model.totals = artifact.tensors["counts"], artifact.tensors["totals"].astype(np.float64)
         size = len(model.known.numbers)
@@ -192,7 +181,7 @@ class SyntaxLocal:
 
 
 def _per_pattern(counts: Any) -> Any:
-    """Counts as shares of a sentence's patterns: sparse [sentences, patterns]."""
+    """Return counts as shares of a sentence's patterns: sparse [sentences, patterns]."""
     from scipy.sparse import diags
 
     sizes = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()

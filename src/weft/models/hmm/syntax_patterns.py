@@ -1,4 +1,4 @@
-"""Sentences as bags of syntactic patterns: productions of their trees, or what stands beside what at some depth.
+"""Sentences as bags of syntactic patterns: productions of their trees, or bigrams of labels at some depth.
 
 Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
 """
@@ -6,6 +6,7 @@ Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patter
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +14,14 @@ from weft.corpora.syntax.sentence_parser import SentenceParser, parser_remarks
 from weft.corpora.syntax.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
-from weft.models.common.setting_checks import at_least, check_choice, check_text
 from weft.progress import Progress, silent
+from weft.settings import setting
 
 KINDS = ("sequence", "productions")
 TREES = ("dependency", "penn")
-ALL_THE_WAY = 0  # depth: down to the tags
+TAGS = 0  # the depth at which all labels are tags of words
 _START, _END = "<s>", "</s>"
-# Tags of words that are grammar rather than content: a production may end in them.
+# Tags of grammatical words, whose productions are kept.
 _GRAMMAR = frozenset(
     (
         *("DT", "IN", "PRP", "PRP$", "MD", "TO", "CC", "WDT", "WP", "WP$", "WRB", "EX", "PDT", "RP", "POS"),
@@ -32,10 +33,10 @@ Patterns = tuple[str, ...]
 
 
 def productions(tree: Tree) -> Patterns:
-    """The productions of a tree: of every phrase, and of the tags of grammatical words.
+    """Return the productions of a tree: those of phrases, and those of the tags of grammatical words.
 
-    Paper: Louis and Nenkova leave out all productions that end in words. Those of closed classes (``IN → about``) are
-    grammar too, and say more of a sentence's place than many others.
+    Paper: Louis and Nenkova omit all productions that end in words. Those of closed word classes (``IN → about``) are
+    kept here, because they tell much about the position of a sentence.
 
     Example:
         >>> from weft.corpora.syntax.trees import read_tree
@@ -51,11 +52,10 @@ def productions(tree: Tree) -> Patterns:
     return tuple(found)
 
 
-def sequence(tree: Tree, depth: int = ALL_THE_WAY) -> Patterns:
-    """What stands beside what when a tree is cut at a depth, as in a language model of pairs of labels.
+def sequence(tree: Tree, depth: int = TAGS) -> Patterns:
+    """Return the bigrams of labels of a tree that is cut at a depth (d-sequences).
 
-    Above the cut, branches that have ended in a tag stand for themselves; depth 0 cuts below all phrases, so that
-    all are tags.
+    Words above the cut are represented by their tags. At depth 0 all labels are tags.
 
     Example:
         >>> from weft.corpora.syntax.trees import read_tree
@@ -72,95 +72,97 @@ def sequence(tree: Tree, depth: int = ALL_THE_WAY) -> Patterns:
     return tuple(f"{left} {right}" for left, right in pairwise((_START, *cut, _END)))
 
 
+def pattern_setting(default: str) -> str:
+    """Declare the setting `pattern`, whose default differs between models."""
+    chosen: str = setting(default, "sequence (bigrams of labels at a depth of the tree) or productions.", choices=KINDS)
+    return chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternFields:
+    """Settings of models that read syntactic patterns."""
+
+    pattern: str = pattern_setting("sequence")
+    depth: int = setting(0, "Depth at which sequence cuts the tree; 0: tags of the words.", minimum=0, maximum=1000)
+    trees: str = setting("dependency", "dependency (from a parser) or penn (from a treebank file).", choices=TREES)
+    parser: str = setting("", "Name of a spaCy pipeline; empty: the best one installed.", adjustable=True)
+    treebank: str = setting("", "File with Penn trees, here or in the data folder; needed with trees = penn.")
+
+
+def check_treebank(model: str, settings: PatternFields) -> None:
+    """Raise ConfigError if Penn trees are chosen without a treebank."""
+    if settings.trees == "penn" and not settings.treebank:
+        raise ConfigError(
+            f"{model} with Penn trees needs a treebank",
+            seen="no `treebank`",
+            allowed="a file with one tree per line, such as barzilay_lapata/corenlp_trees.tar.gz",
+            next_step='set `treebank`, or use trees = "dependency"',
+        )
+
+
 class PatternFinder:
-    """Finds the patterns of sentences, each distinct one once.
+    """Finds the patterns of sentences; each distinct sentence is parsed once.
 
     Args:
-        pattern: ``sequence`` or ``productions``.
-        depth: Where a sequence cuts the tree; 0 for the tags.
-        trees: ``dependency`` (any text, by a parser) or ``penn`` (only sentences that the treebank has).
-        parser: A spaCy pipeline by name (`weft.corpora.syntax.parser.find_parser`); loaded when a sentence is parsed.
-        treebank: A file with Penn trees, here or below the data folder; read when a sentence is looked up.
+        settings: How patterns are found.
+
+    Attributes:
+        loaded: The parser; if None, it is searched for when the first sentence is parsed.
+        bank: The treebank; if None, it is read when the first sentence is looked up.
     """
 
-    def __init__(
-        self,
-        *,
-        pattern: str = "sequence",
-        depth: int = ALL_THE_WAY,
-        trees: str = "dependency",
-        parser: str = "",
-        treebank: str = "",
-    ) -> None:
-        self.pattern, self.depth, self.trees = pattern, depth, trees
-        self.parser, self.treebank = parser, treebank
+    def __init__(self, settings: PatternFields) -> None:
+        self.settings = settings
         self.loaded: SentenceParser | None = None
         self.bank: TreeBank | None = None
 
-    def check(self, model: str) -> None:
-        """Refuse settings that make no sense.
-
-        Raises:
-            ConfigError: One does not.
-        """
-        check_choice(model, "pattern", self.pattern, KINDS)
-        check_choice(model, "trees", self.trees, TREES)
-        at_least(model, "depth", self.depth, 0, 1000)
-        check_text(model, "parser", self.parser)
-        check_text(model, "treebank", self.treebank)
-        if self.trees == "penn" and not self.treebank:
-            raise ConfigError(
-                f"{model} with Penn trees needs a file that has them",
-                seen="no `treebank`",
-                allowed="a file with a tree a line, such as barzilay_lapata/corenlp_trees.tar.gz",
-                next_step='name it as `treebank`, or leave trees = "dependency"',
-            )
-
-    def made(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
-        """How a model was made, with the pipeline whose parses it learned from."""
+    def training_record(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the training record with the name of the parser."""
         parsed_by = {"parsed_by": self.loaded.name} if self.loaded is not None else {}
         return {**(training or {}), **parsed_by}
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
-        """The patterns of each sentence; none of an empty one, or of one that the treebank does not have.
+        """Return the patterns of each sentence; an empty sentence and one that is not in the treebank have none.
 
         Raises:
-            CorpusError: The treebank has none of them.
+            CorpusError: The treebank contains none of the sentences.
         """
         distinct = list(dict.fromkeys(sentences))
         known = dict(zip(distinct, map(self._patterns, self._trees(distinct, progress)), strict=True))
         return [known[sentence] for sentence in sentences]
 
     def find_documents(self, documents: Iterable[Document], *, progress: Progress = silent) -> list[list[Patterns]]:
-        """The patterns of the sentences of each paragraph, which is a text of its own to learn from."""
+        """Return the patterns of the sentences of each paragraph; a paragraph is one training text."""
         texts = [paragraph.sentences for document in documents for paragraph in document.paragraphs()]
         found = iter(self.find([sentence for text in texts for sentence in text], progress=progress))
         return [[next(found) for _ in text] for text in texts]
 
     def remarks(self, document: Document) -> tuple[str, ...]:
-        """Whether a text may be beyond the parser."""
-        return parser_remarks(document) if self.trees == "dependency" else ()
+        """Return a remark if the parser cannot read the document."""
+        return parser_remarks(document) if self.settings.trees == "dependency" else ()
 
     def _patterns(self, tree: Tree | None) -> Patterns:
         if tree is None:
             return ()
-        return productions(tree) if self.pattern == "productions" else sequence(tree, self.depth)
+        if self.settings.pattern == "productions":
+            return productions(tree)
+        return sequence(tree, self.settings.depth)
 
     def _trees(self, sentences: Sequence[str], progress: Progress) -> Sequence[Tree | None]:
         if not sentences:
             return []
-        if self.trees == "dependency":
+        if self.settings.trees == "dependency":
             return [tree_of_parse(parse) for parse in self._parser().parse(sentences, progress=progress)]
         if self.bank is None:
             from weft.corpora.data_folder import find_data
 
-            self.bank = TreeBank.read(find_data(self.treebank))
+            self.bank = TreeBank.read(find_data(self.settings.treebank))
         found = [self.bank.find(sentence) for sentence in sentences]
         if all(tree is None for tree in found):
             raise CorpusError(
-                f"the treebank {self.treebank} has no tree of this text",
+                f"the treebank {self.settings.treebank} has no tree of this text",
                 seen=sentences[0][:60],
-                allowed="texts whose sentences it has",
+                allowed="texts whose sentences are in the treebank",
                 next_step='use a model with trees = "dependency", which parses any text',
             )
         return found
@@ -169,5 +171,5 @@ class PatternFinder:
         if self.loaded is None:
             from weft.corpora.syntax.parser import find_parser
 
-            self.loaded = find_parser(self.parser)
+            self.loaded = find_parser(self.settings.parser)
         return self.loaded

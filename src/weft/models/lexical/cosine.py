@@ -1,7 +1,7 @@
 """The arithmetic of Foltz et al. (1998): coherence is the mean cosine of adjacent sentence vectors.
 
 Reference: P. W. Foltz, W. Kintsch and T. K. Landauer, "The measurement of textual coherence with latent semantic
-analysis", Discourse Processes 25 (1998). The models differ only in where a sentence's vector comes from.
+analysis", Discourse Processes 25 (1998). The models of this folder differ in how they compute a sentence's vector.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SCORE_RANGE = "-1 to 1"
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
-    """Scale every row to length 1; a zero row (no known word) stays zero, so its cosine with anything is 0."""
+    """Return rows scaled to length 1; a zero row (a sentence without known words) stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)  # [sentences, 1]
     unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
 
 
 def cosine_table(vectors: Vectors) -> npt.NDArray[np.float64]:
-    """All cosines between sentences: [sentences, sentences], symmetric.
+    """Return the cosines of all pairs of sentences: [sentences, sentences], symmetric.
 
     Example:
         >>> cosine_table(np.array([[1, 0], [0, 2]], dtype=np.float32)).tolist()
@@ -36,12 +36,12 @@ def cosine_table(vectors: Vectors) -> npt.NDArray[np.float64]:
     """
     unit = unit_rows(vectors).astype(np.float64)  # [sentences, dimensions]
     table = unit @ unit.T  # [sentences, sentences]
-    # The product is symmetric only up to rounding; an order and its reverse must tie exactly, not by luck.
+    # The product is symmetric only up to rounding; an order and its reverse must tie exactly.
     return np.clip((table + table.T) / 2, -1.0, 1.0)
 
 
 def cosine_scores(documents: Sequence[Document], embed: Embed) -> list[Score]:
-    """Score documents by the mean cosine of neighbours; every distinct sentence is embedded once."""
+    """Return the mean cosine of adjacent sentences of each document; a distinct sentence is embedded once."""
     distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
     if not distinct:
         return [Score(None) for _ in documents]

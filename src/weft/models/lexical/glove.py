@@ -1,16 +1,13 @@
-"""Word-vector tables, and Foltz coherence over their means (the paper's Foltz-GloVe).
-
-A table is kept in the form it was stored in (float, or int8 with one scale a word) and is widened only for the
-words of the sentences at hand, so that the embedded 30,000 words cost 3 MiB and not 12.
-"""
+"""Foltz coherence over means of word vectors (the paper's Foltz-GloVe, and a weighted variant)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,25 +15,54 @@ import numpy.typing as npt
 from weft.corpora.data_folder import find_data
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import at_least, check_choice, check_text, rebuild
+from weft.models.common.setting_checks import restored_settings
 from weft.models.common.word_vectors import EMBEDDED, VOCABULARY, Vectors, WordVectors, read_glove, weighted_sums
 from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, cosine_scores, cosine_table
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
+
+WEIGHTINGS = ("mean", "sif", "content")
+WEIGHTING_HELP = (
+    "Weight of each word: mean (all equal), sif (a / (a + p(word)), with p(word) estimated from its rank; Arora et al. "
+    "2017) or content (English function words count 0)."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorFields:
+    """Settings of a table of word vectors."""
+
+    vectors: str = setting("", "GloVe file or folder, here or in the data folder; empty: the embedded 30,000 words.")
+    limit: int = setting(0, "Number of most frequent words to keep; 0 keeps all.", minimum=0)
+    precision: str = setting(
+        "stored", "stored keeps the numbers of the file; int8 rounds each to one byte.", choices=("stored", "int8")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoltzGloveSettings(VectorFields, Settings):
+    """Settings of `foltz-glove`."""
+
+    model_name: ClassVar[str] = "foltz-glove"
+    weighting: str = setting("mean", WEIGHTING_HELP, choices=WEIGHTINGS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoltzSifSettings(VectorFields, Settings):
+    """Settings of `foltz-sif`."""
+
+    model_name: ClassVar[str] = "foltz-sif"
+    weighting: str = setting("sif", WEIGHTING_HELP, choices=WEIGHTINGS)
 
 
 class FoltzGlove:
-    """Mean cosine of adjacent sentences, a sentence being the mean of its word vectors (Foltz-GloVe).
+    """Mean cosine of adjacent sentences; a sentence's vector is the mean of its word vectors (Foltz-GloVe).
+
+    score = 1 / (N − 1) · Σ_n cos(v_n, v_{n+1}), where v_n is the mean word vector of sentence n.
 
     Paper: "300-dimensional Glove word vectors, embeddings for a sentence computed by averaging the embeddings of its
-    words" (section 4.1). The embedded table has 100 dimensions; any GloVe file can be named instead.
-
-    Args:
-        vectors: A GloVe file or folder, here or below the data folder; empty for the embedded 30,000 words.
-        limit: Keep only the so many most frequent words; 0 keeps all.
-        precision: ``stored`` keeps the numbers as they are; ``int8`` rounds them to one byte with a scale a word.
-        weighting: ``mean`` counts every word alike; ``sif`` weighs a word by a / (a + p(word)), with p(word) from its
-            rank (Arora et al. 2017); ``content`` leaves English function words out.
+    words" (section 4.1). The embedded table has 100 dimensions; `vectors` names another one.
 
     Example:
         >>> close, far = FoltzGlove().score([
@@ -48,44 +74,39 @@ class FoltzGlove:
     """
 
     card = ModelCard(
-        summary="mean cosine of adjacent sentences, a sentence being the mean of its GloVe word vectors",
+        summary="mean cosine of adjacent sentences; a sentence is the mean of its GloVe word vectors",
         reference="Foltz et al. 1998; Pennington et al. 2014; Li & Jurafsky 2017 (Foltz-GloVe)",
         score_range=SCORE_RANGE,
-        meaning="neighbouring sentences use related words; says nothing about the direction of reading",
+        meaning="adjacent sentences use related words; the direction of reading does not matter",
         comparable=COMPARABLE,
     )
+    Settings: ClassVar[type[FoltzGloveSettings] | type[FoltzSifSettings]] = FoltzGloveSettings
 
-    name = "foltz-glove"
-
-    def __init__(self, vectors: str = "", limit: int = 0, precision: str = "stored", weighting: str = "mean") -> None:
-        check_text(self.name, "vectors", vectors)
-        at_least(self.name, "limit", limit, 0)
-        check_choice(self.name, "weighting", weighting, ("mean", "sif", "content"))
-        check_choice(self.name, "precision", precision, ("stored", "int8"))
-        self.vectors, self.limit, self.precision, self.weighting = vectors, limit, precision, weighting
+    def __init__(self, settings: FoltzGloveSettings | FoltzSifSettings = FoltzGloveSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
 
     @cached_property
     def table(self) -> WordVectors:
-        """The word vectors, read when first needed."""
-        if not self.vectors:
+        """The word vectors, read on first use."""
+        if not self.settings.vectors:
             return WordVectors.from_artifact(load_artifact(EMBEDDED), EMBEDDED)
-        table = read_glove(find_data(self.vectors), limit=self.limit or None)
-        return table.quantized() if self.precision == "int8" else table
+        table = read_glove(find_data(self.settings.vectors), limit=self.settings.limit or None)
+        return table.quantized() if self.settings.precision == "int8" else table
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
-        """[sentences, dimensions]. A sum points the same way as a mean, and only the direction counts."""
+        """Return sums of word vectors, [sentences, dimensions]; a sum has the same cosines as a mean."""
         return weighted_sums(self.table, sentences, self._weigh)
 
     def _weigh(self, counts: Counter[int]) -> Iterable[float]:
-        if self.weighting == "sif":
+        if self.settings.weighting == "sif":
             return (count * self._sif[row] for row, count in counts.items())
-        if self.weighting == "content":
+        if self.settings.weighting == "content":
             return (0.0 if row in self._function_words else count for row, count in counts.items())
         return counts.values()
 
     @cached_property
     def _sif(self) -> npt.NDArray[np.float64]:
-        """A / (a + p) with p from Zipf's law over the ranks, as a GloVe file holds no counts."""
+        """A / (a + p) of each word; p follows Zipf's law over ranks, because a GloVe file holds no counts."""
         ranks = np.arange(1, len(self.table.vocabulary) + 1)
         probabilities = (1 / ranks) / (1 / ranks).sum()
         weights: npt.NDArray[np.float64] = 1e-3 / (1e-3 + probabilities)
@@ -98,37 +119,37 @@ class FoltzGlove:
         return frozenset(self.table.index[word] for word in ENGLISH_STOP_WORDS if word in self.table.index)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean cosine of neighbours."""
+        """Return the mean cosine of adjacent sentences of each document."""
         return cosine_scores(documents, self.sentence_vectors)
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """All cosines: [sentences, sentences]."""
+        """Return all cosines: [sentences, sentences]."""
         return cosine_table(self.sentence_vectors(document.sentences))
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Nothing to learn: the vectors are given."""
+        """Return the model itself; there is nothing to learn."""
         return self
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the table itself, so that the folder stands alone."""
+        """Write the word vectors, so that the folder needs no other file."""
         texts = {VOCABULARY: "\n".join(self.table.vocabulary)}
-        config = {"weighting": self.weighting}
-        save_artifact(Artifact(self.name, config, self.table.tensors(), texts, training or {}), folder)
+        config = {"weighting": self.settings.weighting}
+        save_artifact(Artifact(self.settings.model_name, config, self.table.tensors(), texts, training or {}), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
-        model = rebuild(cls, artifact, folder, ("weighting",))
-        model.__dict__["table"] = WordVectors.from_artifact(artifact, folder)  # fills the cached property
+        model = cls(restored_settings(cls.Settings, artifact, folder))
+        model.table = WordVectors.from_artifact(artifact, folder)
         return model
 
 
 class FoltzSif(FoltzGlove):
-    """Foltz-GloVe with frequent words weighed down: the embedded default of the command line.
+    """Foltz-GloVe with smooth inverse frequency weights (SIF), which reduce the weight of frequent words.
 
-    A plain mean is ruled by function words, which occur in every sentence; with smooth inverse frequency weights
-    (S. Arora, Y. Liang and T. Ma, ICLR 2017) a sentence that does not belong stands out.
+    Function words occur in every sentence and dominate a plain mean. With SIF weights, a sentence on another subject
+    stands out. Reference: S. Arora, Y. Liang and T. Ma, ICLR 2017.
 
     Example:
         >>> text = ("Bees visit flowers.", "They drink the nectar.", "The court adjourned the trial.")
@@ -138,13 +159,13 @@ class FoltzSif(FoltzGlove):
     """
 
     card = ModelCard(
-        summary="mean cosine of adjacent sentences, a sentence being the SIF-weighted mean of its GloVe word vectors",
+        summary="mean cosine of adjacent sentences; a sentence is the SIF-weighted mean of its GloVe word vectors",
         reference="Foltz et al. 1998; Pennington et al. 2014; Arora et al. 2017",
         score_range=SCORE_RANGE,
-        meaning="neighbouring sentences use related content words; says nothing about the direction of reading",
+        meaning="adjacent sentences use related content words; the direction of reading does not matter",
         comparable=COMPARABLE,
     )
-    name = "foltz-sif"
+    Settings: ClassVar[type[FoltzGloveSettings] | type[FoltzSifSettings]] = FoltzSifSettings
 
-    def __init__(self, vectors: str = "", limit: int = 0, precision: str = "stored", weighting: str = "sif") -> None:
-        super().__init__(vectors, limit, precision, weighting)
+    def __init__(self, settings: FoltzGloveSettings | FoltzSifSettings = FoltzSifSettings()) -> None:  # noqa: B008  frozen
+        super().__init__(settings)

