@@ -37,21 +37,11 @@ NOT_TEXT = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|^```.*?^```|`[^`]*`|\]\(
 def names(measured: Measured) -> dict[str, Any]:
     """Return everything that a template can use, by name."""
     results, facts = measured.results, measured.facts
-    numbers = {
-        name: getattr(measured, name)
-        for name in (
-            "value",
-            "interval",
-            "bounds",
-            "compare",
-            "names",
-            "documents",
-            "pairs",
-            "sentences",
-            "setting",
-            "record",
-        )
-    }
+    methods = (
+        measured.value, measured.interval, measured.bounds, measured.compare, measured.names, measured.documents,
+        measured.pairs, measured.right, measured.sentences, measured.setting, measured.record,
+    )  # fmt: skip
+    numbers = {method.__name__: method for method in methods}
     tables = {
         function.__name__: partial(function, results)
         for function in (

@@ -177,6 +177,10 @@ class Measured:
         """Return the number of pairs that a result is measured on."""
         return f"{self.result(task, name).n_pairs:,}"
 
+    def right(self, task: str, name: str) -> int:
+        """Return the number of documents or pairs on which a result is right."""
+        return round(sum(self.result(task, name).per_document["accuracy"]["numerators"]))
+
     def sentences(self, task: str, name: str) -> str:
         """Return the number of sentences that the model of a result was trained on."""
         from weft.report.model_facts import facts_of
