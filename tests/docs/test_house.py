@@ -1,4 +1,4 @@
-"""The shape of the house: imports go one way, start-up is light, examples in docstrings run, no pickle, no print."""
+"""The shape of the package: direction of imports, sizes, depth of classes, start-up time, examples in docstrings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import weft
 
+ROOT = Path(__file__).parents[2]
 SOURCE = Path(weft.__file__).parent
+PATHS = sorted(SOURCE.rglob("*.py"))
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
@@ -43,18 +48,27 @@ SIBLING_EXCEPTIONS = {
     ("corpora/negatives/files.py", "weft.corpora.readers.formats"),
     ("corpora/text/years.py", "weft.corpora.store.token_store"),
 }
+TEST_EXCEPTIONS = {"test_saved_files.py"}
 HEAVY = (
-    "torch",
-    "sklearn",
-    "scipy",
-    "tomotopy",
-    "tokenizers",
-    "sentencex",
-    "pyarrow",
-    "mwparserfromhell",
-    "rich",
-    "spacy",
-)
+    "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
+)  # fmt: skip
+LONGEST_FILE = 400
+LONG_FILES = {"hmm_lda.py"}
+LARGEST_FOLDER = 16
+LARGE_FOLDERS = {"report": 17, "models/common": 21}
+DEEP_CLASSES = {
+    "Recursive", "Discriminative", "DiscriminativePair", "Seq2Seq", "GuidedModel", "VlvGm", "HmmLdaGm",
+}  # fmt: skip
+# How often an attribute is probed: of errors, streams, operating systems and other libraries' objects ...
+FOREIGN_PROBES = Counter(
+    errors=1, reconfigure=1, format_message=1, seen=1, model=1, label_data=1, errno=2, strerror=1, buffer=1,
+    sched_getaffinity=1, max_position_embeddings=1,
+)  # fmt: skip
+# ... and of models. Each of these is to go.
+MODEL_PROBES = Counter(
+    parts=4, networks=3, combine=2, to=1, combined=2, reference=2, name=3, predictors=1, search_estimate=1,
+    adjustable=1, members=1, topic_model=2, check_run=1, tokenizer=1, inside=1, share=1, frozen=1,
+)  # fmt: skip
 
 
 def layer_of(module: str) -> int:
@@ -62,10 +76,16 @@ def layer_of(module: str) -> int:
     return next((n for n, names in enumerate(LAYERS) if part in names), -1)
 
 
-def imports_of(path: Path) -> set[str]:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports_of(path: Path) -> frozenset[str]:
     """What a module imports when it runs; imports for type checkers alone have no direction."""
     found = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     for_types = {
         id(inner)
         for node in ast.walk(tree)
@@ -79,10 +99,13 @@ def imports_of(path: Path) -> set[str]:
             found.add(node.module)
         elif isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-    return found
+    return frozenset(found)
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+# Imports --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_imports_go_one_way(path: Path) -> None:
     own = "weft." + ".".join(path.relative_to(SOURCE).with_suffix("").parts)
     if own in {"weft.__init__", "weft.__main__"}:
@@ -116,13 +139,74 @@ def test_folders_do_not_import_their_siblings(part: str) -> None:
             assert allowed, f"{place} imports {imported}, from a folder beside it"
 
 
+def test_no_test_imports_another() -> None:
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for imported in imports_of(path):
+            name = imported.rsplit(".", 1)[-1]
+            borrowed = imported.startswith("tests") and name.startswith("test_")
+            assert not borrowed or path.name in TEST_EXCEPTIONS, f"{path.name} imports {imported}"
+
+
+# Sizes ----------------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_short_and_folders_are_small() -> None:
+    for path in PATHS:
+        length = len(path.read_text(encoding="utf-8").splitlines())
+        assert length <= LONGEST_FILE or path.name in LONG_FILES, f"{path}: {length} lines, at most {LONGEST_FILE}"
+    for folder, count in Counter(path.parent for path in PATHS if path.name != "__init__.py").items():
+        allowed = LARGE_FOLDERS.get(folder.relative_to(SOURCE).as_posix(), LARGEST_FOLDER)
+        assert count <= allowed, f"{folder}: {count} modules, at most {allowed}"
+
+
+# Classes --------------------------------------------------------------------------------------------------------------
+
+
+def classes() -> Iterator[tuple[str, list[str]]]:
+    """(Name, names of its bases) of every class of the package that is neither a Protocol nor an exception."""
+    for path in PATHS:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                bases = [ast.unparse(base).split("[")[0].rsplit(".", 1)[-1] for base in node.bases]
+                if "Protocol" not in bases and not node.name.endswith("Error"):
+                    yield node.name, bases
+
+
+def test_no_class_is_more_than_two_levels_deep() -> None:
+    bases = dict(classes())
+
+    def depth(name: str) -> int:
+        return 1 + max((depth(base) for base in bases[name] if base in bases and base != name), default=0)
+
+    deep = {name for name in bases if depth(name) > 2}
+    assert deep <= DEEP_CLASSES, f"{sorted(deep - DEEP_CLASSES)} have a base that has a base: compose instead"
+
+
+def test_attributes_are_not_probed() -> None:
+    """Models keep contracts (weft.protocols), so nobody has to look whether an attribute is there."""
+    probes = Counter(
+        str(node.args[1].value)
+        for path in PATHS
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"getattr", "hasattr"}
+        and isinstance(node.args[1], ast.Constant)
+    )
+    more = {name: count for name, count in probes.items() if count > (FOREIGN_PROBES | MODEL_PROBES).get(name, 0)}
+    assert not more, f"{more}: write a Protocol in weft.protocols and use isinstance"
+
+
+# Start-up -------------------------------------------------------------------------------------------------------------
+
+
 def test_import_weft_is_light_and_fast() -> None:
-    code = f"import sys, time; t = time.perf_counter(); import weft; s = time.perf_counter() - t; \
+    code = f"import sys, time; t = time.process_time(); import weft; s = time.process_time() - t; \
 print(s, [m for m in {HEAVY!r} if m in sys.modules])"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
     seconds = min(float(run.stdout.split(" ", 1)[0]) for run in runs)
     assert runs[0].stdout.split(" ", 1)[1].strip() == "[]"
-    assert seconds < 0.3
+    assert seconds < 0.1
 
 
 def test_scoring_with_word_vectors_imports_nothing_heavy() -> None:
@@ -133,7 +217,7 @@ print([m for m in ('torch', 'sklearn', 'tomotopy', 'pyarrow', 'transformers') if
 
 
 def test_commands_that_need_no_network_import_no_torch() -> None:
-    essay = Path(__file__).parents[2] / "examples" / "essay.txt"
+    essay = ROOT / "examples" / "essay.txt"
     for arguments in (
         ["score", str(essay), "-m", "foltz-sif"],
         ["order", str(essay), "-m", "foltz-glove"],
@@ -147,11 +231,14 @@ print('torch' in sys.modules, file=sys.stderr)"
         assert done.stderr.splitlines()[-1] == "False", arguments
 
 
+# Examples and public names --------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name: str) -> None:
     if name.endswith((".lda", ".embedding")):
         pytest.importorskip("tomotopy")
-    if name.endswith(".parsing"):
+    if ".syntax." in name:
         pytest.importorskip("spacy")
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.failed == 0
@@ -164,10 +251,10 @@ def test_the_package_docstring_runs() -> None:
 def test_public_names_exist() -> None:
     for name in weft.__all__:
         assert getattr(weft, name) is not None
-    assert len(weft.__all__) <= 20
+    assert len(weft.__all__) <= 30
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_pickle_anywhere(path: Path) -> None:
     imported = {name.split(".")[0] for name in imports_of(path)}
     assert not imported & {"pickle", "joblib", "dill", "shelve", "cloudpickle"}
