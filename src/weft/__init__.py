@@ -2,9 +2,8 @@
 
 Example:
     >>> import weft
-    >>> model = weft.load_model("foltz-glove")
-    >>> text = weft.Document("essay", weft.split_sentences("The cat slept. It purred. Rates rose."))
-    >>> [round(value, 1) for value in model.score([text])[0].transitions]
+    >>> found = weft.score("The cat slept. It purred. Rates rose.", model="foltz-glove")
+    >>> [round(value, 1) for value in found.transitions]
     [0.7, 0.5]
 """
 
@@ -13,50 +12,57 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from weft.document import Document, Score, Window
+from weft.document import Continuation, Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError, WeftError
 from weft.version import VERSION
 
 if TYPE_CHECKING:
-    from weft.corpora.readers.formats import ReadOptions, read_documents
+    from weft.api import compare, evaluate, generate, order, score, train
+    from weft.corpora.readers.formats import read_documents
     from weft.corpora.text.sentences import split_sentences
-    from weft.evaluation.evaluate import evaluate
-    from weft.hub import load_model
-    from weft.ordering.order import order_document
-    from weft.registry import create_model
-    from weft.scoring.pairs import Scorer
+    from weft.data_frames import to_frame
+    from weft.evaluation.result import Result
+    from weft.evaluation.text_comparison import Revision
+    from weft.loaded_model import Model, load
+    from weft.ordering.order import Ordering
 
-# Imported when first used, so that `import weft` stays light.
+# Imported on first use, so that `import weft` stays light.
 _LAZY = {
-    "ReadOptions": "weft.corpora.readers.formats",
-    "Scorer": "weft.scoring.pairs",
-    "create_model": "weft.registry",
-    "evaluate": "weft.evaluation.evaluate",
-    "load_model": "weft.hub",
-    "order_document": "weft.ordering.order",
+    **dict.fromkeys(("compare", "evaluate", "generate", "order", "score", "train"), "weft.api"),
+    **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
+    "Ordering": "weft.ordering.order",
+    "Result": "weft.evaluation.result",
+    "Revision": "weft.evaluation.text_comparison",
     "read_documents": "weft.corpora.readers.formats",
     "split_sentences": "weft.corpora.text.sentences",
+    "to_frame": "weft.data_frames",
 }
 
 __version__ = VERSION
 
 __all__ = [
     "ConfigError",
+    "Continuation",
     "CorpusError",
     "Document",
+    "Model",
     "ModelError",
-    "ReadOptions",
+    "Ordering",
+    "Result",
+    "Revision",
     "Score",
-    "Scorer",
     "WeftError",
-    "Window",
     "__version__",
-    "create_model",
+    "compare",
     "evaluate",
-    "load_model",
-    "order_document",
+    "generate",
+    "load",
+    "order",
     "read_documents",
+    "score",
     "split_sentences",
+    "to_frame",
+    "train",
 ]
 
 

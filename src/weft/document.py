@@ -1,13 +1,13 @@
-"""Document, Window, Score: what flows through weft.
-
-Frozen dataclasses with no behaviour but slicing and reordering, so that every stage can share them
-without asking who changed what.
-"""
+"""Document, Window, Score, Continuation: the frozen dataclasses that every part of weft passes on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.errors import CorpusError
+from weft.notebook import continuation_html, score_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +15,13 @@ class Document:
     """A text as a list of sentences.
 
     Attributes:
-        id: A name that is unique in its corpus.
-        sentences: The sentences, in order.
+        id: Name of the text, unique in its corpus.
+        sentences: The sentences, in order; a list is stored as a tuple.
         title: A title, or the empty string.
         paragraph_starts: Index of the first sentence of every paragraph; a text of one paragraph has ``(0,)``.
+
+    Raises:
+        CorpusError: ``sentences`` is one string, or holds something that is not a string.
 
     Example:
         >>> document = Document("d", ("A cat sat.", "It slept.", "Rain fell."))
@@ -31,18 +34,25 @@ class Document:
     title: str = ""
     paragraph_starts: tuple[int, ...] = (0,)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.sentences, tuple):
+            object.__setattr__(self, "sentences", _as_tuple(self.id, self.sentences))
+        for sentence in self.sentences:
+            if not isinstance(sentence, str):
+                raise _not_sentences(self.id, sentence)
+
     def __len__(self) -> int:
         return len(self.sentences)
 
     def reorder(self, order: Sequence[int]) -> Document:
-        """The same document with its sentences in another order; a subset of the indices is allowed.
+        """Return the document with its sentences in another order; a subset of the indices is allowed.
 
-        Paragraph boundaries mean nothing after a reordering, so the result has one paragraph.
+        The result has one paragraph, because paragraph boundaries do not survive a reordering.
         """
         return replace(self, sentences=tuple(self.sentences[i] for i in order), paragraph_starts=(0,))
 
     def paragraphs(self) -> list[Document]:
-        """One document per paragraph, named ``id#0``, ``id#1`` and so on; a single paragraph keeps its id."""
+        """Return one document per paragraph, named ``id#0``, ``id#1`` and so on; a single paragraph keeps its id."""
         if len(self.paragraph_starts) <= 1:
             return [self]
         ends = (*self.paragraph_starts[1:], len(self.sentences))
@@ -52,24 +62,171 @@ class Document:
         ]
 
 
+def _as_tuple(name: str, sentences: object) -> tuple[str, ...]:
+    """Return a list as a tuple; a single string would otherwise become a list of letters."""
+    if isinstance(sentences, str):
+        raise CorpusError(
+            f"the sentences of document {name!r} are one string",
+            seen=_cut(sentences),
+            allowed="a list of sentences",
+            next_step=f"pass the text itself to weft.score, or Document({name!r}, weft.split_sentences(text))",
+        )
+    if not isinstance(sentences, Sequence) or isinstance(sentences, bytes | bytearray):
+        raise _not_sentences(name, sentences)
+    return tuple(sentences)
+
+
+def _not_sentences(name: str, seen: object) -> CorpusError:
+    return CorpusError(
+        f"document {name!r} holds something that is not a sentence",
+        seen=f"{type(seen).__name__} {_cut(repr(seen))}",
+        allowed="a list of strings, one per sentence",
+        next_step="decode bytes with .decode() and convert numbers with str()",
+    )
+
+
+def _cut(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A target sentence and the sentences it is predicted from; an empty context means a language model."""
+    """A target sentence and the sentences it is predicted from; an empty context makes it a language model."""
 
     context: tuple[str, ...]
     target: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Score:
-    """How coherent a model finds a document: higher is more coherent, always.
+    """How coherent a model finds a document; higher is always more coherent.
+
+    A model fills the first three fields; `weft.score` fills the others.
 
     Attributes:
-        value: The document's score, or ``None`` where the model has nothing to judge (fewer than two sentences).
-        transitions: The local parts, one per adjacent pair, where the model has them.
+        value: Score of the document, or None where the model cannot judge it (fewer than two sentences).
+        transitions: Score of each pair of neighbouring sentences, for models that have them.
         estimator: ``exact``, or the name of the bound or sampling estimate behind the value.
+        document: The text that was scored.
+        model: Name of the model.
+        breaks: Indices of the weak links: entry i is the transition from sentence i to sentence i + 1.
+        percentile: Percentage of the reference texts of similar length that score lower, for calibrated models.
+        percentile_shuffled: The same percentage among the shuffled reference texts.
+        reference: Name of the reference texts, such as ``Wikipedia paragraphs``.
+        link_percentiles: For each transition, percentage of the shortest reference texts that score lower.
+        warnings: Reasons to distrust the score, or why there is none.
+
+    Example:
+        >>> Score(0.5, (0.9, 0.1), breaks=(1,))
+        Score(0.5000, 2 transitions, weak link after sentence 2)
     """
 
     value: float | None
     transitions: tuple[float, ...] = ()
     estimator: str = "exact"
+    document: Document | None = None
+    model: str = ""
+    breaks: tuple[int, ...] = ()
+    percentile: float | None = None
+    percentile_shuffled: float | None = None
+    reference: str = ""
+    link_percentiles: tuple[float, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """Return the percentiles in words, or an empty string for a model without them.
+
+        Example:
+            >>> Score(0.6, percentile=71.9, percentile_shuffled=100.0, reference="essays").meaning
+            '71st percentile of essays; beats 99% of shuffled ones'
+        """
+        if self.percentile is None or self.percentile_shuffled is None:
+            return ""
+        # Rounded down, and never 100%: a sample of reference texts cannot show that all texts score lower.
+        written, shuffled = (min(99, int(share)) for share in (self.percentile, self.percentile_shuffled))
+        return f"{ordinal(written)} percentile of {self.reference}; beats {shuffled}% of shuffled ones"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score as plain data, ready for JSON; the sentences themselves are not included."""
+        placed = self.percentile is not None
+        return {
+            "id": self.document.id if self.document is not None else "",
+            "sentences": len(self.document) if self.document is not None else None,
+            "value": self.value,
+            "transitions": list(self.transitions),
+            "breaks": list(self.breaks),
+            "estimator": self.estimator,
+            "percentiles": {"written": self.percentile, "shuffled": self.percentile_shuffled} if placed else None,
+            "model": self.model,
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        value = "None" if self.value is None else f"{self.value:.4f}"
+        after = ", ".join(str(place + 1) for place in self.breaks)
+        links = f"weak link{'s' if len(self.breaks) > 1 else ''} after sentence{'s' if len(self.breaks) > 1 else ''}"
+        parts = [
+            value,
+            self.meaning,
+            f"{len(self.transitions)} transition{'' if len(self.transitions) == 1 else 's'}",
+            f"{links} {after}" if after else "",
+            *self.warnings,
+        ]
+        return f"Score({', '.join(part for part in parts if part)})"
+
+    def _repr_html_(self) -> str:
+        """Return the text as HTML with a coloured link between neighbouring sentences, for a notebook."""
+        return score_html(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """Sentences that a model wrote after a text.
+
+    Attributes:
+        document: The text that was continued.
+        sentences: The new sentences, in order.
+        model: Name of the model.
+    """
+
+    document: Document
+    sentences: tuple[str, ...]
+    model: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the new sentences as plain data, ready for JSON."""
+        return {"id": self.document.id, "sentences": list(self.sentences), "model": self.model}
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
+
+    def _repr_html_(self) -> str:
+        """Return the text and its continuation as HTML, for a notebook."""
+        return continuation_html(self)
+
+
+def weak_links(transitions: Sequence[float]) -> tuple[int, ...]:
+    """Return the indices of the lowest transition and of all that lie a standard deviation below the text's mean.
+
+    Example:
+        >>> weak_links([0.8, 0.9, 0.1, 0.85])
+        (2,)
+    """
+    if len(transitions) < 2 or min(transitions) == max(transitions):
+        return ()
+    mean = sum(transitions) / len(transitions)
+    spread = (sum((value - mean) ** 2 for value in transitions) / len(transitions)) ** 0.5
+    lowest = min(range(len(transitions)), key=lambda number: transitions[number])
+    return tuple(number for number, value in enumerate(transitions) if value < mean - spread or number == lowest)
+
+
+def ordinal(number: int) -> str:
+    """Return a whole number with its English ending.
+
+    Example:
+        >>> [ordinal(number) for number in (1, 2, 3, 11, 22, 71)]
+        ['1st', '2nd', '3rd', '11th', '22nd', '71st']
+    """
+    ending = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -9,6 +9,7 @@ from weft.cli.remarks import SHOWN, Remarks
 from weft.corpora.syntax.sentence_parser import NOT_ENGLISH
 from weft.corpora.text.english import looks_english
 from weft.document import Document
+from weft.loaded_model import warnings_of
 from weft.models.entity.entity_graph import EntityGraph
 from weft.models.entity.mentions import NO_ENTITY, NO_ROLE
 from weft.protocols import RemarkingModel
@@ -70,23 +71,21 @@ def test_penn_trees_are_of_any_language() -> None:
 
 def test_the_first_texts_are_named_and_the_others_counted() -> None:
     told: list[str] = []
-    remarks = Remarks(EntityGraph().with_parser(MarkedParser()), told.append)
-    for number in range(SHOWN + 1):
-        remarks.on(Document(str(number), ("ran/ROOT/VBD", "sat/ROOT/VBD")), None)
-    remarks.on(Document("short", ("dog/nsubj",)), None)
-    remarks.on(Document("good", ("dog/nsubj", "dog/nsubj")), 1.0)
+    remarks, model = Remarks(told.append), EntityGraph().with_parser(MarkedParser())
+    texts = [(Document(str(n), ("ran/ROOT/VBD", "sat/ROOT/VBD")), None) for n in range(SHOWN + 1)]
+    short, good = Document("short", ("dog/nsubj",)), Document("good", ("dog/nsubj", "dog/nsubj"))
+    for document, value in (*texts, (short, None), (good, 1.0)):
+        remarks.on(document.id, warnings_of(model, document, value))
     remarks.close()
     assert told[:SHOWN] == [f"{number}: no score: {NO_ENTITY}" for number in range(SHOWN)]
-    assert told[SHOWN].startswith("short: no score: one sentence")
+    assert told[SHOWN].startswith("short: no score: the text has one sentence")
     assert told[SHOWN + 1 :] == [f"1 more text: no score: {NO_ENTITY}"]
 
 
 def test_a_model_without_remarks_still_says_that_there_is_no_score() -> None:
-    told: list[str] = []
-    remarks = Remarks(object(), told.append)
-    remarks.on(Document("d", ("a", "b")), None)
-    remarks.on(Document("e", ("a", "b")), 0.0)
-    assert len(told) == 1 and told[0].startswith("d: no score: ")
+    assert warnings_of(object(), Document("d", ("a", "b")), None)[0].startswith("no score: ")
+    assert warnings_of(object(), Document("d", ()), None) == ("no score: the text has no sentence",)
+    assert warnings_of(object(), Document("e", ("a", "b")), 0.0) == ()
 
 
 @pytest.mark.parametrize("name", ["recursive", "hmm-entity", "hmm-content"])

@@ -27,6 +27,7 @@ from weft.evaluation.result import Result
 from weft.evaluation.subjects import load_subjects
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.loaded_model import Model
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.network_parts import saved_weights
 from weft.models.seq2seq.seq2seq import Seq2Seq
@@ -103,7 +104,9 @@ def test_null_is_an_empty_field_in_every_csv(
 ) -> None:
     write_result(replace(result, metrics={"accuracy": None}, interval={"accuracy": None}), form="csv")
     (tmp_path / "one.txt").write_text("Only one sentence.")
-    write_scores(create_model("random"), [str(tmp_path / "one.txt")], ReadOptions(), form="csv", explain=False)
+    write_scores(
+        Model(create_model("random"), "random"), [str(tmp_path / "one.txt")], ReadOptions(), form="csv", explain=False
+    )
     table = RenderedTable(1, "T", (Column("x, paper", False), Column("x, weft", True)), (("m", (Cell(), Cell())),))
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out + render(table, "csv"))))
     assert rows[1] == ["wikipedia-pairs", "random", "", "accuracy", "", "", ""]

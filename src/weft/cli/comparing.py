@@ -220,12 +220,12 @@ def _write_texts(first: Document, second: Document, model: str, setting: list[st
     from weft.cli.output import write_json, write_lines
     from weft.evaluation.text_comparison import compare_texts
     from weft.hub import load_model
-    from weft.report.comparisons import revision_lines, revision_record
+    from weft.report.comparisons import revision_lines
     from weft.training.config import parse_settings
 
     found = compare_texts(load_model(model, parse_settings(setting)), first, second)
     if form == "json":
-        write_json(revision_record(found, first, second))
+        write_json(found.to_dict())
     elif form == "csv":
         _write_steps(found, first, second)
     else:

@@ -7,9 +7,9 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import asdict
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -17,17 +17,14 @@ from rich.text import Text
 from weft.cli.remarks import Remarks
 from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document, Score
-from weft.errors import ConfigError
-from weft.hub import load_model
-from weft.ordering.order import Objective, Ordering, Search, order_document
+from weft.loaded_model import Model
+from weft.ordering.order import Ordering
 from weft.progress import Progress
-from weft.protocols import CoherenceModel
 from weft.registry import MODELS, model_class
-from weft.report.terminal import explain_lines, order_lines, percentile_text, printable, score_lines, sentence_count
-from weft.scoring.calibration import Percentiles, Reference
+from weft.report.terminal import explain_lines, order_lines, printable, score_lines, sentence_count
 
 if TYPE_CHECKING:
-    from weft.generation.decoding import Decoding  # imports torch, which most commands do without
+    pass  # imports torch, which most commands do without
 
 DOCUMENTS_AT_ONCE = 64
 
@@ -102,57 +99,29 @@ PERCENTILES = ("percentile_written", "percentile_shuffled")
 # -- score ---------------------------------------------------------------------------------------------------------
 
 
-def write_scores(
-    model: CoherenceModel, files: Sequence[str], reading: ReadOptions, *, form: str, explain: bool
-) -> None:
+def write_scores(model: Model, files: Sequence[str], reading: ReadOptions, *, form: str, explain: bool) -> None:
     """Score documents as they are read, and write each score as soon as it is known."""
-    reference: Reference | None = getattr(model, "reference", None)
     names = ["id", "left", "right", "value"] if explain else ["id", "sentences", "value", *PERCENTILES]
     table = csv_table(form, names)
-    remarks = Remarks(model, message)
-    for batch in _batches(_documents(files, reading)):
-        for document, score in zip(batch, model.score(batch), strict=True):
-            place = None
-            if reference is not None and score.value is not None:
-                place = reference.percentiles(score.value, len(document))
-            if form == "json":
-                write_json(_score_record(document, score, place, explain))
-            elif form == "csv":
-                table.writerows(_score_rows(document, score, place, explain))
-            else:
-                meaning = "" if reference is None or place is None else percentile_text(reference, place)
-                lines = explain_lines if explain else score_lines
-                write_lines(lines(document, score, meaning))
-            remarks.on(document, score.value)
+    remarks = Remarks(message)
+    for score in model.score_stream(_documents(files, reading)):
+        document = score.document
+        assert document is not None
+        if form == "json":
+            text = {"text": list(document.sentences)} if explain else {}
+            write_json({**score.to_dict(), **text})
+        elif form == "csv":
+            table.writerows(_score_rows(document, score, explain))
+        else:
+            write_lines(explain_lines(document, score) if explain else score_lines(document, score))
+        remarks.on(document.id, score.warnings)
     remarks.close()
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """The first document alone, so that one text on a pipe is answered at once; then many at a time."""
-    stream = iter(documents)
-    first = next(stream, None)
-    if first is not None:
-        yield [first]
-    while batch := list(islice(stream, DOCUMENTS_AT_ONCE)):
-        yield batch
-
-
-def _score_record(document: Document, score: Score, place: Percentiles | None, explain: bool) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "id": document.id,
-        "sentences": len(document),
-        "value": score.value,
-        "transitions": list(score.transitions),
-        "estimator": score.estimator,
-        "percentiles": None if place is None else asdict(place),
-    }
-    return {**record, "text": list(document.sentences)} if explain else record
-
-
-def _score_rows(document: Document, score: Score, place: Percentiles | None, explain: bool) -> list[list[Any]]:
+def _score_rows(document: Document, score: Score, explain: bool) -> list[list[Any]]:
     if not explain:
-        percentiles = ["", ""] if place is None else [place.written, place.shuffled]
-        return [[document.id, len(document), "" if score.value is None else score.value, *percentiles]]
+        cells = (score.value, score.percentile, score.percentile_shuffled)
+        return [[document.id, len(document), *("" if cell is None else cell for cell in cells)]]
     pairs = zip(document.sentences, document.sentences[1:], score.transitions, strict=False)
     rows: list[list[Any]] = [[document.id, left, right, value] for left, right, value in pairs]
     return rows or [[document.id, " ".join(document.sentences), "", ""]]
@@ -161,42 +130,22 @@ def _score_rows(document: Document, score: Score, place: Percentiles | None, exp
 # -- order ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class OrderOptions:
-    """How `weft order` searches."""
-
-    first_given: bool
-    search: str
-    objective: str
-    beam: int
-    seed: int
-
-
 def write_orders(
-    model: CoherenceModel, files: Sequence[str], reading: ReadOptions, options: OrderOptions, *, form: str
+    model: Model, files: Sequence[str], reading: ReadOptions, options: Mapping[str, Any], *, form: str
 ) -> None:
     """Order every document and write its sentences."""
     table = csv_table(form, ["id", "place", "was", "sentence"])
-    remarks = Remarks(model, message)
+    remarks = Remarks(message)
     for document in _documents(files, reading):
-        ordering = order_document(
-            model,
-            document,
-            first=0 if options.first_given and len(document) else None,
-            search=cast(Search, options.search),
-            objective=cast(Objective, options.objective),
-            beam=options.beam,
-            seed=options.seed,
-        )
+        ordering: Ordering = model.order(document, **options)
         _write_order(document, ordering, form, table)
-        remarks.on(document, ordering.value)
+        remarks.on(document.id, ordering.warnings)
     remarks.close()
 
 
 def _write_order(document: Document, ordering: Ordering, form: str, table: Any) -> None:
     if form == "json":
-        sentences = [document.sentences[i] for i in ordering.order]
-        write_json({"id": document.id, **asdict(ordering), "sentences": sentences})
+        write_json(ordering.to_dict())
     elif form == "csv":
         table.writerows([document.id, place, was, document.sentences[was]] for place, was in enumerate(ordering.order))
     else:
@@ -216,62 +165,21 @@ def shown(value: float | None) -> str:
 
 
 def write_continuations(
-    name: str,
-    files: Sequence[str],
-    reading: ReadOptions,
-    decoding: Decoding,
-    *,
-    sentences: int,
-    combine: str,
-    form: str,
-    draws: int | None = None,
+    model: Model, files: Sequence[str], reading: ReadOptions, options: Mapping[str, Any], *, form: str
 ) -> None:
-    """Continue every document; a terminal sees each sentence as it is written. ``draws``, where they were asked for."""
-    from weft.generation.continuation import continue_document
-    from weft.models.common.setting_checks import untrained
-
-    model = load_model(name)
-    if not hasattr(model, "predictors") or not hasattr(model, "combined"):
-        raise ConfigError(
-            "this model cannot write",
-            seen=name,
-            allowed="a generative model, such as weft-small",
-            next_step="change --model",
-        )
-    if "forward" not in model.predictors:
-        raise untrained(name)
-    kind = getattr(model, "name", name)
-    if draws is not None and kind != "vlv-gm":
-        raise ConfigError(
-            f"{kind} has no latent variables to draw",
-            seen=f"--draws {draws}",
-            allowed="--draws with vlv-gm",
-            next_step="leave --draws away, or write with --model zoo/vlv-gm",
-        )
-    way = model.combined(combine).combine  # refuses an unknown way before anything is written
+    """Continue every document; a terminal shows each sentence as soon as it is written."""
+    model.check_writing(draws=options["draws"], combine=options["combine"])  # before a file is read
     table = csv_table(form, ["id", "number", "sentence"])
     for document in _documents(files, reading):
-        written = continue_document(
-            model.predictors["forward"],
-            document,
-            sentences=sentences,
-            decoding=decoding,
-            scorer=lambda chosen: model.combined(chosen).scorer,
-            combine=way,
-        )
-        _write_continuation(document, written, form, table)
-
-
-def _write_continuation(document: Document, written: Iterator[str], form: str, table: Any) -> None:
-    if form == "json":
-        write_json({"id": document.id, "sentences": list(written)})
-        return
-    for number, sentence in enumerate(written):
-        if form == "csv":
-            table.writerow([document.id, number, sentence])
-        else:
-            write_lines([Text(printable(sentence))])
-        sys.stdout.flush()
+        if form == "json":
+            write_json(model.generate(document, **options).to_dict())
+            continue
+        for number, sentence in enumerate(model.generate_stream(document, **options)):
+            if form == "csv":
+                table.writerow([document.id, number, sentence])
+            else:
+                write_lines([Text(printable(sentence))])
+            sys.stdout.flush()
 
 
 # -- models --------------------------------------------------------------------------------------------------------

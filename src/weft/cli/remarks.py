@@ -1,58 +1,42 @@
-"""What a person should know of the texts that a command was given: why one has no score, what to trust less."""
+"""Warnings about many texts: the first few of each kind are shown one by one, the others are counted."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from weft.document import Document
-from weft.protocols import RemarkingModel
-
-SHOWN = 3  # texts that are named for each remark; of a thousand, the others are counted
-TOO_SHORT = "one sentence, and a score is of transitions between sentences"
-NOTHING = "nothing in it that the model can judge"
+SHOWN = 3  # texts named for each warning
 
 
 class Remarks:
-    """Tells each remark of the first texts it is true of, and at the end of how many others.
+    """Shows each warning with the names of the first texts, and at the end the number of other texts.
 
     Args:
-        model: What judges; it may have remarks of its own.
-        tell: Says something to the person.
+        tell: Shows a line to the user.
 
     Example:
         >>> told = []
-        >>> remarks = Remarks(object(), told.append)
+        >>> remarks = Remarks(told.append)
         >>> for number in range(5):
-        ...     remarks.on(Document(str(number), ("Hello.",)), None)
+        ...     remarks.on(str(number), ["no score"])
         >>> remarks.close()
         >>> told[0], told[-1]
-        ('0: no score: one sentence, and a score is of transitions between sentences',
-         '2 more texts: no score: one sentence, and a score is of transitions between sentences')
+        ('0: no score', '2 more texts: no score')
     """
 
-    def __init__(self, model: object, tell: Callable[[str], None]) -> None:
-        self.model, self.tell = model, tell
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
         self.counts: Counter[str] = Counter()
 
-    def on(self, document: Document, value: float | None) -> None:
-        """Tell what is to be said of a text and its score."""
-        for remark in self._found(document, value):
-            self.counts[remark] += 1
-            if self.counts[remark] <= SHOWN:
-                self.tell(f"{document.id}: {remark}")
-
-    def _found(self, document: Document, value: float | None) -> tuple[str, ...]:
-        if len(document) < 2:
-            return (f"no score: {TOO_SHORT}",)
-        found = self.model.remarks(document) if isinstance(self.model, RemarkingModel) else ()
-        if value is not None:
-            return found
-        reason, *others = found or (NOTHING,)
-        return (f"no score: {reason}", *others)
+    def on(self, name: str, warnings: Sequence[str]) -> None:
+        """Show the warnings about a text."""
+        for warning in warnings:
+            self.counts[warning] += 1
+            if self.counts[warning] <= SHOWN:
+                self.tell(f"{name}: {warning}")
 
     def close(self) -> None:
-        """Tell how many texts were not named."""
-        for remark, count in self.counts.items():
+        """Show how many texts were not named."""
+        for warning, count in self.counts.items():
             if count > SHOWN:
-                self.tell(f"{count - SHOWN} more text{'s' if count > SHOWN + 1 else ''}: {remark}")
+                self.tell(f"{count - SHOWN} more text{'s' if count > SHOWN + 1 else ''}: {warning}")

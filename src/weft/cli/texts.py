@@ -46,11 +46,11 @@ def score(
     Example: weft score examples/essay.txt --explain
     """
     from weft.cli.output import read_options, write_scores
-    from weft.hub import load_model
+    from weft.loaded_model import load
     from weft.training.config import parse_settings
 
     reading = read_options(input, encoding, language, column)
-    write_scores(load_model(model, parse_settings(setting)), files, reading, form=format.value, explain=explain)
+    write_scores(load(model, settings=parse_settings(setting)), files, reading, form=format.value, explain=explain)
 
 
 def order(
@@ -76,13 +76,13 @@ def order(
 
     Example: weft order examples/shuffled.txt --input lines
     """
-    from weft.cli.output import OrderOptions, read_options, write_orders
-    from weft.hub import load_model
+    from weft.cli.output import read_options, write_orders
+    from weft.loaded_model import load
     from weft.training.config import parse_settings
 
     reading = read_options(input, encoding, language, column)
-    chosen = OrderOptions(first_given=first, search=search, objective=objective, beam=beam, seed=seed)
-    write_orders(load_model(model, parse_settings(setting)), files, reading, chosen, form=format.value)
+    chosen = {"first_given": first, "search": search, "objective": objective, "beam": beam, "seed": seed}
+    write_orders(load(model, settings=parse_settings(setting)), files, reading, chosen, form=format.value)
 
 
 def generate(
@@ -116,16 +116,14 @@ def generate(
     Example: weft generate examples/essay.txt --sentences 3 --rerank mmi
     """
     from weft.cli.output import read_options, write_continuations
-    from weft.generation.decoding import Decoding
+    from weft.loaded_model import load
 
-    decoding = Decoding(
-        method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
-        seed=seed, **({} if draws is None else {"draws": draws}),
-    )  # fmt: skip
+    chosen = {
+        "sentences": sentences, "combine": rerank, "method": method, "beam": beam, "temperature": temperature,
+        "top_k": top_k, "top_p": top_p, "max_tokens": max_tokens, "draws": draws, "seed": seed,
+    }  # fmt: skip
     reading = read_options(input, encoding, language, column)
-    write_continuations(
-        model, files, reading, decoding, sentences=sentences, combine=rerank, form=format.value, draws=draws
-    )
+    write_continuations(load(model), files, reading, chosen, form=format.value)
 
 
 def picture(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from weft.corpora.text.words import words_only
 from weft.document import Document, Score
+from weft.notebook import comparison_html
 from weft.protocols import DocumentScorer
 
 SentenceKind = Literal["same", "changed", "moved", "added", "removed"]
@@ -80,6 +81,34 @@ class Revision:
             return None
         return self.second.value - self.first.value
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data, ready for JSON."""
+        texts = [score.document.sentences if score.document is not None else () for score in (self.first, self.second)]
+        return {
+            "first": _summary(self.first),
+            "second": _summary(self.second),
+            "difference": self.difference,
+            "estimator": self.second.estimator,
+            "sentences": [
+                {
+                    **asdict(sentence),
+                    "text_before": None if sentence.before is None else texts[0][sentence.before],
+                    "text_after": None if sentence.after is None else texts[1][sentence.after],
+                }
+                for sentence in self.sentences
+            ],
+            "transitions": [{**asdict(step), "difference": step.difference} for step in self.transitions],
+        }
+
+    def _repr_html_(self) -> str:
+        """Return the second text with what changed as HTML, for a notebook."""
+        return comparison_html(self)
+
+
+def _summary(score: Score) -> dict[str, Any]:
+    record = score.to_dict()
+    return {name: record[name] for name in ("id", "sentences", "value")}
+
 
 def compare_texts(model: DocumentScorer, first: Document, second: Document) -> Revision:
     """Score two versions of a text and say what changed.
@@ -94,6 +123,7 @@ def compare_texts(model: DocumentScorer, first: Document, second: Document) -> R
     one, other = model.score([first, second])
     sentences = align_sentences(first.sentences, second.sentences)
     values = (_values(one, len(first)), _values(other, len(second)))
+    one, other = replace(one, document=first), replace(other, document=second)
     return Revision(one, other, sentences, _align_transitions(sentences, len(first), len(second), values))
 
 

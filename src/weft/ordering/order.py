@@ -11,14 +11,15 @@ precedence over all that are still to come.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from weft.document import Document
 from weft.errors import ConfigError, check_known
 from weft.io.seeded_hash import hash_order
+from weft.notebook import ordering_html
 from weft.ordering.search import SumSteps, TableSteps, beam_order, beam_search, exact_order, greedy_order, order_gain
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps
 from weft.scoring.pairs import Table, check_numbers, order_values, path_value
@@ -42,6 +43,11 @@ class Ordering:
         input_value: The score of the order the sentences came in.
         search: What found it: ``exact``, ``beam-10``, ``greedy``, or ``rule`` for a model that sorts.
         objective: What was searched for: ``coherence``, ``precedence`` or ``both``.
+        id: Name of the text.
+        sentences: The sentences in the proposed order.
+        warnings: Reasons to distrust the order, as in `weft.document.Score`.
+
+    `order_document` fills the fields up to ``objective``; `weft.order` fills the others.
     """
 
     order: tuple[int, ...]
@@ -49,6 +55,17 @@ class Ordering:
     input_value: float | None
     search: str
     objective: str = "coherence"
+    id: str = ""
+    sentences: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ordering as plain data, ready for JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def _repr_html_(self) -> str:
+        """Return the sentences in their new order as HTML, for a notebook."""
+        return ordering_html(self)
 
 
 def order_document(

@@ -133,22 +133,3 @@ def _step_line(step: AlignedTransition) -> Text | None:
     told = f"   {step.difference:+.4f}" if abs(step.difference) >= ROUNDING else ""
     colour = "green" if step.difference > 0 else "red"
     return Text.assemble(f"{'':>20}{step.value_before:8.4f} → {step.value_after:7.4f}", (told, colour))
-
-
-def revision_record(found: Revision, first: Document, second: Document) -> dict[str, Any]:
-    """The same as plain data."""
-    return {
-        "first": {"id": first.id, "sentences": len(first), "value": found.first.value},
-        "second": {"id": second.id, "sentences": len(second), "value": found.second.value},
-        "difference": found.difference,
-        "estimator": found.second.estimator,
-        "sentences": [
-            {
-                **asdict(sentence),
-                "text_before": None if sentence.before is None else first.sentences[sentence.before],
-                "text_after": None if sentence.after is None else second.sentences[sentence.after],
-            }
-            for sentence in found.sentences
-        ],
-        "transitions": [{**asdict(step), "difference": step.difference} for step in found.transitions],
-    }

@@ -8,41 +8,27 @@ from rich.text import Text
 
 from weft.document import Document, Score
 from weft.ordering.order import Ordering
-from weft.scoring.calibration import Percentiles, Reference
 
 BAR_WIDTH = 24
 WIDTH = 100
 NO_SCORE = "no transition"
 
 
-def score_lines(document: Document, score: Score, meaning: str = "") -> list[Text]:
-    """One line for one document: score, number of sentences, name, and what the score means where that is known."""
+def score_lines(document: Document, score: Score) -> list[Text]:
+    """Return one line: score, number of sentences, name, and the percentiles where there are some."""
     value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
     size = f"{len(document):4d} {'sentence ' if len(document) == 1 else 'sentences'}"  # names stand below each other
     line = Text.assemble((value, "bold"), f"  {size}  ", (printable(document.id), "cyan"))
-    return [line.append(f"  {meaning}", "dim") if meaning else line]
+    return [line.append(f"  {score.meaning}", "dim") if score.meaning else line]
 
 
-def percentile_text(reference: Reference, place: Percentiles) -> str:
-    """Percentiles in words.
-
-    Example:
-        >>> percentile_text(Reference("essays", "mmi", ()), Percentiles(61.2, 99.9))
-        'higher than 61% of essays, and than 99% of them shuffled'
-    """
-    # Never rounded up: "above 100%" would say more than a sample of texts can.
-    written, shuffled = min(99, int(place.written)), min(99, int(place.shuffled))
-    return f"higher than {written}% of {reference.texts}, and than {shuffled}% of them shuffled"
-
-
-def explain_lines(document: Document, score: Score, meaning: str = "") -> list[Text]:
-    """Every sentence with the transition to the next one as a coloured bar; the weakest places are marked."""
-    lines = [_headline(document, score), *([Text(meaning, "dim")] if meaning else []), Text()]
-    weak = weakest(score.transitions)
+def explain_lines(document: Document, score: Score) -> list[Text]:
+    """Return every sentence with the transition to the next one as a coloured bar; weak links are marked."""
+    lines = [_headline(document, score), *([Text(score.meaning, "dim")] if score.meaning else []), Text()]
     for number, sentence in enumerate(document.sentences):
         lines.append(Text.assemble((f"{number + 1:4d}  ", "dim"), shorten(sentence)))
         if number < len(score.transitions):
-            lines.append(_bar_line(score.transitions, number, number in weak))
+            lines.append(_bar_line(score.transitions, number, number in score.breaks))
     return lines
 
 
@@ -66,21 +52,6 @@ def sentence_count(count: int) -> str:
         ('0 sentences', '1 sentence', '2 sentences')
     """
     return f"{count} sentence{'' if count == 1 else 's'}"
-
-
-def weakest(transitions: Sequence[float]) -> set[int]:
-    """The places where a text breaks: more than one standard deviation below its own mean, and always the lowest.
-
-    Example:
-        >>> weakest([0.8, 0.9, 0.1, 0.85])
-        {2}
-    """
-    if len(transitions) < 2 or min(transitions) == max(transitions):
-        return set()
-    mean = sum(transitions) / len(transitions)
-    spread = (sum((value - mean) ** 2 for value in transitions) / len(transitions)) ** 0.5
-    low = {number for number, value in enumerate(transitions) if value < mean - spread}
-    return low | {min(range(len(transitions)), key=lambda number: transitions[number])}
 
 
 def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:

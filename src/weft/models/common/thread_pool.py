@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from weft.io.cpu_cores import usable_cores
 
@@ -17,18 +20,70 @@ Other = TypeVar("Other")
 Found = TypeVar("Found")
 
 
+class _Limits:
+    """The limits in force: set by the first caller that enters, lifted by the last one that leaves."""
+
+    def __init__(self) -> None:
+        self.lock, self.callers = threading.Lock(), 0
+        self.blas: Any = None
+        self.torch_threads = 0
+
+    def enter(self) -> None:
+        with self.lock:
+            self.callers += 1
+            if self.callers > 1:
+                return
+            from threadpoolctl import threadpool_limits
+
+            self.blas = threadpool_limits(1, user_api="blas")
+            torch = sys.modules.get("torch")
+            self.torch_threads = torch.get_num_threads() if torch is not None else 0
+            if torch is not None and self.torch_threads > MOST_THREADS:
+                torch.set_num_threads(MOST_THREADS)
+
+    def leave(self) -> None:
+        with self.lock:
+            self.callers -= 1
+            if self.callers:
+                return
+            self.blas.restore_original_limits()
+            if self.torch_threads > MOST_THREADS:
+                sys.modules["torch"].set_num_threads(self.torch_threads)
+
+
+_limits = _Limits()  # one per process, as the thread pools of numpy and PyTorch are
+
+
+@contextmanager
+def few_threads() -> Iterator[None]:
+    """Keep numpy's matrix products on the thread that calls them, and PyTorch on `MOST_THREADS`, inside the block.
+
+    The products of one short text are small: threads that OpenBLAS starts for them spend ten times the work waiting.
+
+    Example:
+        >>> with few_threads():
+        ...     thread_count() >= 1
+        True
+    """
+    _limits.enter()
+    try:
+        yield
+    finally:
+        _limits.leave()
+
+
 def thread_count() -> int:
     """How many threads to compute with.
 
-    Threads of our own pay only where the library of matrix products keeps to the thread that calls it, which the
-    command line asks of it before numpy is imported. Where nobody has, the library splits its products itself, and
-    threads of ours on top would wait for one another.
+    Threads of our own pay only where the library of matrix products keeps to the thread that calls it: inside
+    `few_threads`, or where OPENBLAS_NUM_THREADS is 1. Elsewhere the library splits its products itself, and threads
+    on top of that would wait for one another.
 
     Example:
         >>> thread_count() >= 1
         True
     """
-    if os.environ.get(BLAS) != "1":
+    if os.environ.get(BLAS) != "1" and not _limits.callers:
         return 1
     asked = os.environ.get(ASKED, "")
     return max(1, min(usable_cores(), MOST_THREADS, int(asked) if asked.isdecimal() else MOST_THREADS))

@@ -1,0 +1,221 @@
+"""The public functions: score, order, generate, compare, evaluate and train.
+
+Texts are strings, Documents, or many of them in a list or a Series. One text gives one result, many give a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from weft.document import Document, Score
+from weft.loaded_model import Model, find_model
+from weft.models.common.thread_pool import few_threads
+from weft.ordering.order import Objective, Search
+from weft.progress import Progress, silent
+from weft.protocols import CoherenceModel
+from weft.registry import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from weft.evaluation.result import Result
+    from weft.evaluation.text_comparison import Revision
+
+AnyModel = str | Path | Model | CoherenceModel
+
+
+@overload  # a str is a text here, never an iterable of letters
+def score(  # type: ignore[overload-overlap]
+    texts: str | Document, *, model: AnyModel = ..., language: str = ...
+) -> Score: ...
+
+
+@overload
+def score(texts: Iterable[str | Document], *, model: AnyModel = ..., language: str = ...) -> list[Score]: ...
+
+
+def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, language: str = "en") -> Any:
+    """Score how well the sentences of texts fit together; higher is more coherent.
+
+    Args:
+        texts: A str (a whole text), a Document, or a list or Series of them.
+        model: Name, folder, or what `load` returned; a model given by name is loaded once per process.
+        language: Language of the sentence splitter.
+
+    Returns:
+        One `Score` for one text, a list for many.
+
+    Example:
+        >>> found = score("The cat slept. It purred. Rates rose.", model="foltz-sif")
+        >>> [round(value, 1) for value in found.transitions], found.breaks
+        ([0.3, 0.1], (1,))
+    """
+    return find_model(model).score(texts, language=language)
+
+
+def order(
+    texts: object,
+    *,
+    model: AnyModel = DEFAULT_MODEL,
+    first_given: bool = False,
+    search: Search = "auto",
+    objective: Objective = "auto",
+    beam: int = 10,
+    seed: int = 1,
+    language: str = "en",
+) -> Any:
+    """Put the sentences of texts into the most coherent order.
+
+    Args:
+        texts: A str (a whole text), a Document, or a list or Series of them.
+        model: Name, folder, or what `load` returned.
+        first_given: Whether the first sentence of the input stays first.
+        search: ``auto``, ``exact``, ``beam`` or ``greedy``.
+        objective: ``auto``, ``coherence``, ``precedence`` or ``both``.
+        beam: Beam width.
+        seed: Breaks ties.
+        language: Language of the sentence splitter.
+
+    Returns:
+        One `Ordering` for one text, a list for many.
+
+    Example:
+        >>> order("He died in 1870. He was born in 1812.", model="year-sort").sentences
+        ('He was born in 1812.', 'He died in 1870.')
+    """
+    return find_model(model).order(
+        texts, first_given=first_given, search=search, objective=objective, beam=beam, seed=seed, language=language
+    )
+
+
+def generate(
+    texts: object,
+    *,
+    model: AnyModel = DEFAULT_MODEL,
+    sentences: int = 1,
+    combine: str | None = None,
+    method: str = "diverse",
+    beam: int = 10,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 0.9,
+    max_tokens: int = 60,
+    draws: int | None = None,
+    seed: int = 1,
+    language: str = "en",
+) -> Any:
+    """Continue texts, sentence by sentence.
+
+    Args:
+        texts: A str (a whole text), a Document, or a list or Series of them.
+        model: Name, folder, or what `load` returned; a generative model.
+        sentences: Number of sentences to write.
+        combine: ``uni`` takes the first choice of the search; ``bi`` and ``mmi`` rerank its N-best list. The default
+            is the model's own.
+        method: ``beam``, ``diverse`` or ``sample``.
+        beam: Size of the N-best list.
+        temperature: Temperature of sampling.
+        top_k: Number of words to sample from; 0 for all.
+        top_p: Probability mass to sample from.
+        max_tokens: Length of the longest sentence, in tokens.
+        draws: Number of latent variables drawn per sentence (vlv-gm).
+        seed: Seed of sampling.
+        language: Language of the sentence splitter.
+
+    Returns:
+        One `Continuation` for one text, a list for many.
+    """
+    return find_model(model).generate(
+        texts, language=language, sentences=sentences, combine=combine, method=method, beam=beam,
+        temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens, draws=draws, seed=seed,
+    )  # fmt: skip
+
+
+def compare(
+    first: object,
+    second: object,
+    *,
+    model: AnyModel = DEFAULT_MODEL,
+    language: str = "en",
+) -> Revision:
+    """Compare two versions of a text: which sentences changed, and what that did to each transition.
+
+    Args:
+        first: A str (a whole text) or a Document.
+        second: The other version.
+        model: Name, folder, or what `load` returned.
+        language: Language of the sentence splitter.
+
+    Example:
+        >>> found = compare("A cat sat. It slept.", "A cat sat. It slept. Rain fell.", model="foltz-sif")
+        >>> [sentence.kind for sentence in found.sentences]
+        ['same', 'same', 'added']
+    """
+    return find_model(model).compare(first, second, language=language)
+
+
+def evaluate(
+    task: str,
+    *,
+    data: str | Path | None = None,
+    model: AnyModel = DEFAULT_MODEL,
+    combine: str | None = None,
+    data_root: str | None = None,
+    limit: int | None = None,
+    seed: int = 1,
+    progress: Progress = silent,
+) -> Result:
+    """Evaluate a model on a task.
+
+    Args:
+        task: Name of the task, such as ``pairs`` (see `weft evaluate --help`).
+        data: Name of a standard set or a file of documents; the default is the task's standard data.
+        model: Name, folder, or what `load` returned.
+        combine: ``uni``, ``bi`` or ``mmi``, for a generative model.
+        data_root: Folder of the research data.
+        limit: Number of documents; all by default.
+        seed: Seed of permutations, searches and intervals.
+        progress: Receives the progress of the evaluation.
+
+    Returns:
+        The metrics with their intervals and all that is needed to repeat the evaluation.
+    """
+    from weft.evaluation.evaluate import Subject
+    from weft.evaluation.evaluate import evaluate as run
+    from weft.evaluation.tasks import EvaluateOptions
+
+    found = find_model(model)
+    found = found if combine is None else found.combined(combine)
+    options = EvaluateOptions(None if data is None else str(data), data_root, seed=seed, limit=limit)
+    with few_threads():
+        return run(task, Subject(found.inner, found.name, combine or ""), options, progress=progress)
+
+
+def train(
+    config: str | Path | Mapping[str, Any],
+    *,
+    overrides: Sequence[str] = (),
+    parts: Sequence[str] = (),
+    data_root: str | None = None,
+    command: str = "",
+    progress: Progress = silent,
+) -> Model:
+    """Train a model from a configuration and write its folder; a run that was stopped continues.
+
+    Args:
+        config: A TOML file, or its content as a mapping.
+        overrides: Changes to a file, each ``section.key=value``, such as ``run.out=my-model``.
+        parts: Parts of a neural model to train; all by default.
+        data_root: Folder of the research data.
+        command: Command to record in the model folder.
+        progress: Receives the progress of the run.
+
+    Returns:
+        The trained model.
+    """
+    from weft.training.config import build_config, read_config
+    from weft.training.runs import train as run
+
+    chosen = build_config(config, to_run=True) if isinstance(config, Mapping) else read_config(config, overrides)
+    trained = run(chosen, parts=parts, data_root=data_root, command=command, progress=progress)
+    return Model(trained, chosen.model.name)

@@ -1,0 +1,356 @@
+"""A trained model that takes texts as users have them, and how it is loaded."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from weft.document import Continuation, Document, Score, weak_links
+from weft.errors import ConfigError, check_known
+from weft.hub import load_model
+from weft.models.common.thread_pool import few_threads
+from weft.ordering.order import Objective, Search, order_document
+from weft.protocols import (
+    CalibratedModel,
+    CoherenceModel,
+    CombinableModel,
+    ModelCard,
+    MovableModel,
+    RemarkingModel,
+    WritingModel,
+)
+from weft.registry import DEFAULT_MODEL
+from weft.scoring.calibration import Reference
+from weft.text_inputs import documents_of, one_document
+
+if TYPE_CHECKING:
+    from weft.evaluation.text_comparison import Revision
+
+DEVICES = ("auto", "cpu", "cuda")
+AT_ONCE = 64  # documents scored in one batch
+SHORTEST = 2  # sentences around one transition: links are compared with the shortest reference texts
+ONE_SENTENCE = "no score: the text has one sentence, and a score needs two or more"
+NO_SENTENCE = "no score: the text has no sentence"
+NOTHING_TO_JUDGE = "no score: the model finds nothing to judge in the text"
+SENTENCES_AS_TEXTS = (
+    "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)"
+)
+
+
+class Model:
+    """A trained model that takes strings, Documents, lists and Series.
+
+    Args:
+        inner: The model itself.
+        name: Its name for results and messages.
+
+    Example:
+        >>> model = load("foltz-sif")
+        >>> model.score("The cat slept. It purred. Rates rose.").breaks
+        (1,)
+    """
+
+    def __init__(self, inner: CoherenceModel, name: str) -> None:
+        self.inner, self.name = inner, name
+
+    @property
+    def card(self) -> ModelCard:
+        """What the model does and what its score means."""
+        return self.inner.card
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r}: {self.card.summary})"
+
+    @overload  # a str is a text here, never an iterable of letters
+    def score(  # type: ignore[overload-overlap]
+        self, texts: str | Document, *, language: str = "en"
+    ) -> Score: ...
+
+    @overload
+    def score(self, texts: Iterable[str | Document], *, language: str = "en") -> list[Score]: ...
+
+    def score(self, texts: object, *, language: str = "en") -> Score | list[Score]:
+        """Score texts; see `weft.score`."""
+        documents, single = documents_of(texts, language=language)
+        scores = list(self.score_stream(iter(documents)))
+        if not single and len(documents) > 1 and all(len(document) == 1 for document in documents):
+            scores = [replace(score, warnings=(*score.warnings, SENTENCES_AS_TEXTS)) for score in scores]
+        return scores[0] if single else scores
+
+    def combined(self, combine: str) -> Model:
+        """Return the same networks combined in another way: ``uni``, ``bi`` or ``mmi``."""
+        return Model(_combined(self.inner, combine, self.name), self.name)
+
+    def score_stream(self, documents: Iterator[Document]) -> Iterator[Score]:
+        """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
+        size = 1
+        while batch := list(islice(documents, size)):
+            with few_threads():
+                found = self.inner.score(batch)
+            yield from (self._completed(score, document) for score, document in zip(found, batch, strict=True))
+            size = AT_ONCE
+
+    def _completed(self, score: Score, document: Document) -> Score:
+        """Return a model's score with all that can be said about it."""
+        warnings = warnings_of(self.inner, document, score.value)
+        found = replace(
+            score, document=document, model=self.name, breaks=weak_links(score.transitions), warnings=warnings
+        )
+        reference = self.inner.reference if isinstance(self.inner, CalibratedModel) else None
+        return found if reference is None or score.value is None else _placed(found, reference, len(document))
+
+    def order(
+        self,
+        texts: object,
+        *,
+        first_given: bool = False,
+        search: Search = "auto",
+        objective: Objective = "auto",
+        beam: int = 10,
+        seed: int = 1,
+        language: str = "en",
+    ) -> Any:
+        """Put the sentences of texts in order; see `weft.order`."""
+        documents, single = documents_of(texts, language=language)
+        found = []
+        for document in documents:
+            first = 0 if first_given and len(document) else None
+            with few_threads():
+                ordering = order_document(
+                    self.inner, document, first=first, search=search, objective=objective, beam=beam, seed=seed
+                )
+            warnings = warnings_of(self.inner, document, ordering.value)
+            sentences = tuple(document.sentences[place] for place in ordering.order)
+            found.append(replace(ordering, id=document.id, sentences=sentences, warnings=warnings))
+        if not single and len(documents) > 1 and all(len(document) == 1 for document in documents):
+            found = [replace(ordering, warnings=(*ordering.warnings, SENTENCES_AS_TEXTS)) for ordering in found]
+        return found[0] if single else found
+
+    def generate(self, texts: object, *, language: str = "en", **options: Any) -> Any:
+        """Continue texts; see `weft.generate` for the options."""
+        documents, single = documents_of(texts, language=language)
+        found = [
+            Continuation(document, tuple(self.generate_stream(document, **options)), self.name)
+            for document in documents
+        ]
+        return found[0] if single else found
+
+    def generate_stream(
+        self,
+        document: Document,
+        *,
+        sentences: int = 1,
+        combine: str | None = None,
+        method: str = "diverse",
+        beam: int = 10,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 0.9,
+        max_tokens: int = 60,
+        draws: int | None = None,
+        seed: int = 1,
+    ) -> Iterator[str]:
+        """Yield each sentence of a continuation as soon as it is written; see `weft.generate`."""
+        from weft.generation.continuation import continue_document
+        from weft.generation.decoding import Decoding
+
+        model = self.check_writing(draws=draws, combine=combine)
+        decoding = Decoding(
+            method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
+            seed=seed, **({} if draws is None else {"draws": draws}),
+        )  # fmt: skip
+        written = continue_document(
+            model.writer(),
+            document,
+            sentences=sentences,
+            decoding=decoding,
+            scorer=model.reranker,
+            combine=model.combine,
+        )
+        while True:
+            with few_threads():
+                sentence = next(written, None)
+            if sentence is None:
+                return
+            yield sentence
+
+    def check_writing(self, *, draws: int | None = None, combine: str | None = None) -> WritingModel:
+        """Return the inner model, combined as asked for.
+
+        Raises:
+            ConfigError: The model cannot write, or cannot be combined in this way.
+        """
+        model = _writing(self.inner, self.name, draws)
+        return model if combine is None else model.combined(combine)
+
+    def compare(self, first: object, second: object, *, language: str = "en") -> Revision:
+        """Compare two versions of a text; see `weft.compare`."""
+        from weft.evaluation.text_comparison import compare_texts
+
+        one = one_document(first, name="first", language=language)
+        other = one_document(second, name="second", language=language)
+        with few_threads():
+            found = compare_texts(self.inner, one, other)
+        scores = (self._completed(found.first, one), self._completed(found.second, other))
+        return replace(found, first=scores[0], second=scores[1])
+
+
+def _placed(score: Score, reference: Reference, sentences: int) -> Score:
+    """Return a score with its place among the scores of reference texts."""
+    assert score.value is not None
+    place = reference.percentiles(score.value, sentences)
+    return replace(
+        score,
+        percentile=place.written,
+        percentile_shuffled=place.shuffled,
+        reference=reference.texts,
+        link_percentiles=tuple(reference.percentiles(value, SHORTEST).written for value in score.transitions),
+    )
+
+
+def warnings_of(model: object, document: Document, value: float | None) -> tuple[str, ...]:
+    """Return why a text has no score, and what the model says about the text.
+
+    Example:
+        >>> warnings_of(object(), Document("d", ("Hello.",)), None)
+        ('no score: the text has one sentence, and a score needs two or more',)
+    """
+    if len(document) < 2:
+        return (ONE_SENTENCE if len(document) else NO_SENTENCE,)
+    found = model.remarks(document) if isinstance(model, RemarkingModel) else ()
+    if value is not None:
+        return found
+    return (f"no score: {found[0]}", *found[1:]) if found else (NOTHING_TO_JUDGE,)
+
+
+def _writing(model: CoherenceModel, name: str, draws: int | None) -> WritingModel:
+    """Return the model if it can write.
+
+    Raises:
+        ConfigError: It cannot write, or has no latent variables to draw.
+    """
+    if not isinstance(model, WritingModel):
+        raise ConfigError(
+            "this model cannot write",
+            seen=name,
+            allowed="a generative model, such as weft-small",
+            next_step="use another model",
+        )
+    if draws is not None and model.name != "vlv-gm":
+        raise ConfigError(
+            f"{model.name} has no latent variables to draw",
+            seen=f"draws {draws}",
+            allowed="draws with vlv-gm",
+            next_step="omit draws, or use vlv-gm",
+        )
+    return model
+
+
+# -- Loading ---------------------------------------------------------------------------------------------------------
+
+
+def load(
+    model: str | Path = DEFAULT_MODEL,
+    *,
+    combine: str | None = None,
+    device: str = "auto",
+    settings: Mapping[str, Any] | None = None,
+) -> Model:
+    """Load a trained model by its name or from its folder.
+
+    Args:
+        model: Name (see `weft models`) or folder.
+        combine: ``uni``, ``bi`` or ``mmi``, for a generative model.
+        device: ``auto`` uses a GPU if the model runs in PyTorch and there is one; else ``cpu`` or ``cuda``.
+        settings: Other settings of the model that can change without training it again.
+
+    Raises:
+        ConfigError: There is no such model, or it does not have such a setting.
+
+    Example:
+        >>> load("foltz-sif").name
+        'foltz-sif'
+    """
+    if not isinstance(model, str | Path):
+        raise _not_a_model(model)
+    check_known("device", device, DEVICES)
+    with few_threads():
+        found = load_model(model, settings)
+    if combine is not None:
+        found = _combined(found, combine, str(model))
+    return Model(on_device(found, device), str(model))
+
+
+def _combined(model: CoherenceModel, combine: str, name: str) -> CoherenceModel:
+    if not isinstance(model, CombinableModel):
+        raise ConfigError(
+            f"{name} has no parts to combine",
+            seen=combine,
+            allowed="no --combine with this model",
+            next_step="omit --combine, or use a generative model such as seq2seq",
+        )
+    return model.combined(combine)
+
+
+def on_device(model: CoherenceModel, device: str) -> CoherenceModel:
+    """Move a model to a device; a model that runs without PyTorch stays on the CPU with ``auto``.
+
+    Raises:
+        ConfigError: The device is unknown, there is no GPU, or the model cannot use one.
+    """
+    check_known("device", device, DEVICES)
+    if device == "cpu" or (device == "auto" and not _has_gpu()):
+        return model
+    if not isinstance(model, MovableModel):
+        if device == "auto":
+            return model
+        raise ConfigError(
+            "this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step="use --device cpu"
+        )
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ConfigError("there is no GPU here", seen=device, allowed="auto, cpu", next_step="use --device cpu")
+    model.to(device if device == "cuda" else "cuda")
+    return model
+
+
+def _has_gpu() -> bool:
+    torch = sys.modules.get("torch")  # not imported here: models that run without it start in a third of the time
+    return torch is not None and bool(torch.cuda.is_available())
+
+
+def _not_a_model(seen: object) -> ConfigError:
+    return ConfigError(
+        "not a model",
+        seen=type(seen).__name__,
+        allowed="a model's name, its folder, or what weft.load returns",
+        next_step="run `weft models` to see the names",
+    )
+
+
+_loading = threading.Lock()
+
+
+def find_model(model: str | Path | Model | CoherenceModel) -> Model:
+    """Return a loaded model; a name or folder is loaded once per process."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str | Path):
+        manifest = Path(model) / "model.json"
+        with _loading:
+            return _loaded(str(model), manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+    if isinstance(model, CoherenceModel):
+        return Model(model, type(model).__name__)
+    raise _not_a_model(model)
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str, changed: int) -> Model:  # noqa: ARG001  a folder that was written again is loaded again
+    return load(name)

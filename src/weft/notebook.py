@@ -1,0 +1,112 @@
+"""Results as HTML for a notebook: one self-contained block each, all text escaped, no scripts and no outside files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.document import Continuation, Score
+
+RED, GREEN = 5, 130  # hues of a weak and of a strong link; both are readable on white and on black
+WEAK = "#c0392b"
+MARKS = {"same": "", "changed": "~", "moved": "↕", "added": "+", "removed": "−"}
+COLOURS = {"same": "inherit", "changed": "#b7791f", "moved": "#2b7a9b", "added": "#2e7d32", "removed": WEAK}
+
+
+def score_html(score: Score) -> str:
+    """Return a scored text, sentence by sentence, with a coloured bar for each transition."""
+    sentences = score.document.sentences if score.document is not None else ()
+    shares, scale = link_shares(score)
+    rows = []
+    for number, sentence in enumerate(sentences):
+        rows.append(_sentence(number + 1, sentence))
+        if number < len(shares):
+            rows.append(_link(score.transitions[number], shares[number], number in score.breaks))
+    notes = [score.meaning, *score.warnings, scale if shares else ""]
+    name = score.document.id if score.document is not None else ""
+    return _block(f"{_strong(name)} coherence {_strong(shown(score.value))}", notes, rows)
+
+
+def link_shares(score: Score) -> tuple[list[float], str]:
+    """Return the length of each link's bar, from 0 to 1, and what the bars are measured against.
+
+    The bars of a calibrated model are percentiles, so that bars of different texts can be compared. The bars of any
+    other model show where a transition lies between the lowest and the highest one of its own text.
+    """
+    if score.link_percentiles:
+        return [share / 100 for share in score.link_percentiles], f"Bars: percentile among {score.reference}."
+    if not score.transitions:
+        return [], ""
+    low, high = min(score.transitions), max(score.transitions)
+    return [(value - low) / (high - low) if high > low else 1.0 for value in score.transitions], (
+        "Bars: from the lowest to the highest transition of this text."
+    )
+
+
+def ordering_html(ordering: Any) -> str:
+    """Return the sentences of a `weft.Ordering` in their new order, each with the number it had."""
+    rows = [_sentence(was + 1, sentence) for was, sentence in zip(ordering.order, ordering.sentences, strict=False)]
+    values = f"coherence {shown(ordering.input_value)} as given, {_strong(shown(ordering.value))} in this order"
+    notes = [*ordering.warnings, "Numbers: the place of the sentence in the input."]
+    return _block(f"{_strong(ordering.id)} {values}", notes, rows)
+
+
+def continuation_html(continuation: Continuation) -> str:
+    """Return the text and, in another colour, the sentences written after it."""
+    before = escape(" ".join(continuation.document.sentences))
+    after = escape(" ".join(continuation.sentences))
+    paragraph = f'<p>{before} <span style="color:{COLOURS["added"]}">{after}</span></p>'
+    return _block(f"{_strong(continuation.document.id)} continued by {escape(continuation.model)}", [], [paragraph])
+
+
+def comparison_html(found: Any) -> str:
+    """Return the second text of a comparison with what changed, and each transition's score before and after."""
+    first, second = (
+        score.document.sentences if score.document is not None else () for score in (found.first, found.second)
+    )
+    steps = {step.after: step for step in found.transitions if step.after is not None}
+    rows = []
+    for sentence in found.sentences:
+        text = second[sentence.after] if sentence.after is not None else first[sentence.before or 0]
+        mark = f"{MARKS[sentence.kind]} {sentence.kind}".strip()
+        rows.append(_sentence(mark, text, COLOURS[sentence.kind]))
+        if sentence.after in steps:
+            step = steps[sentence.after]
+            rows.append(f"<div>{_dim(f'{shown(step.value_before)} → {shown(step.value_after)}')}</div>")
+    values = f"{_strong(shown(found.first.value))} → {_strong(shown(found.second.value))}"
+    difference = "" if found.difference is None else f"Difference: {found.difference:+.4f}."
+    return _block(f"coherence {values}", [difference], rows)
+
+
+def shown(value: float | None) -> str:
+    """Return a score with four digits, or a dash where there is none."""
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _link(value: float, share: float, weak: bool) -> str:
+    hue = round(RED + (GREEN - RED) * share)
+    bar = (
+        f'<span style="display:inline-block;vertical-align:middle;height:.6em;width:{max(0.4, 16 * share):.1f}em;'
+        f'background:hsl({hue},65%,45%)"></span>'
+    )
+    note = f' <span style="color:{WEAK}">← weak link</span>' if weak else ""
+    return f'<div style="margin-left:2.5em">{bar} {_dim(shown(value))}{note}</div>'
+
+
+def _sentence(mark: int | str, text: str, colour: str = "inherit") -> str:
+    return f'<div style="color:{colour}">{_dim(str(mark))} {escape(text)}</div>'
+
+
+def _strong(text: str) -> str:
+    return f"<b>{escape(text)}</b>"
+
+
+def _dim(text: str) -> str:
+    return f'<span style="opacity:.6;display:inline-block;min-width:2em">{escape(text)}</span>'
+
+
+def _block(head: str, notes: Sequence[str], rows: Sequence[str]) -> str:
+    lines = "".join(f'<div style="opacity:.7">{escape(note)}</div>' for note in notes if note)
+    return f'<div style="max-width:60em;line-height:1.5"><div>{head}</div>{lines}{"".join(rows)}</div>'

@@ -1,0 +1,105 @@
+"""What users pass as texts: a string, a Document, or many of them in a list or a Series; all become Documents."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from weft.corpora.text.sentences import assemble, split_paragraphs
+from weft.document import Document
+from weft.errors import CorpusError
+
+ALLOWED = "a str (a whole text), a Document, or a list or a Series of them"
+NOT_TEXTS = (bytes, bytearray, Mapping, set, frozenset, Path)  # iterables that are no list of texts
+SINGLE_NAME = "text"
+
+
+def documents_of(texts: object, *, language: str = "en") -> tuple[list[Document], bool]:
+    r"""Return the texts as documents, and whether there is a single one.
+
+    Args:
+        texts: A str is one text, split into sentences; its blank lines separate paragraphs. A list, tuple, generator,
+            array or Series holds one text per entry.
+        language: Language of the sentence splitter.
+
+    Raises:
+        CorpusError: The input, or one of its entries, is neither a str nor a Document.
+
+    Example:
+        >>> documents, single = documents_of("It rained. He slept.\n\nHe woke.")
+        >>> documents[0].sentences, documents[0].paragraph_starts, single
+        (('It rained.', 'He slept.', 'He woke.'), (0, 2), True)
+    """
+    if isinstance(texts, str | Document):
+        return [_document(texts, SINGLE_NAME, language)], True
+    _check_many(texts)
+    assert isinstance(texts, Iterable)
+    return [_entry(text, number, language) for number, text in enumerate(texts)], False
+
+
+def one_document(text: object, *, name: str = SINGLE_NAME, language: str = "en") -> Document:
+    """Return a single text as a document.
+
+    Raises:
+        CorpusError: It is neither a str nor a Document.
+    """
+    if not isinstance(text, str | Document):
+        raise CorpusError(
+            "not a text",
+            seen=_described(text),
+            allowed="one str (a whole text) or one Document",
+            next_step=_next_step(text),
+        )
+    return _document(text, name, language)
+
+
+def _document(text: str | Document, name: str, language: str) -> Document:
+    return text if isinstance(text, Document) else assemble(name, split_paragraphs(text, language))
+
+
+def _entry(text: object, number: int, language: str) -> Document:
+    if isinstance(text, str | Document):
+        return _document(text, f"{SINGLE_NAME}-{number}", language)
+    raise CorpusError(
+        f"entry {number} is not a text",
+        seen=_described(text),
+        allowed="a str (a whole text) or a Document in every entry",
+        next_step=_next_step(text),
+    )
+
+
+def _check_many(texts: object) -> None:
+    if _is_frame(texts) or isinstance(texts, NOT_TEXTS) or not isinstance(texts, Iterable):
+        raise CorpusError("not a text", seen=_described(texts), allowed=ALLOWED, next_step=_next_step(texts))
+
+
+def _described(value: object) -> str:
+    shown = repr(value) if isinstance(value, str | bytes | int | float | Path | list | tuple | dict) else ""
+    return f"{type(value).__name__} {shown if len(shown) <= 60 else shown[:59] + '…'}".strip()
+
+
+def _next_step(value: object) -> str:
+    if isinstance(value, Path):
+        return "read the file: weft.score(weft.read_documents(path))"
+    if isinstance(value, bytes | bytearray):
+        return "decode the bytes first, such as data.decode('utf-8')"
+    if isinstance(value, list | tuple):
+        return "join the sentences of each text as Document('name', sentences)"
+    if _is_frame(value):
+        return "pass one column, such as frame['text']"
+    if isinstance(value, Mapping):
+        return "pass list(texts.values())"
+    if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value)):
+        return "remove missing values first, such as series.dropna()"
+    return "convert it with str()"
+
+
+def _is_frame(value: object) -> bool:
+    """Whether a value is a data frame; iterating over one gives its column names. Nothing is imported for it."""
+    for library in ("pandas", "polars"):
+        module = sys.modules.get(library)
+        if module is not None and isinstance(value, module.DataFrame):
+            return True
+    return False
