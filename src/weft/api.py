@@ -46,9 +46,9 @@ def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, language: str = "en") 
         One `Score` for one text, a list for many.
 
     Example:
-        >>> found = score("The cat slept. It purred. Rates rose.", model="foltz-sif")
+        >>> found = score("The cat slept. It purred. Rates rose.", model="foltz-glove")
         >>> [round(value, 1) for value in found.transitions], found.breaks
-        ([0.3, 0.1], (1,))
+        ([0.7, 0.5], (1,))
     """
     return find_model(model).score(texts, language=language)
 

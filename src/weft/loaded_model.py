@@ -51,7 +51,7 @@ class Model:
         name: Its name for results and messages.
 
     Example:
-        >>> model = load("foltz-sif")
+        >>> model = load("foltz-glove")
         >>> model.score("The cat slept. It purred. Rates rose.").breaks
         (1,)
     """
