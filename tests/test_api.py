@@ -270,7 +270,7 @@ def test_to_frame_refuses_what_is_no_score() -> None:
 def test_evaluate_and_train(tmp_path: Path) -> None:
     texts = [{"id": f"d{n}", "sentences": [f"In {1900 + i} {n} things." for i in range(6)]} for n in range(3)]
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, texts)))
-    result = weft.evaluate("wikipedia-pairs", data=tmp_path / "mine.jsonl", model="year-sort")
+    result = weft.evaluate("pairs", data=tmp_path / "mine.jsonl", model="year-sort")
     assert result.metrics["accuracy"] == 1.0
     assert result.model == "year-sort"
     trained = weft.train({"model": {"name": "random"}, "run": {"out": str(tmp_path / "m")}})

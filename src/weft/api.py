@@ -180,15 +180,19 @@ def evaluate(
     Returns:
         The metrics with their intervals and all that is needed to repeat the evaluation.
     """
-    from weft.evaluation.evaluate import Subject
     from weft.evaluation.evaluate import evaluate as run
-    from weft.evaluation.tasks import EvaluateOptions
+    from weft.evaluation.subjects import in_way, load_subjects
+    from weft.evaluation.task import EvaluateOptions, Subject
 
-    found = find_model(model)
-    found = found if combine is None else found.combined(combine)
-    options = EvaluateOptions(None if data is None else str(data), data_root, seed=seed, limit=limit)
+    if isinstance(model, str | Path):
+        (subject,) = load_subjects(task, str(model), {}, combine=[combine] if combine else [])
+    else:
+        found = find_model(model)
+        subject = Subject(found.inner, found.name)
+        subject = in_way(subject, combine) if combine else subject
+    options = EvaluateOptions(data_root, seed=seed, limit=limit)
     with few_threads():
-        return run(task, Subject(found.inner, found.name, combine or ""), options, progress=progress)
+        return run(task, subject, None if data is None else str(data), options, progress=progress)
 
 
 def train(
