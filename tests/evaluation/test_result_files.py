@@ -1,101 +1,65 @@
+"""A result on disk: metrics in one file, values per document compressed in a second."""
+
 from __future__ import annotations
 
+import gzip
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from weft.errors import CorpusError
-from weft.evaluation.model_comparison import average_seeds
-from weft.evaluation.result import Key, Result, compare_results
+from weft.evaluation.result import Result, compare_results, documents_path
 
-ROOT = Path(__file__).parents[2]
-ZOO, RESULTS = ROOT / "zoo", ROOT / "results"
+PARTS = {"accuracy": {"numerators": [9.0, 8.0, 10.0], "denominators": [10.0, 10.0, 10.0]}}
+RESULT = Result(
+    "probes", "m", "bi", {"accuracy": 0.9}, {"accuracy": [0.8, 1.0]}, 3, 30, 0, 0, 1, "exact", "d", "h", "n", "weft …",
+    documents=["x", "y", "z"], lengths=[3, 4, 5], per_document=PARTS,
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("interval", {"accuracy": ["a", "b"]}),
-        ("interval", {"accuracy": [0.1]}),
-        ("documents", [{}, {}]),
-        ("training", {"sentences": "many"}),
-    ],
-)
-def test_fields_that_pages_rely_on_are_checked(tmp_path: Path, field: str, value: object) -> None:
-    path = result("one", [9.0, 8.0]).save(tmp_path)
-    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+def test_a_result_comes_back_from_its_two_files(tmp_path: Path) -> None:
+    path = RESULT.save(tmp_path)
+    assert sorted(file.name for file in path.parent.iterdir()) == ["m.bi.documents.json.gz", "m.bi.json"]
+    assert asdict(Result.load(path)) == asdict(RESULT)
+    assert not {"documents", "lengths", "per_document"} & json.loads(path.read_text()).keys()
+    assert compare_results(Result.load(path), RESULT, "accuracy").difference == 0
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    one, other = (RESULT.save(tmp_path / name) for name in ("one", "other"))
+    assert one.read_bytes() == other.read_bytes()
+    assert documents_path(one).read_bytes() == documents_path(other).read_bytes()
+    assert documents_path(one).read_bytes()[4:8] == bytes(4), "no time"
+
+
+def test_one_file_that_holds_everything_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    content = {name: value for name, value in asdict(RESULT).items() if name != "lengths"}
+    path.write_text(json.dumps(content))
+    assert asdict(Result.load(path)) == asdict(replace(RESULT, lengths=()))
+
+
+def test_without_the_second_file_a_result_is_read_but_not_compared(tmp_path: Path) -> None:
+    path = RESULT.save(tmp_path)
+    documents_path(path).unlink()
+    alone = Result.load(path)
+    assert alone.metrics == RESULT.metrics
+    with pytest.raises(CorpusError, match="m.bi.documents.json.gz"):
+        compare_results(alone, RESULT, "accuracy")
+    with pytest.raises(CorpusError, match="m.bi.documents.json.gz"):
+        alone.parts("accuracy")
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing of the kind", gzip.compress(b"{}"), gzip.compress(b"{")], ids=str)
+def test_a_second_file_that_is_damaged_or_of_another_result_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = RESULT.save(tmp_path)
+    documents_path(path).write_bytes(content)
     with pytest.raises(CorpusError, match="cannot read a result"):
         Result.load(path)
 
 
-def test_results_over_other_pairs_of_the_same_documents_are_not_compared(tmp_path: Path) -> None:
-    path = result("two", [9.0, 8.0]).save(tmp_path)
-    path.write_text(path.read_text().replace('"denominators": [10.0, 10.0]', '"denominators": [10.0, 20.0]'))
-    with pytest.raises(CorpusError, match="other pairs of the same documents"):
-        compare_results(result("one", [9.0, 8.0]), Result.load(path), "accuracy")
-
-
-def result(model: str, wins: list[float], variant: str = "", **changes: Any) -> Result:
-    parts = {"accuracy": {"numerators": wins, "denominators": [10.0] * len(wins)}}
-    made = Result(
-        "wikipedia-pairs", model, variant, {"accuracy": sum(wins) / 10 / len(wins)}, {}, len(wins), 10, 0, 0, 1,
-        "exact", "d", "h", "n", "", documents=[f"d{n}" for n in range(len(wins))], per_document=parts,
-    )  # fmt: skip
-    return replace(made, **changes)
-
-
-def by_key(*results: Result) -> dict[Key, Result]:
-    return {(one.task, one.model, one.variant): one for one in results}
-
-
-def test_seeds_are_averaged_document_by_document() -> None:
-    seeds = by_key(result("one", [10.0, 0.0], "seed-1"), result("one", [0.0, 4.0], "seed-2"), result("one", [1.0, 1.0]))
-    (found,) = average_seeds(seeds).values()  # one without a seed gives way, as in the tables
-    assert found.per_document["accuracy"]["numerators"] == (5.0, 2.0)
-    assert found.variant == ""
-    alone = by_key(result("one", [1.0, 1.0], "mmi"))
-    assert average_seeds(alone) == alone
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        "{}",
-        "[]",
-        '{"numerators": [1.0, 2.0]}',
-        '{"numerators": [1.0], "denominators": [1.0]}',
-        '{"numerators": [1.0, "x"], "denominators": [1.0, 1.0]}',
-        '{"numerators": [1.0, NaN], "denominators": [1.0, 1.0]}',
-    ],
-)
-def test_damaged_parts_are_refused(tmp_path: Path, parts: str) -> None:
-    path = result("one", [9.0, 8.0]).save(tmp_path)
-    good = '{"numerators": [9.0, 8.0], "denominators": [10.0, 10.0]}'
-    assert good in path.read_text()
-    path.write_text(path.read_text().replace(good, parts))
-    with pytest.raises(CorpusError, match="cannot read a result"):
-        Result.load(path)
-
-
-def test_lengths_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    path = result("one", [9.0, 8.0], lengths=[3, 4]).save(tmp_path)
-    assert Result.load(path).lengths == [3, 4]
-    for lengths in ("[3]", '["a", "b"]', "[3, -1]", "5"):
-        path.write_text(path.read_text().replace("[3, 4]", lengths))
-        with pytest.raises(CorpusError):
-            Result.load(path)
-        path = result("one", [9.0, 8.0], lengths=[3, 4]).save(tmp_path)
-
-
-def test_draws_are_kept_and_cannot_be_changed() -> None:
-    from weft.evaluation.metrics import _resample
-
-    draws = _resample(7, 1)
-    assert draws is _resample(7, 1)
-    with pytest.raises(ValueError, match="read-only"):
-        draws[0, 0] = 1
-    assert np.all(draws.sum(axis=1) == 7)
+def test_a_metric_without_parts_is_named() -> None:
+    with pytest.raises(CorpusError, match="no such metric"):
+        RESULT.parts("tau")

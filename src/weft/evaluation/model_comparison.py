@@ -115,12 +115,12 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
 
 def _measured(result: Result, metric: str) -> bool:
     """Whether a metric has parts to resample; one that is undefined for every document has none."""
-    return metric in result.per_document and sum(result.per_document[metric]["denominators"]) > 0
+    return metric in result.per_document and sum(result.parts(metric).denominators) > 0
 
 
 def _gaps(first: Result, second: Result, metric: str) -> list[DocumentGap]:
-    one, other = first.per_document[metric], second.per_document[metric]
-    rows = zip(first.documents, one["numerators"], other["numerators"], one["denominators"], strict=True)
+    one, other = first.parts(metric), second.parts(metric)
+    rows = zip(first.documents, one.numerators, other.numerators, one.denominators, strict=True)
     return [DocumentGap(name, mine / total, yours / total) for name, mine, yours, total in rows if total]
 
 
@@ -141,10 +141,10 @@ def mean_result(results: Sequence[Result]) -> Result:
             )
     means = {
         name: Measure(
-            tuple(np.mean([one.per_document[name]["numerators"] for one in results], axis=0).tolist()),
-            tuple(parts["denominators"]),
+            tuple(np.mean([one.parts(name).numerators for one in results], axis=0).tolist()),
+            first.parts(name).denominators,
         )
-        for name, parts in first.per_document.items()
+        for name in first.per_document
     }
     metrics, intervals = summarize({name: means[name] for name in first.metrics if name in means}, seed=first.seed)
     return replace(

@@ -1,9 +1,18 @@
-"""What an evaluation leaves behind: one JSON file that says everything needed to trust or repeat it."""
+"""The result of an evaluation: two files that hold everything needed to trust it or to repeat it.
+
+``MODEL.json`` holds the metrics and what they were measured on. ``MODEL.documents.json.gz``, beside it, holds the
+parts per document, from which intervals and comparisons follow. A result without the second file can be read and
+shown in tables, but not compared with another.
+"""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import io
 import json
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -15,16 +24,19 @@ from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
 
 Key = tuple[str, str, str]  # task, model, variant
-SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # variants that differ in the training seed alone
+SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # variants that differ only in the training seed
+PER_DOCUMENT = ("documents", "lengths", "per_document")  # the fields in the second file
+DOCUMENTS_SHA256 = "documents_sha256"  # in the first file: the hash of what the second file holds
+UNREADABLE = (OSError, EOFError, zlib.error, ValueError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One metric as per-document parts, from which the value, its interval and comparisons all follow.
+    """One metric as parts per document, from which its value, its interval and comparisons follow.
 
     Attributes:
-        numerators: One a document: pairs won, τ, …
-        denominators: One a document: pairs, or 1; 0 leaves a document out (τ of one sentence).
+        numerators: One per document: pairs won, τ, …
+        denominators: One per document: pairs, or 1; 0 leaves a document out (τ of one sentence).
     """
 
     numerators: tuple[float, ...]
@@ -33,7 +45,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one model on one task; written to ``results/<task>/<model>[.<variant>].json``."""
+    """The outcome of one model on one task; written to ``results/TASK/MODEL[.VARIANT].json``."""
 
     task: str
     model: str
@@ -54,41 +66,57 @@ class Result:
     training: Mapping[str, Any] = field(default_factory=dict)
     weft_version: str = VERSION
     documents: Sequence[str] = ()
-    lengths: Sequence[int] = ()  # sentences of each document; results from before there was this field have none
+    lengths: Sequence[int] = ()  # sentences of each document; empty in results of early versions
     per_document: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
-    def path(self, folder: str | Path) -> Path:
-        """Where the result belongs below a results folder: ``task/model[.variant].json``.
+    @property
+    def file_name(self) -> str:
+        """The name of its files, without their endings: ``MODEL[.VARIANT]``."""
+        return f"{self.model}.{self.variant}" if self.variant else self.model
 
-        A result on other data than the one that is already there stands beside it, under the data's name: a quick
-        look at a corpus of one's own never replaces a published number.
+    def path(self, folder: str | Path) -> Path:
+        """Return where the result belongs below a results folder: ``TASK/MODEL[.VARIANT].json``.
+
+        If a result on other data is there already, the new one is named after its data too, so that an evaluation on
+        own texts never replaces a published result.
         """
-        name = f"{self.model}.{self.variant}" if self.variant else self.model
+        name = self.file_name
         path = Path(folder) / self.task / f"{name}.json"
         if _other_data(path, self):
             return path.with_name(f"{name}@{Path(self.data_name).name.split('.')[0]}-{self.data_sha256[:8]}.json")
         return path
 
     def save(self, folder: str | Path) -> Path:
-        """Write the result, atomically, and say where."""
+        """Write the result below a results folder, and return the path of its first file."""
         path = self.path(folder)
-        with write_atomically(path) as handle:
-            handle.write((_pretty(asdict(self)) + "\n").encode("utf-8"))
+        self.write(path)
         return path
+
+    def write(self, path: Path) -> None:
+        """Write both files, the second one first: an interrupted write leaves the old result readable or none."""
+        content = asdict(self)
+        parts = json.dumps({name: content.pop(name) for name in PER_DOCUMENT}, ensure_ascii=False).encode("utf-8")
+        content[DOCUMENTS_SHA256] = hashlib.sha256(parts).hexdigest()
+        with write_atomically(documents_path(path)) as handle:
+            handle.write(_compressed(parts))
+        lines = (f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in content.items())
+        with write_atomically(path) as handle:
+            handle.write(("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8"))
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read a result file.
+        """Read a result; one file that holds everything, as early versions wrote it, is read too.
 
         Raises:
-            CorpusError: It is not one.
+            CorpusError: A file is damaged, or the two do not belong together.
         """
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
+            content |= _read_parts(documents_path(Path(path)), content.get(DOCUMENTS_SHA256))
             known = {f.name for f in fields(cls)}
             result = cls(**{key: value for key, value in content.items() if key in known})
-            result._check()
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            _check(result)
+        except UNREADABLE as error:
             raise CorpusError(
                 f"cannot read a result from {path}: {error}",
                 allowed="a file written by `weft evaluate`",
@@ -96,37 +124,109 @@ class Result:
             ) from error
         return result
 
-    def _check(self) -> None:
-        """Refuse a file whose fields are not what the tables rely on."""
-        mappings = (self.metrics, self.interval, self.settings, self.training, self.per_document)
-        texts = (self.task, self.model, self.variant, self.estimator, self.data_name, self.data_sha256, self.command)
-        numbers = (self.n_documents, self.n_pairs, self.ties, self.n_excluded, self.seed)
-        if not all(isinstance(value, dict) for value in mappings):
-            raise TypeError("a field that should be an object is not")
-        if not all(isinstance(value, str) for value in texts) or not all(type(value) is int for value in numbers):
-            raise TypeError("a field that should be a text or a whole number is not")
-        if not all(value is None or isinstance(value, int | float) for value in self.metrics.values()):
-            raise TypeError("a metric that is not a number")
-        if not all(value is None or _is_interval(value) for value in self.interval.values()):
-            raise TypeError("an interval that is not a pair of numbers")
-        if not all(isinstance(name, str) for name in self.documents):
-            raise TypeError("a document without a name")
-        if not isinstance(self.training.get("sentences", 0), int | None):
-            raise TypeError("training sentences that are not a number")
-        if not all(type(length) is int and length >= 0 for length in self.lengths):
-            raise TypeError("a length that is not a number of sentences")
-        if self.lengths and len(self.lengths) != len(self.documents):
-            raise TypeError("not as many lengths as documents")
-        if not all(_are_parts(parts, len(self.documents)) for parts in self.per_document.values()):
-            raise TypeError("parts of a metric that are not two numbers a document")
+    def parts(self, metric: str) -> Measure:
+        """Return the parts of a metric.
+
+        Raises:
+            CorpusError: There are none.
+        """
+        check_parts(self)
+        if metric not in self.per_document:
+            raise CorpusError(
+                "no such metric in the result",
+                seen=metric,
+                allowed=", ".join(self.per_document),
+                next_step="choose one of these",
+            )
+        found = self.per_document[metric]
+        return Measure(tuple(found["numerators"]), tuple(found["denominators"]))
+
+
+def documents_path(path: Path) -> Path:
+    """Return the path of a result's second file.
+
+    Example:
+        >>> documents_path(Path("results/probes/random.json")).name
+        'random.documents.json.gz'
+    """
+    return path.with_name(f"{path.name.removesuffix('.json')}.documents.json.gz")
+
+
+def check_parts(result: Result) -> None:
+    """Raise CorpusError if a result has been read without its parts per document."""
+    if result.n_documents and not result.documents:
+        raise CorpusError(
+            "this result has no values per document: its second file is missing",
+            seen=f"{result.task}/{result.file_name}.json",
+            allowed=f"{result.file_name}.documents.json.gz beside it",
+            next_step="get that file too, or run the evaluation again",
+        )
+
+
+def _compressed(content: bytes) -> bytes:
+    """Return gzip data without a time or a name: the same content gives the same bytes."""
+    found = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=found, mtime=0) as handle:
+        handle.write(content)
+    return found.getvalue()
+
+
+def _read_parts(path: Path, sha256: str | None) -> dict[str, Any]:
+    """Return the fields of the second file; nothing if there is none, or the first file holds all."""
+    if sha256 is None or not path.is_file():
+        return {}
+    content = gzip.decompress(path.read_bytes())
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ValueError(f"{path.name} belongs to another result")
+    found: dict[str, Any] = json.loads(content)
+    return found
+
+
+def _check(result: Result) -> None:
+    """Raise TypeError if a field has another type than tables and comparisons expect."""
+    mappings = (result.metrics, result.interval, result.settings, result.training, result.per_document)
+    texts = (
+        result.task, result.model, result.variant, result.estimator, result.data_name, result.data_sha256,
+        result.command,
+    )  # fmt: skip
+    numbers = (result.n_documents, result.n_pairs, result.ties, result.n_excluded, result.seed)
+    checks = {
+        "a field that should be an object is not": all(isinstance(value, dict) for value in mappings),
+        "a field that should be text is not": all(isinstance(value, str) for value in texts),
+        "a field that should be a whole number is not": all(type(value) is int for value in numbers),
+        "a metric is not a number": all(value is None or isinstance(value, int | float) for value in _values(result)),
+        "an interval is not a pair of numbers": all(map(_is_interval, _items(result.interval))),
+        "a document has no name": all(isinstance(name, str) for name in result.documents),
+        "the number of training sentences is not a number": isinstance(_sentences(result), int | None),
+        "a length is not a number of sentences": all(type(one) is int and one >= 0 for one in result.lengths),
+        "lengths and documents differ in number": len(result.lengths) in {0, len(result.documents)},
+        "the parts of a metric are not two numbers per document": all(
+            _are_parts(parts, len(result.documents)) for parts in _items(result.per_document)
+        ),
+    }
+    for problem, holds in checks.items():
+        if not holds:
+            raise TypeError(problem)
+
+
+def _items(content: object) -> list[Any]:
+    return list(content.values()) if isinstance(content, dict) else []
+
+
+def _values(result: Result) -> list[Any]:
+    return _items(result.metrics)
+
+
+def _sentences(result: Result) -> object:
+    return result.training.get("sentences", 0) if isinstance(result.training, dict) else 0
 
 
 def _is_interval(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
+    return value is None or (isinstance(value, list) and len(value) == 2 and all(map(is_number, value)))
 
 
 def _are_parts(parts: object, documents: int) -> bool:
-    """Whether these are numerators and denominators, one of each a document."""
+    """Return whether these are numerators and denominators, one of each per document."""
     if not isinstance(parts, dict) or not {"numerators", "denominators"} <= parts.keys():
         return False
     columns = (parts["numerators"], parts["denominators"])
@@ -136,7 +236,7 @@ def _are_parts(parts: object, documents: int) -> bool:
 
 
 def _other_data(path: Path, result: Result) -> bool:
-    """Whether a readable result on other data is already there."""
+    """Return whether a readable result on other data is already there."""
     if not path.is_file():
         return False
     try:
@@ -145,29 +245,15 @@ def _other_data(path: Path, result: Result) -> bool:
         return False
 
 
-def _pretty(content: Mapping[str, Any]) -> str:
-    """Indented JSON in which a list of numbers or names stays on one line, so that a diff stays readable."""
-    lines = []
-    for key, value in content.items():
-        if key == "per_document":
-            inner = ",\n".join(
-                f"    {json.dumps(name)}: {json.dumps(parts, ensure_ascii=False)}" for name, parts in value.items()
-            )
-            lines.append(f'  "per_document": {{\n{inner}\n  }}')
-        else:
-            lines.append(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
-    return "{\n" + ",\n".join(lines) + "\n}"
-
-
 def summarize(measures: Mapping[str, Measure], *, seed: int) -> tuple[dict[str, float | None], dict[str, Any]]:
-    """Values and intervals of all measures."""
+    """Return the values and the intervals of all measures."""
     values = {name: ratio(m.numerators, m.denominators) for name, m in measures.items()}
     intervals = {name: bootstrap_interval(m.numerators, m.denominators, seed=seed) for name, m in measures.items()}
     return values, intervals
 
 
 def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1) -> Comparison:
-    """Paired bootstrap between two results of the same task on the same data and negatives.
+    """Compare two results of the same task on the same data and negatives by paired bootstrap.
 
     Raises:
         CorpusError: The two were not measured on the same documents with the same negatives.
@@ -183,24 +269,25 @@ def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1
     if not same_pairs(first, second, metric):
         raise CorpusError(
             "these results cannot be compared", seen=f"{metric} counted over other pairs of the same documents",
-            allowed="two models that met the same pairs", next_step="choose another metric or model",
+            allowed="two models with the same pairs", next_step="choose another metric or model",
         )  # fmt: skip
-    one, other = first.per_document[metric], second.per_document[metric]
-    return paired_bootstrap(one["numerators"], other["numerators"], one["denominators"], seed=seed)
+    one, other = first.parts(metric), second.parts(metric)
+    return paired_bootstrap(one.numerators, other.numerators, one.denominators, seed=seed)
 
 
 def same_pairs(first: Result, second: Result, metric: str) -> bool:
-    """Whether two results counted a metric over the same pairs of every document."""
-    one, other = (list(result.per_document[metric]["denominators"]) for result in (first, second))
-    return one == other
+    """Return whether two results counted a metric over the same pairs of every document."""
+    return first.parts(metric).denominators == second.parts(metric).denominators
 
 
 def check_comparable(first: Result, second: Result) -> None:
-    """Refuse two results that were not measured on the same task, documents and negatives.
+    """Raise CorpusError if two results do not have the same task, documents and negatives.
 
     Raises:
-        CorpusError: They were not.
+        CorpusError: They do not, or one has no values per document.
     """
+    check_parts(first)
+    check_parts(second)
     same = ("task", "data_sha256", "negatives_sha256")
     differing = [name for name in same if getattr(first, name) != getattr(second, name)]
     if differing or list(first.documents) != list(second.documents):
@@ -213,7 +300,7 @@ def check_comparable(first: Result, second: Result) -> None:
 
 
 def without_seed(variant: str) -> str:
-    """The variant that a training with one of several seeds belongs to.
+    """Return a variant's name without the training seed.
 
     Example:
         >>> without_seed("bi-seed-3"), without_seed("seed-1"), without_seed("bi")

@@ -123,8 +123,8 @@ def lengths_of(results: Results) -> dict[tuple[str, str], int]:
 
 def _binned(result: Result, metric: str, lengths: Mapping[tuple[str, str], int]) -> tuple[Point, ...]:
     """A metric over documents of like length, with intervals from these documents alone."""
-    parts = result.per_document[metric]
-    rows = list(zip(result.documents, parts["numerators"], parts["denominators"], strict=True))
+    parts = result.parts(metric)
+    rows = list(zip(result.documents, parts.numerators, parts.denominators, strict=True))
     points = []
     for place, (low, high) in enumerate(pairwise(BOUNDS)):
         there = [row for row in rows if low <= lengths.get((result.data_sha256, row[0]), -1) < high]
