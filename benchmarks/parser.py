@@ -20,18 +20,21 @@ import argparse
 import json
 import platform
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from weft.corpora.syntax.packed_pipeline import EMBEDDED
 from weft.corpora.syntax.packed_pipeline import KIND as OWN
-from weft.corpora.syntax.parse_accuracy import parse_accuracy
 from weft.corpora.syntax.parser import Parser
-from weft.corpora.syntax.silver_parses import HELD_OUT, SilverSentence, read_silver
 from weft.corpora.syntax.spacy_pipelines import Pipeline, load_pipeline
 from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, only its own folder is on the path
+from tools.parse_accuracy import parse_accuracy
+from tools.silver_parses import HELD_OUT, SilverSentence, read_silver
 
 LAS_BAR = 0.91
 RATE_BAR = 8000.0  # words per CPU second

@@ -17,15 +17,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from weft.corpora.syntax.packed_pipeline import save_packed
-from weft.corpora.syntax.parse_accuracy import parse_accuracy
 from weft.corpora.syntax.parser import find_parser
-from weft.corpora.syntax.silver_parses import DEVELOPMENT, HELD_OUT, TRAINING, SilverSentence, read_silver
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, only its own folder is on the path
+from tools.parse_accuracy import parse_accuracy
+from tools.silver_parses import DEVELOPMENT, HELD_OUT, TRAINING, SilverSentence, read_silver
 
 VERSION = "1.0.0"  # of the pipeline
 COMMANDS = (

@@ -1,28 +1,27 @@
-"""Work that several processes share: items go out in turn, answers come back in the order of the items.
+"""A task that several processes share; results come back in the order of the items.
 
-Item number k goes to worker k modulo n and answers are taken in the same order, so the result does not depend on how
-many workers there are or which is fastest.
+The result does not depend on the number of processes. The standard library's `ProcessPoolExecutor` runs them; this
+module adds a bounded queue, one thread for each process, and an error message for a process that died.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import queue
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from weft.errors import CorpusError, WeftError
 
-# Items under way per worker: one being worked on, one waiting, one on its way back.
+# Items in progress per process: one being computed, one waiting, one on its way back.
 BACKLOG = 3
-# One process a core already: threads inside each would only fight.
+# There is one process per core already: threads inside each process would compete for the cores.
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -31,143 +30,103 @@ ONE_THREAD = {
 }
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
-Asked = TypeVar("Asked", contravariant=True)
-Given = TypeVar("Given", covariant=True)
+Result = TypeVar("Result")
+TaskItem = TypeVar("TaskItem", contravariant=True)
+TaskResult = TypeVar("TaskResult", covariant=True)
 
 
 class WorkerStoppedError(CorpusError):
-    """A worker died; the inputs are not to blame, so what is done so far is kept."""
+    """A worker process died. The inputs are not the cause, so finished work is kept."""
 
 
-class Job(Protocol[Asked, Given]):
-    """All a worker needs to know, small enough to be sent to each of them once."""
+class WorkerTask(Protocol[TaskItem, TaskResult]):
+    """What a worker process needs; it is sent to each process once."""
 
-    def begin(self) -> Callable[[Asked], Given]:
-        """Get ready, once a worker; returns what answers an item."""
+    def start(self) -> Callable[[TaskItem], TaskResult]:
+        """Return the function that is applied to every item; called once in each process."""
 
 
-def in_order(
-    job: Job[Item, Answer], items: Iterable[Item], *, workers: int, if_stopped: str
-) -> Generator[Answer, None, None]:
-    """The answers to all items, in order, by one process or several.
+def map_in_order(
+    task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: int, next_step: str
+) -> Generator[Result, None, None]:
+    """Apply a task to all items and return the results in order.
 
     Args:
-        job: What is done.
-        items: At most a few per worker are held at a time.
-        workers: How many processes; with one, the work is done here.
-        if_stopped: What a person can do where a worker dies.
+        task: What is done with an item.
+        items: The items; at most a few per process are held in memory.
+        workers: Number of processes; with one, the work is done in this process.
+        next_step: What a person can do if a process dies; part of the error message.
 
     Raises:
-        WeftError: What an item was answered with; the first one in the order of the items.
-        WorkerStoppedError: A worker died.
+        WeftError: The task raised it for an item.
+        WorkerStoppedError: A process died.
     """
     if workers > 1:
-        return _in_processes(job, items, workers, if_stopped)
-    answer = job.begin()
-    return (answer(item) for item in items)
+        return _map_in_processes(task, items, workers, next_step)
+    function = task.start()
+    return (function(item) for item in items)
 
 
-def _in_processes(
-    job: Job[Item, Answer], items: Iterable[Item], workers: int, if_stopped: str
-) -> Generator[Answer, None, None]:
-    with _one_thread_each():
-        crew = [_start_worker(job) for _ in range(workers)]
-    pipes = [pipe for _, pipe in crew]
-    waiting: deque[Connection] = deque()
-    try:
-        for number, item in enumerate(items):
-            if len(waiting) >= BACKLOG * workers:
-                yield _receive(waiting.popleft(), if_stopped)
-            _send(pipes[number % workers], item)
-            waiting.append(pipes[number % workers])
-        while waiting:
-            yield _receive(waiting.popleft(), if_stopped)
-    finally:
-        _stop(crew)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """What processes started inside inherit; numerical libraries read it when they are imported, never again."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _start_worker(job: Job[Any, Any]) -> tuple[BaseProcess, Connection]:
+def _map_in_processes(
+    task: WorkerTask[Item, Result], items: Iterable[Item], workers: int, next_step: str
+) -> Generator[Result, None, None]:
     # "spawn": a forked copy of a process with threads (torch, tokenizers) can deadlock.
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(job, theirs), daemon=True)
-    process.start()
-    theirs.close()  # so that the worker's death is seen here as the end of the pipe
-    return process, ours
-
-
-def _send(pipe: Connection, item: object) -> None:
-    # A worker that died is reported by `_receive`, which knows whether it left an answer first.
-    with suppress(BrokenPipeError, ConnectionResetError):
-        pipe.send(item)
-
-
-def _receive(pipe: Connection, if_stopped: str) -> Any:
+    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_initialize, initargs=(task,))
+    waiting: deque[Future[Any]] = deque()
     try:
-        answer = pipe.recv()
-    except (EOFError, ConnectionResetError):
+        for item in items:
+            if len(waiting) >= BACKLOG * workers:
+                yield _result(waiting.popleft())
+            waiting.append(executor.submit(_apply, item))
+        while waiting:
+            yield _result(waiting.popleft())
+    except BrokenProcessPool:
         raise WorkerStoppedError(
-            "a worker process stopped in the middle of its work",
-            seen="the end of its pipe",
+            "a worker process stopped before its work was done",
+            seen="a process that ended without a result",
             allowed="enough memory, and a script whose entry is under `if __name__ == '__main__':`",
-            next_step=if_stopped,
+            next_step=next_step,
         ) from None
-    if isinstance(answer, WeftError):
-        raise answer
-    return answer
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
-def _stop(crew: list[tuple[BaseProcess, Connection]]) -> None:
-    for process, pipe in crew:
-        pipe.close()
-        process.terminate()  # it holds nothing but memory
-    for process, _ in crew:
-        process.join()
-        process.close()
-
-
-def work(job: Job[Any, Any], pipe: Connection) -> None:
-    """The life of a worker process: read items, send for each its answer or the error it met.
-
-    The end of the pipe, also when the main process is killed, is the end of the worker.
-    """
-    # Ctrl-C reaches the whole group; the main process decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answer = job.begin()
-    inbox: queue.SimpleQueue[tuple[Any] | None] = queue.SimpleQueue()
-    # Reading on the side: if both ends of a pipe were writing, both would wait for ever.
-    threading.Thread(target=_read_into, args=(pipe, inbox), daemon=True).start()
-    while (item := inbox.get()) is not None:
-        with suppress(BrokenPipeError, ConnectionResetError):
-            pipe.send(_answer_or_error(answer, item[0]))
-
-
-def _read_into(pipe: Connection, inbox: queue.SimpleQueue[tuple[Any] | None]) -> None:
+def _result(future: Future[Any]) -> Any:
     try:
-        while True:
-            inbox.put((pipe.recv(),))
-    except (EOFError, OSError):
-        inbox.put(None)
-
-
-def _answer_or_error(answer: Callable[[Any], Any], item: object) -> object:
-    try:
-        return answer(item)
+        return future.result()
     except WeftError as error:
-        return error
+        raise error from None  # without the traceback of the other process, which a user cannot act on
+
+
+_tasks: list[WorkerTask[Any, Any]] = []  # in a worker process: its one task
+
+
+def _initialize(task: WorkerTask[Any, Any]) -> None:
+    """Prepare a worker process: one thread, no reaction to Ctrl-C, and an end when the main process ends."""
+    from threadpoolctl import threadpool_limits
+
+    # The environment is for libraries that are loaded later, the limit for those that are loaded already.
+    os.environ.update(ONE_THREAD)
+    threadpool_limits(1)
+    # Ctrl-C is sent to all processes of the terminal; the main process handles it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with_main_process, daemon=True).start()
+    _tasks.append(task)
+
+
+def _exit_with_main_process() -> None:
+    # Without this, the processes of a main process that was killed would wait for work for ever.
+    main = multiprocessing.parent_process()
+    if main is not None:
+        main.join()
+        os._exit(1)
+
+
+@cache
+def _function() -> Callable[[Any], Any]:
+    return _tasks[0].start()
+
+
+def _apply(item: Any) -> Any:
+    return _function()(item)

@@ -1,4 +1,8 @@
-"""Opening files as bytes, from disk or standard input: compression undone, failures told in plain words."""
+"""Files and standard input as byte streams: decompressed, with clear errors.
+
+The standard library decompresses; this module tells formats by their first bytes, also on a pipe, and turns every
+failure into a `CorpusError`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from weft.errors import CorpusError
 
@@ -26,7 +30,7 @@ COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz")
 
 
 def name_of(source: Source) -> str:
-    """The name of a source in messages.
+    """Return the name of a source for messages.
 
     Example:
         >>> name_of("-")
@@ -36,7 +40,7 @@ def name_of(source: Source) -> str:
 
 
 def stem_of(source: Source) -> str:
-    """The name of a source without its folder, its compression suffix and its extension; ids start with it.
+    """Return the file name without folder, compression suffix and extension; document ids start with it.
 
     Example:
         >>> stem_of("data/train-00.jsonl.xz")
@@ -46,7 +50,7 @@ def stem_of(source: Source) -> str:
 
 
 def plain_name(source: Source) -> str:
-    """The file name without its folder and its compression suffix.
+    """Return the file name without folder and compression suffix.
 
     Example:
         >>> plain_name("data/train-00.jsonl.xz")
@@ -57,14 +61,17 @@ def plain_name(source: Source) -> str:
 
 
 @contextmanager
-def open_bytes(source: Source) -> Iterator[BinaryIO]:
-    """Open a file, or standard input for ``-``, and undo its compression, which is known by its first bytes.
+def open_bytes(source: Source) -> Iterator[io.BufferedReader]:
+    """Open a file, or standard input for ``-``, and decompress it if its first bytes say that it is compressed.
 
     Args:
         source: A path, or ``-``.
 
     Yields:
-        A buffered stream of the decompressed bytes; whatever goes wrong in reading it is a ``CorpusError``.
+        A buffered stream of the decompressed bytes. Its `tell` counts them; it cannot seek.
+
+    Raises:
+        CorpusError: The file cannot be opened or read, or its compressed data is damaged.
 
     Example:
         >>> import gzip, tempfile
@@ -76,46 +83,21 @@ def open_bytes(source: Source) -> Iterator[BinaryIO]:
     """
     name = name_of(source)
     with _open_raw(source) as raw:
-        with _reading(name):
+        with _explain_read_errors(name):
             head = _read_exactly(raw, 6)
-        rejoined = io.BufferedReader(_Rejoined(head, raw), CHUNK_BYTES)
-        plain = _decompressed(cast(IO[bytes], rejoined), head)
-        yield cast(BinaryIO, io.BufferedReader(_Guarded(plain, name), CHUNK_BYTES))
-
-
-@contextmanager
-def _open_raw(source: Source) -> Iterator[IO[bytes]]:
-    if str(source) == STDIN:
-        yield _standard_input()
-        return
-    with explain_open_errors(source):
-        file = open(source, "rb", buffering=0)  # noqa: SIM115 - errors of the body must not pass through explain_open_errors
-    with file:
-        yield file
-
-
-def _standard_input() -> IO[bytes]:
-    """The bytes of standard input, not ours to close; a program may have been started without it (``<&-``)."""
-    buffer: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
-    if buffer is None or buffer.closed:
-        raise CorpusError(
-            "there is no standard input",
-            seen="-, and standard input is closed",
-            allowed="a file or a pipe",
-            next_step="give a file",
-        )
-    return buffer
+        whole = io.BufferedReader(_Stream(raw, name, head), CHUNK_BYTES)
+        yield io.BufferedReader(_Stream(_decompressed(cast(IO[bytes], whole), head), name), CHUNK_BYTES)
 
 
 def standard_input_chunks() -> Iterator[bytes]:
-    """Standard input as it comes, compressed or not.
+    """Yield the bytes of standard input, not decompressed.
 
     Raises:
-        CorpusError: There is none, or it cannot be read.
+        CorpusError: Standard input is closed or cannot be read.
     """
     stream = _standard_input()
     while True:
-        with _reading(name_of(STDIN)):
+        with _explain_read_errors(name_of(STDIN)):
             chunk = stream.read(CHUNK_BYTES)
         if not chunk:
             return
@@ -124,20 +106,22 @@ def standard_input_chunks() -> Iterator[bytes]:
 
 @contextmanager
 def explain_open_errors(source: Source, *, allowed: str = "a readable file, or - for standard input") -> Iterator[None]:
-    """Say in plain words why a file could not be opened."""
+    """Turn the errors of opening a file inside the block into a `CorpusError`.
+
+    Raises:
+        CorpusError: The block raised such an error.
+    """
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it.
-        reason, next_step = _why_not_opened(error)
+        reason, next_step = _open_error(error)
         raise CorpusError(
-            f"cannot open the file: {reason}",
-            seen=str(source),
-            allowed=allowed,
-            next_step=next_step,
+            f"cannot open the file: {reason}", seen=str(source), allowed=allowed, next_step=next_step
         ) from error
 
 
-def _why_not_opened(error: OSError | ValueError) -> tuple[str, str]:
+def _open_error(error: OSError | ValueError) -> tuple[str, str]:
+    """Return the reason and the next step."""
     match error:
         case FileNotFoundError() | NotADirectoryError():
             return "it does not exist", "check the path"
@@ -151,62 +135,77 @@ def _why_not_opened(error: OSError | ValueError) -> tuple[str, str]:
             return str(error), "check the path"
 
 
+@contextmanager
+def _open_raw(source: Source) -> Iterator[IO[bytes]]:
+    if str(source) == STDIN:
+        yield _standard_input()
+        return
+    with explain_open_errors(source):
+        file = open(source, "rb", buffering=0)  # noqa: SIM115 - errors of the body must not pass through the block above
+    with file:
+        yield file
+
+
+def _standard_input() -> IO[bytes]:
+    """Return the bytes of standard input, which stays open; a program may have been started without it (``<&-``)."""
+    buffer: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
+    if buffer is None or buffer.closed:
+        raise CorpusError(
+            "there is no standard input",
+            seen="-, and standard input is closed",
+            allowed="a file or a pipe",
+            next_step="give a file",
+        )
+    return buffer
+
+
 def _read_exactly(stream: IO[bytes], count: int) -> bytes:
-    """Read ``count`` bytes or up to the end; a pipe may hand them over one at a time."""
+    """Read ``count`` bytes, or all up to the end; a pipe may return them one at a time."""
     data = b""
     while len(data) < count and (piece := stream.read(count - len(data))):
         data += piece
     return data
 
 
-class _Rejoined(io.RawIOBase):
-    """A stream whose first bytes were looked at, whole again; works where seeking does not."""
+class _Stream(io.RawIOBase):
+    """A stream with clear errors; ``head`` is what was read from the inner stream before."""
 
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest = head, rest
+    def __init__(self, inner: IO[bytes], name: str, head: bytes = b"") -> None:
+        self._inner, self._name, self._head = inner, name, head
+        self._position = 0
 
     def readable(self) -> bool:
         return True
 
+    def tell(self) -> int:
+        return self._position
+
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer).cast("B")
-        data = self._head[: len(view)] or self._rest.read(len(view)) or b""
+        data = self._head[: len(view)]
         self._head = self._head[len(view) :]
+        if not data:
+            with _explain_read_errors(self._name):
+                data = self._inner.read(len(view)) or b""
         view[: len(data)] = data
-        return len(data)
-
-
-class _Guarded(io.RawIOBase):
-    """A decompressing stream whose failures are told as ``CorpusError``."""
-
-    def __init__(self, inner: IO[bytes], name: str) -> None:
-        self._inner, self._name = inner, name
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer).cast("B")
-        with _reading(self._name):
-            data = self._inner.read(len(view))
-        view[: len(data)] = data
+        self._position += len(data)
         return len(data)
 
 
 @contextmanager
-def _reading(name: str) -> Iterator[None]:
+def _explain_read_errors(name: str) -> Iterator[None]:
     try:
         yield
     except EOFError as error:
-        raise _corrupt(name, "the compressed file ends too early", str(error)) from error
+        raise _unreadable(name, "the compressed file ends too early", str(error)) from error
     except (lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise _corrupt(name, "the compressed file is corrupt", str(error)) from error
-    except OSError as error:  # bz2 reports corruption as a bare OSError, the system as one with a number.
+        raise _unreadable(name, "the compressed file is corrupt", str(error)) from error
+    except OSError as error:  # bz2 reports damaged data as an OSError without a number, the system as one with it.
         problem = "the compressed file is corrupt" if error.errno is None else "the file cannot be read"
-        raise _corrupt(name, problem, error.strerror or str(error)) from error
+        raise _unreadable(name, problem, error.strerror or str(error)) from error
 
 
-def _corrupt(name: str, problem: str, detail: str) -> CorpusError:
+def _unreadable(name: str, problem: str, detail: str) -> CorpusError:
     return CorpusError(
         f"{problem}: {name}",
         seen=detail,

@@ -6,12 +6,9 @@ import itertools
 import json
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.corpora.process_pool import ONE_THREAD, WorkerStoppedError, in_order
 from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document
-from weft.errors import CorpusError
 from weft.models.common.bag_of_words import Vocabulary
 from weft.models.topic.hmm_lda import HmmLda
 from weft.models.topic.store_topics import TopicJob, default_workers, store_topics
@@ -160,42 +155,6 @@ def test_small_stores_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [default_workers(n) for n in (0, 99_999, 250_000, 10**9)] == [1, 1, 2, 16]
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     assert default_workers(10**9) == 4
-
-
-class Echo:
-    """Answers with what a worker sees around it; lives at the top of a module, so that workers can find it."""
-
-    def begin(self) -> Callable[[Any], Any]:
-        return answer
-
-
-def answer(item: str) -> Any:
-    if item == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if item == "fail":
-        raise CorpusError("a bad item", seen=item)
-    return os.environ.get(item)
-
-
-def test_workers_compute_in_one_thread_and_this_process_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    assert list(in_order(Echo(), ONE_THREAD, workers=2, if_stopped="")) == list(ONE_THREAD.values())
-    assert os.environ["OMP_NUM_THREADS"] == "5"
-    assert "MKL_NUM_THREADS" not in os.environ
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_of_a_worker_is_raised_here(workers: int) -> None:
-    with pytest.raises(CorpusError, match="a bad item"):
-        list(in_order(Echo(), ["HOME", "fail", "HOME"], workers=workers, if_stopped=""))
-    assert multiprocessing.active_children() == []
-
-
-def test_a_dead_worker_is_told_with_a_way_out() -> None:
-    with pytest.raises(WorkerStoppedError, match="next: buy memory"):
-        list(in_order(Echo(), ["HOME", "die", "HOME"], workers=2, if_stopped="buy memory"))
-    assert multiprocessing.active_children() == []
 
 
 def test_a_worker_needs_little(folder: Path) -> None:

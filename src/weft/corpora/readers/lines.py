@@ -7,12 +7,13 @@ wrong encoding or a binary file is reported in the same way whatever format it w
 from __future__ import annotations
 
 import codecs
+import io
 from collections.abc import Iterator
-from typing import BinaryIO
+from itertools import count
 
 from weft.corpora.readers.read_options import MAX_LINE_BYTES
 from weft.errors import ConfigError, CorpusError
-from weft.io.compressed_streams import CHUNK_BYTES, Source, name_of, open_bytes
+from weft.io.compressed_streams import Source, name_of, open_bytes
 
 # Enough to judge what a file is, and small enough that judging costs nothing.
 HEAD_BYTES = 2**16
@@ -34,7 +35,6 @@ def open_lines(
     *,
     encoding: str = "utf-8",
     max_line_bytes: int = MAX_LINE_BYTES,
-    chunk_bytes: int = CHUNK_BYTES,
 ) -> Iterator[tuple[int, str]]:
     r"""Stream the lines of a text file, compressed or not.
 
@@ -44,7 +44,6 @@ def open_lines(
         source: A path, or ``-`` for standard input.
         encoding: Any text encoding that Python knows; a byte order mark is dropped.
         max_line_bytes: The longest line allowed, in bytes of UTF-8.
-        chunk_bytes: How much is read at a time; the lines do not depend on it.
 
     Yields:
         The number of the line, from 1, and its text without the newline.
@@ -62,12 +61,12 @@ def open_lines(
     """
     check_encoding(encoding)
     name = name_of(source)
-    number = 0
     with open_bytes(source) as stream:
-        texts = _decoded(_chunks(stream, name, encoding, chunk_bytes), name, encoding)
-        for lines in _split(texts, name, max_line_bytes):
-            yield from enumerate(lines, number + 1)
-            number += len(lines)
+        _refuse_binary(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name, encoding)
+        try:
+            yield from _lines(io.TextIOWrapper(stream, encoding, newline="\n"), name, max_line_bytes)
+        except UnicodeError as error:
+            raise _undecodable(error, name, encoding, stream.tell()) from error
 
 
 def check_encoding(encoding: str) -> None:
@@ -88,14 +87,6 @@ def check_encoding(encoding: str) -> None:
             allowed="a text encoding that Python knows, such as utf-8, latin-1, cp1252, utf-16",
             next_step="--encoding utf-8",
         ) from error
-
-
-def _chunks(stream: BinaryIO, name: str, encoding: str, chunk_bytes: int) -> Iterator[bytes]:
-    head = stream.read(HEAD_BYTES)
-    _refuse_binary(head, name, encoding)
-    yield from (head[start : start + chunk_bytes] for start in range(0, len(head), chunk_bytes))
-    while chunk := stream.read(chunk_bytes):
-        yield chunk
 
 
 def _refuse_binary(head: bytes, name: str, encoding: str) -> None:
@@ -126,25 +117,23 @@ def _binary(name: str, seen: str, next_step: str) -> CorpusError:
     )
 
 
-def _decoded(chunks: Iterator[bytes], name: str, encoding: str) -> Iterator[str]:
-    """Decode chunk by chunk; a character cut by a chunk's end waits in the decoder for its other half."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    consumed, started, last = 0, False, False
-    while not last:
-        chunk = next(chunks, b"")
-        consumed, last = consumed + len(chunk), not chunk
-        try:
-            text = decoder.decode(chunk, last)
-        except UnicodeError as error:
-            raise _undecodable(error, name, encoding, consumed) from error
-        if text:
-            yield text if started else text.removeprefix("\ufeff")
-            started = True
+def _lines(text: io.TextIOWrapper, name: str, max_line_bytes: int) -> Iterator[tuple[int, str]]:
+    for number in count(1):
+        line = text.readline(max_line_bytes + 1)  # a longer line is cut, and then has no newline at its end
+        if not line:
+            return
+        line = line.removesuffix("\n")
+        # A string knows whether it is ASCII, so the common case costs nothing.
+        if (len(line) if line.isascii() else len(line.encode())) > max_line_bytes:
+            raise _too_long(name, number, max_line_bytes)
+        if number == 1:
+            line = line.removeprefix("\ufeff")
+        yield number, line.removesuffix("\r")
 
 
 def _undecodable(error: UnicodeError, name: str, encoding: str, consumed: int) -> CorpusError:
     if isinstance(error, UnicodeDecodeError):
-        # error.object is what the decoder still held plus the chunk, so it ends where reading stands.
+        # error.object ends where reading stands: it is the last chunk, after what the decoder still held.
         offset = consumed - len(error.object) + error.start
         problem = f"byte 0x{error.object[error.start]:02x} at offset {offset} is not valid {encoding}"
     else:
@@ -158,42 +147,10 @@ def _undecodable(error: UnicodeError, name: str, encoding: str, consumed: int) -
     )
 
 
-def _split(texts: Iterator[str], name: str, max_line_bytes: int) -> Iterator[list[str]]:
-    """Cut decoded text at newlines, in lists of lines; the pieces of an unfinished line wait for its end."""
-    pending: list[str] = []
-    held = number = 0  # UTF-8 bytes in pending; lines already given out.
-    for text in texts:
-        first, *rest = text.split("\n")
-        pending.append(first)
-        held += _utf8_length(first)
-        _check_length(held, name, number + 1, max_line_bytes)
-        if not rest:
-            continue
-        lines = ["".join(pending), *rest[:-1]]
-        pending, held = rest[-1:], _utf8_length(rest[-1])
-        for offset, line in enumerate(lines[1:], number + 2) if 4 * len(text) > max_line_bytes else ():
-            _check_length(_utf8_length(line), name, offset, max_line_bytes)
-        number += len(lines)
-        _check_length(held, name, number + 1, max_line_bytes)
-        yield _without_returns(lines)
-    if any(pending):
-        yield _without_returns(["".join(pending)])
-
-
-def _without_returns(lines: list[str]) -> list[str]:
-    return [line[:-1] if line[-1:] == "\r" else line for line in lines]
-
-
-def _utf8_length(text: str) -> int:
-    # A string knows whether it is ASCII, so the common case costs nothing.
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def _check_length(length: int, name: str, number: int, limit: int) -> None:
-    if length > limit:
-        raise CorpusError(
-            f"line {number} is too long: {name}",
-            seen=f"more than {limit} bytes without a newline",
-            allowed=f"lines of at most {limit} bytes",
-            next_step="break the line; in Python, ReadOptions(max_line_bytes=...) allows longer ones",
-        )
+def _too_long(name: str, number: int, limit: int) -> CorpusError:
+    return CorpusError(
+        f"line {number} is too long: {name}",
+        seen=f"more than {limit} bytes without a newline",
+        allowed=f"lines of at most {limit} bytes",
+        next_step="break the line; in Python, ReadOptions(max_line_bytes=...) allows longer ones",
+    )

@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from weft.corpora.process_pool import in_order
+from weft.corpora.process_pool import map_in_order
 from weft.corpora.readers.jsonl import document_of, parse_records
 from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.overlap import OverlapIndex
@@ -54,7 +54,7 @@ class Job:
     held_out: OverlapIndex
     drop_overlap: bool = False
 
-    def begin(self) -> Callable[[Chunk], Packed]:
+    def start(self) -> Callable[[Chunk], Packed]:
         """Make the encoder; returns what packs a chunk."""
         return Encoder(self).pack
 
@@ -142,4 +142,4 @@ def pack_all(job: Job, chunks: Iterable[Chunk], *, workers: int) -> Generator[Pa
     Raises:
         CorpusError: A chunk cannot be read; the first one in the order of the input.
     """
-    return in_order(job, chunks, workers=workers, if_stopped=IF_STOPPED)
+    return map_in_order(job, chunks, workers=workers, next_step=IF_STOPPED)

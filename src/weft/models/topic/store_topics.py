@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.process_pool import in_order
+from weft.corpora.process_pool import map_in_order
 from weft.corpora.store.token_store import TokenStore
 from weft.io.cpu_cores import usable_cores
 from weft.models.common.bag_of_words import Bags
@@ -54,7 +54,7 @@ def store_topics(
     chosen = workers if workers is not None else default_workers(store.sentence_count)
     job = TopicJob(model, store.folder, backwards, peek)
     done = 0
-    for part in in_order(job, ranges, workers=min(chosen, len(ranges)), if_stopped=IF_STOPPED):
+    for part in map_in_order(job, ranges, workers=min(chosen, len(ranges)), next_step=IF_STOPPED):
         found[done : done + len(part)] = part
         done += len(part)
         progress("finding topics", done, store.sentence_count)
@@ -93,7 +93,7 @@ class TopicJob:
     backwards: bool
     peek: bool
 
-    def begin(self) -> Callable[[range], npt.NDArray[np.float16]]:
+    def start(self) -> Callable[[range], npt.NDArray[np.float16]]:
         """Open the store; returns what finds the topics of a range of paragraphs."""
         assert self.model.known is not None
         store = TokenStore(self.folder)

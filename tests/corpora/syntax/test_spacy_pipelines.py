@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import tools.parse_accuracy
+import tools.silver_parses
+from tools.parse_accuracy import parse_accuracy
+from tools.silver_parses import HELD_OUT, PARTS, part_of, read_silver
 
-from weft.corpora.syntax import spacy_pipelines as pipelines
+from weft.corpora.syntax import spacy_pipelines
 from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed, save_packed
-from weft.corpora.syntax.parse_accuracy import parse_accuracy
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.parser import find_parser
-from weft.corpora.syntax.silver_parses import HELD_OUT, PARTS, part_of, read_silver
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 
@@ -68,10 +72,10 @@ def test_a_named_one_goes_before_an_installed_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_folder_of_spacy_is_used_without_what_parsing_does_not_need(folder: Path) -> None:
-    pipeline = pipelines.load_pipeline(str(folder))
+    pipeline = spacy_pipelines.load_pipeline(str(folder))
     assert pipeline.name == "en_weft-parser 1.0.0" or pipeline.name == "weft-parser 1.0.0"
     assert pipeline.language.pipe_names == ["tok2vec", "tagger", "parser"]
-    assert pipeline.annotate([SENTENCE]) == pipelines.load_pipeline("weft-parser").annotate([SENTENCE])
+    assert pipeline.annotate([SENTENCE]) == spacy_pipelines.load_pipeline("weft-parser").annotate([SENTENCE])
 
 
 def test_without_spacy_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,3 +253,8 @@ def test_held_out_sentences_are_parsed_as_well_as_the_folder_says(shared_data: P
 
 def _label(token: Any, attribute: str) -> str:
     return str(token.dep_.lower()) if attribute == "dep" else str(getattr(token, attribute))
+
+
+@pytest.mark.parametrize("module", [tools.parse_accuracy, tools.silver_parses])
+def test_examples_of_the_parser_tools_run(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
