@@ -7,7 +7,7 @@ from tests.helpers.parsers import MarkedParser
 
 from weft.cli.remarks import SHOWN, Remarks
 from weft.corpora.syntax.sentence_parser import NOT_ENGLISH
-from weft.corpora.text.english import looks_english
+from weft.corpora.text.english_detection import looks_english
 from weft.document import Document
 from weft.loaded_model import warnings_of
 from weft.models.entity.entity_graph import EntityGraph

@@ -14,25 +14,25 @@ from typing import Any
 from weft.corpora.process_pool import WorkerStoppedError
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.readers.read_options import ReadOptions
-from weft.corpora.store.overlap import OverlapIndex
-from weft.corpora.store.prepare_folder import claimed, discard, mark
-from weft.corpora.store.prepare_inputs import (
-    Source,
-    identify,
-    refuse_standard_input,
+from weft.corpora.store.encode_chunks import EncodingTask, chunk_documents, encode_chunks, kept_paragraphs
+from weft.corpora.store.input_files import (
+    InputFile,
+    check_held_out_files,
+    describe_inputs,
     remaining_chunks,
     source_chunks,
     standard_input_as_file,
 )
-from weft.corpora.store.prepare_workers import Job, chunk_documents, kept_paragraphs, pack_all
+from weft.corpora.store.overlap import OverlapIndex
+from weft.corpora.store.partial_folder import delete_partial_folder, hold_partial_folder, write_marker
 from weft.corpora.store.store_writer import (
     TOKENIZER,
-    State,
     StoreWriter,
+    WriterState,
     check_replaceable,
     fingerprint_of,
-    load_state,
-    replace_file,
+    load_writer_state,
+    write_text_atomically,
 )
 from weft.corpora.store.token_store import FORMAT_VERSION, TokenStore, read_info
 from weft.corpora.text.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
@@ -53,11 +53,11 @@ _WRITE_ERRORS = STORAGE_ERRORS | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StorePlan:
     """Everything that decides what a store contains."""
 
-    sources: tuple[Source, ...]
-    held_out: tuple[Source, ...]
+    sources: tuple[InputFile, ...]
+    held_out: tuple[InputFile, ...]
     drop_overlap: bool
     tokenizer: Tokenizer | None
     tokenizer_kind: str
@@ -147,56 +147,56 @@ def prepare(
         ...     store.tokenizer().decode(store.sentence(1))
         'It slept.'
     """
-    folder = _place(Path(out))
-    refuse_standard_input(held_out)
+    folder = _resolve_link(Path(out))
+    check_held_out_files(held_out)
     with standard_input_as_file(inputs, folder) as spool:
-        plan = Plan(
-            sources=identify(inputs, options or ReadOptions(), spool),
-            held_out=identify(held_out, ReadOptions(), None),
+        plan = StorePlan(
+            sources=describe_inputs(inputs, options or ReadOptions(), spool),
+            held_out=describe_inputs(held_out, ReadOptions(), None),
             drop_overlap=drop_overlap,
             tokenizer=load_tokenizer(tokenizer) if isinstance(tokenizer, str | Path) else tokenizer,
             tokenizer_kind=tokenizer_kind,
             vocabulary_size=vocabulary_size,
         )
-        run = _Run(plan, folder, workers, chunk_characters, checkpoint_seconds, progress)
-        run.ensure(overwrite=overwrite, restart=restart)
+        run = _StoreBuilder(plan, folder, workers, chunk_characters, checkpoint_seconds, progress)
+        run.build(overwrite=overwrite, restart=restart)
     return TokenStore(folder)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _StoreBuilder:
     """One attempt to carry out a plan."""
 
-    plan: Plan
+    plan: StorePlan
     out: Path
     workers: int | None
     chunk_characters: int
     checkpoint_seconds: float
     progress: Progress
 
-    def ensure(self, *, overwrite: bool, restart: bool) -> None:
+    def build(self, *, overwrite: bool, restart: bool) -> None:
         """Make the store unless it is there."""
-        if _already_made(self.out, self.plan, overwrite=overwrite):
+        if _is_finished(self.out, self.plan, overwrite=overwrite):
             return
         workers = _worker_count(self.workers, self.plan)  # refuses before anything is written
-        with explain_write_errors(self.out, only=_WRITE_ERRORS), claimed(self.out) as partial:
+        with explain_write_errors(self.out, only=_WRITE_ERRORS), hold_partial_folder(self.out) as partial:
             # Asked again: another process may have made it before this one had the partial folder.
-            if not _already_made(self.out, self.plan, overwrite=overwrite):
+            if not _is_finished(self.out, self.plan, overwrite=overwrite):
                 self._make(partial, workers, restart=restart)
 
     def _make(self, partial: Path, workers: int, *, restart: bool) -> None:
         recipe = self.plan.recipe()
-        state = None if restart else load_state(partial, recipe)
+        state = None if restart else load_writer_state(partial, recipe)
         if state is None:
-            mark(partial, recipe)
+            write_marker(partial, recipe)
         try:
-            held_out = self._index()
+            held_out = self._held_out_index()
             tokenizer = self._tokenizer(partial, held_out, resumed=state is not None)
             writer = StoreWriter(
                 partial,
                 recipe,
                 tokenizer,
-                state=state or State(),
+                state=state or WriterState(),
                 checkpoint_seconds=self.checkpoint_seconds,
             )
             with writer:
@@ -206,10 +206,10 @@ class _Run:
             raise
         except (CorpusError, ConfigError):
             # The inputs or options have to change before a rerun, and then nothing of this can be used.
-            discard(partial)
+            delete_partial_folder(partial)
             raise
 
-    def _index(self) -> OverlapIndex:
+    def _held_out_index(self) -> OverlapIndex:
         files = (read_documents(source.path, source.options) for source in self.plan.held_out)
         return OverlapIndex.of(chain.from_iterable(files))
 
@@ -222,7 +222,7 @@ class _Run:
             self._sample(held_out),
             vocabulary_size=self.plan.vocabulary_size,
         )
-        replace_file(partial / TOKENIZER, tokenizer.to_text())
+        write_text_atomically(partial / TOKENIZER, tokenizer.to_text())
         return tokenizer
 
     def _sample(self, held_out: OverlapIndex) -> Iterator[str]:
@@ -237,12 +237,12 @@ class _Run:
                 yield sentence
 
     def _fill(self, writer: StoreWriter, held_out: OverlapIndex, workers: int) -> None:
-        job = Job(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
+        task = EncodingTask(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
         chunks = remaining_chunks(self.plan.sources, writer.state, self.chunk_characters)
         # Closed here and not by the garbage collector: Ctrl-C must not leave workers behind.
-        with closing(pack_all(job, chunks, workers=workers)) as results:
-            for packed in results:
-                writer.append(packed)
+        with closing(encode_chunks(task, chunks, workers=workers)) as results:
+            for encoded in results:
+                writer.append(encoded)
                 self.progress("preparing", writer.state.articles)
         if not writer.state.tokens:
             raise CorpusError(
@@ -253,7 +253,7 @@ class _Run:
             )
 
 
-def _sentences(source: Source, held_out: OverlapIndex, characters: int) -> Iterator[str]:
+def _sentences(source: InputFile, held_out: OverlapIndex, characters: int) -> Iterator[str]:
     """The sentences of one input but for held-out paragraphs, from which no tokenizer may learn either."""
     for chunk in source_chunks(source, 0, characters):
         for place, document in chunk_documents(chunk):
@@ -261,13 +261,13 @@ def _sentences(source: Source, held_out: OverlapIndex, characters: int) -> Itera
                 yield from paragraph
 
 
-def _place(out: Path) -> Path:
+def _resolve_link(out: Path) -> Path:
     """Where the store goes: a link stays one, and what it points to is made or replaced."""
     with explain_write_errors(out):
         return Path(os.path.realpath(out)) if out.is_symlink() else out
 
 
-def _already_made(out: Path, plan: Plan, *, overwrite: bool) -> bool:
+def _is_finished(out: Path, plan: StorePlan, *, overwrite: bool) -> bool:
     """Whether `out` is the store that is asked for; refuses where it is something else."""
     if not out.exists():
         return False
@@ -284,7 +284,7 @@ def _already_made(out: Path, plan: Plan, *, overwrite: bool) -> bool:
     return False
 
 
-def _worker_count(workers: int | None, plan: Plan) -> int:
+def _worker_count(workers: int | None, plan: StorePlan) -> int:
     if workers is None:
         size = sum(source.size for source in plan.sources)
         return min(usable_cores(), MOST_WORKERS, 1 + size // BYTES_PER_WORKER)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from weft.corpora.store.token_store import FORMAT_VERSION, LEVELS, dtype_for, read_info
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
+from weft.io.file_hash import sha256_of
 from weft.version import VERSION
 
 PROGRESS = "progress.json"
@@ -33,7 +34,7 @@ STORE_FILES = (HEADER, TOKENIZER, "ids.bin", *(f"{level}.bin" for level in LEVEL
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class EncodedDocuments:
     """The encoded form of some documents, ready to append.
 
     Attributes:
@@ -56,7 +57,7 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class WriterState:
     """How far the work has come: what is written, and which part of which input it was made from."""
 
     source: int = 0
@@ -67,17 +68,17 @@ class State:
     articles: int = 0
     dropped: int = 0
 
-    def after(self, packed: Packed, tokens: int) -> State:
+    def after(self, encoded: EncodedDocuments, tokens: int) -> WriterState:
         """The state once some documents have been appended."""
-        before = self.consumed if packed.source == self.source else 0
-        return State(
-            source=packed.source,
-            consumed=before + packed.consumed,
+        before = self.consumed if encoded.source == self.source else 0
+        return WriterState(
+            source=encoded.source,
+            consumed=before + encoded.consumed,
             tokens=self.tokens + tokens,
-            sentences=self.sentences + len(packed.sentences),
-            paragraphs=self.paragraphs + len(packed.paragraphs),
-            articles=self.articles + len(packed.articles),
-            dropped=self.dropped + packed.dropped,
+            sentences=self.sentences + len(encoded.sentences),
+            paragraphs=self.paragraphs + len(encoded.paragraphs),
+            articles=self.articles + len(encoded.articles),
+            dropped=self.dropped + encoded.dropped,
         )
 
 
@@ -85,7 +86,7 @@ class StoreWriter:
     """An unfinished store; use it as a context manager, and only `finish` makes it a store.
 
     Args:
-        partial: The folder to work in; `load_state` tells whether it holds something to go on from.
+        partial: The folder to work in; `load_writer_state` tells whether it holds something to go on from.
         recipe: What the store is made of; noted so that a rerun can tell whether it is the same.
         tokenizer: The tokenizer of the ids.
         state: Where to go on from.
@@ -98,7 +99,7 @@ class StoreWriter:
         recipe: Mapping[str, Any],
         tokenizer: Tokenizer,
         *,
-        state: State,
+        state: WriterState,
         checkpoint_seconds: float = 1.0,
     ) -> None:
         self.partial, self.recipe, self.tokenizer, self.state = partial, recipe, tokenizer, state
@@ -110,7 +111,7 @@ class StoreWriter:
     def __enter__(self) -> StoreWriter:
         for name, length in self._lengths().items():
             self._files[name] = _open_at(self.partial / name, length)
-        if self.state == State():
+        if self.state == WriterState():
             for level in LEVELS:
                 self._files[f"{level}.bin"].seek(0)
                 self._files[f"{level}.bin"].write(np.zeros(1, dtype="<i8").tobytes())
@@ -127,13 +128,13 @@ class StoreWriter:
             for file in self._files.values():
                 file.close()
 
-    def append(self, packed: Packed) -> None:
+    def append(self, encoded: EncodedDocuments) -> None:
         """Add encoded documents, and note progress if it is time."""
-        self._files["ids.bin"].write(packed.ids)
-        self._append_offsets("sentences", packed.sentences, self.state.tokens)
-        self._append_offsets("paragraphs", packed.paragraphs, self.state.sentences)
-        self._append_offsets("articles", packed.articles, self.state.paragraphs)
-        self.state = self.state.after(packed, len(packed.ids) // self.dtype.itemsize)
+        self._files["ids.bin"].write(encoded.ids)
+        self._append_offsets("sentences", encoded.sentences, self.state.tokens)
+        self._append_offsets("paragraphs", encoded.paragraphs, self.state.sentences)
+        self._append_offsets("articles", encoded.articles, self.state.paragraphs)
+        self.state = self.state.after(encoded, len(encoded.ids) // self.dtype.itemsize)
         if time.monotonic() - self._noted >= self._seconds:
             self.checkpoint()
 
@@ -143,7 +144,7 @@ class StoreWriter:
             file.flush()
             os.fsync(file.fileno())
         body = {"recipe": self.recipe, "state": asdict(self.state), "lengths": self._lengths()}
-        replace_file(self.partial / PROGRESS, json.dumps(body))
+        write_text_atomically(self.partial / PROGRESS, json.dumps(body))
         self._noted = time.monotonic()
 
     def finish(self, out: Path, *, provenance: Mapping[str, Any]) -> None:
@@ -151,9 +152,9 @@ class StoreWriter:
         for file in self._files.values():
             file.close()
         self._files.clear()
-        replace_file(self.partial / HEADER, json.dumps(self._header(provenance), indent=1) + "\n")
+        write_text_atomically(self.partial / HEADER, json.dumps(self._header(provenance), indent=1) + "\n")
         (self.partial / PROGRESS).unlink()
-        _take_place(self.partial, out)
+        _move_into_place(self.partial, out)
 
     def _header(self, provenance: Mapping[str, Any]) -> dict[str, Any]:
         counts = {level: getattr(self.state, level) for level in ("tokens", *LEVELS)}
@@ -165,7 +166,7 @@ class StoreWriter:
             "vocabulary_size": self.tokenizer.vocabulary_size,
             "tokenizer": self.tokenizer.fingerprint,
             "fingerprint": fingerprint_of(self.recipe),
-            "files": {name: _sha256(self.partial / name) for name in self._lengths()},
+            "files": {name: sha256_of(self.partial / name) for name in self._lengths()},
             **provenance,
         }
 
@@ -178,7 +179,7 @@ class StoreWriter:
         self._files[f"{level}.bin"].write(ends.astype("<i8").tobytes())
 
 
-def load_state(partial: Path, recipe: Mapping[str, Any]) -> State | None:
+def load_writer_state(partial: Path, recipe: Mapping[str, Any]) -> WriterState | None:
     """Where an earlier run stopped, or None if there is nothing to go on from.
 
     Raises:
@@ -186,7 +187,7 @@ def load_state(partial: Path, recipe: Mapping[str, Any]) -> State | None:
     """
     try:
         body = json.loads((partial / PROGRESS).read_text(encoding="utf-8"))
-        state, lengths = State(**body["state"]), dict(body["lengths"])
+        state, lengths = WriterState(**body["state"]), dict(body["lengths"])
         earlier = dict(body["recipe"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -213,19 +214,19 @@ def fingerprint_of(recipe: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
 
 
-def new_name(name: str) -> str:
+def temporary_name(name: str) -> str:
     """What a file is called until all of it is written.
 
     Example:
-        >>> new_name("store.json")
+        >>> temporary_name("store.json")
         'store.json.new'
     """
     return name + ".new"
 
 
-def replace_file(path: Path, text: str) -> None:
+def write_text_atomically(path: Path, text: str) -> None:
     """Write a file so that its name always holds either the old or the new contents."""
-    new = path.with_name(new_name(path.name))
+    new = path.with_name(temporary_name(path.name))
     with new.open("wb") as file:
         file.write(text.encode("utf-8"))
         file.flush()
@@ -240,28 +241,28 @@ def check_replaceable(out: Path) -> None:
         CorpusError: It is.
     """
     read_info(out)
-    strangers = sorted(set(os.listdir(out)).difference(STORE_FILES, {LOCK}))
-    if strangers:
+    foreign = sorted(set(os.listdir(out)).difference(STORE_FILES, {LOCK}))
+    if foreign:
         raise CorpusError(
             f"{out} also holds what weft did not make, and replacing it would delete that",
-            seen=", ".join(strangers)[:200],
+            seen=", ".join(foreign)[:200],
             allowed="a store and nothing else",
             next_step="move those files away, or choose another folder",
         )
 
 
-def _take_place(partial: Path, out: Path) -> None:
+def _move_into_place(partial: Path, out: Path) -> None:
     """Rename the finished folder; an older store of that name steps aside first and goes last."""
     if out.exists():
         check_replaceable(out)
-        _swap(partial, out)
+        _replace_store(partial, out)
     else:
         partial.rename(out)
     # Last, and not in the partial folder: until the rename nobody else may take that over.
     (out / LOCK).unlink(missing_ok=True)
 
 
-def _swap(partial: Path, out: Path) -> None:
+def _replace_store(partial: Path, out: Path) -> None:
     # Aside is inside a folder that is new and ours, because any fixed name may be somebody's.
     ours = Path(tempfile.mkdtemp(prefix=f".{out.name[:40]}.old-", dir=out.parent))
     aside = ours / out.name
@@ -285,8 +286,3 @@ def _open_at(path: Path, length: int) -> IO[bytes]:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else -1
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from weft.errors import CorpusError
+from weft.io.file_hash import sha256_of
 
 if TYPE_CHECKING:
     from weft.corpora.text.tokenizers import Tokenizer
@@ -167,8 +168,7 @@ class TokenStore:
             CorpusError: A file differs from what was written.
         """
         for name, expected in self.info.files.items():
-            with (self.folder / name).open("rb") as file:
-                seen = hashlib.file_digest(file, "sha256").hexdigest()
+            seen = sha256_of(self.folder / name)
             if seen != expected:
                 raise _damaged(self.folder / name, seen, f"sha256 {expected}")
 

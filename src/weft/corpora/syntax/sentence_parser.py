@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
-from weft.corpora.text.english import looks_english
+from weft.corpora.text.english_detection import looks_english
 from weft.document import Document
 from weft.progress import Progress, silent
 

@@ -14,19 +14,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.store.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, new_name, replace_file
+from weft.corpora.store.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, temporary_name, write_text_atomically
 from weft.errors import CorpusError
 from weft.io.atomic_files import explain_write_errors
 
 _MARKERS = {PROGRESS: "recipe", HEADER: "fingerprint"}
 # From a process killed before its marker stood.
-_BEFORE_MARKER = {LOCK, new_name(PROGRESS)}
+_BEFORE_MARKER = {LOCK, temporary_name(PROGRESS)}
 # In the order in which they are deleted: the marker outlives the data, and the lock everything.
 _OWN_FILES = (
-    *(name for file in STORE_FILES if file != HEADER for name in (file, new_name(file))),
-    new_name(HEADER),
+    *(name for file in STORE_FILES if file != HEADER for name in (file, temporary_name(file))),
+    temporary_name(HEADER),
     HEADER,
-    new_name(PROGRESS),
+    temporary_name(PROGRESS),
     PROGRESS,
     LOCK,
 )
@@ -34,18 +34,18 @@ _OWN_FILES = (
 _ATTEMPTS = 100
 
 
-def partial_of(out: Path) -> Path:
+def partial_folder_of(out: Path) -> Path:
     """Where a store is made before it gets its name.
 
     Example:
-        >>> partial_of(Path("stores/wiki")).name
+        >>> partial_folder_of(Path("stores/wiki")).name
         'wiki.partial'
     """
     return out.with_name(out.name + ".partial")
 
 
 @contextmanager
-def claimed(out: Path) -> Iterator[Path]:
+def hold_partial_folder(out: Path) -> Iterator[Path]:
     """Make or take over the partial folder of a store and hold it, for this process alone, during the block.
 
     The lock is the kernel's, so that one held by a process that was killed is free again.
@@ -53,26 +53,26 @@ def claimed(out: Path) -> Iterator[Path]:
     Raises:
         CorpusError: Another process holds it, it is not weft's, or it cannot be made.
     """
-    partial = partial_of(out)
+    partial = partial_folder_of(out)
     with explain_write_errors(partial):
-        lock = _hold(partial)
+        lock = _open_lock(partial)
     try:
         with explain_write_errors(partial):
-            _refuse_strangers(partial)
+            _check_ours(partial)
         yield partial
     finally:
         if _names(partial) == {LOCK}:
-            discard(partial)
+            delete_partial_folder(partial)
         if lock is not None:
             os.close(lock)
 
 
-def mark(partial: Path, recipe: Mapping[str, Any]) -> None:
+def write_marker(partial: Path, recipe: Mapping[str, Any]) -> None:
     """Note that the folder is weft's, before anything else is in it."""
-    replace_file(partial / PROGRESS, json.dumps({"recipe": recipe}))
+    write_text_atomically(partial / PROGRESS, json.dumps({"recipe": recipe}))
 
 
-def discard(partial: Path) -> None:
+def delete_partial_folder(partial: Path) -> None:
     """Delete an unfinished store; a file that `prepare` did not make stays, and its folder with it."""
     for name in _OWN_FILES:
         (partial / name).unlink(missing_ok=True)
@@ -80,10 +80,10 @@ def discard(partial: Path) -> None:
         partial.rmdir()
 
 
-def _hold(partial: Path) -> int | None:
+def _open_lock(partial: Path) -> int | None:
     for _ in range(_ATTEMPTS):
         if not (partial / LOCK).is_file():
-            _refuse_strangers(partial)  # before a lock is put among them
+            _check_ours(partial)  # before a lock is put among them
         partial.mkdir(parents=True, exist_ok=True)
         if sys.platform == "win32":
             return None  # No flock, and no renaming of a folder with an open file in it either.
@@ -121,14 +121,14 @@ def _busy(partial: Path) -> CorpusError:
     )
 
 
-def _refuse_strangers(partial: Path) -> None:
+def _check_ours(partial: Path) -> None:
     """Refuse a folder that `prepare` did not make, or in which something else was put."""
     names = _names(partial)
-    strangers = sorted(names.difference(_OWN_FILES))
+    foreign = sorted(names.difference(_OWN_FILES))
     if partial.is_symlink() or (partial.exists() and not partial.is_dir()):
         seen = "something that is not a folder"
-    elif strangers:
-        seen = ", ".join(strangers)[:200]
+    elif foreign:
+        seen = ", ".join(foreign)[:200]
     elif names <= _BEFORE_MARKER or any(_has_marker(partial / name, key) for name, key in _MARKERS.items()):
         return
     else:

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from weft.corpora.readers.formats import detect_format, read_documents
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import ReadOptions
-from weft.corpora.store.prepare_workers import Chunk
-from weft.corpora.store.store_writer import State
+from weft.corpora.store.encode_chunks import Chunk
+from weft.corpora.store.store_writer import WriterState
 from weft.corpora.text.sentences import check_language
 from weft.errors import ConfigError
 from weft.io.atomic_files import STORAGE_ERRORS, explain_write_errors
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputFile:
     """An input file: how the user named it, where its bytes are, what they are."""
 
     name: str
@@ -45,14 +45,14 @@ class Source:
         return {"name": Path(self.name).name, "sha256": self.sha256, "size": self.size}
 
 
-def remaining_chunks(sources: Sequence[Source], state: State, characters: int) -> Iterator[Chunk]:
+def remaining_chunks(sources: Sequence[InputFile], state: WriterState, characters: int) -> Iterator[Chunk]:
     """What is left of the inputs after what an earlier run has consumed."""
     for number, source in enumerate(sources[state.source :], state.source):
         skip = state.consumed if number == state.source else 0
         yield from source_chunks(source, number, characters, skip=skip)
 
 
-def source_chunks(source: Source, number: int, characters: int, *, skip: int = 0) -> Iterator[Chunk]:
+def source_chunks(source: InputFile, number: int, characters: int, *, skip: int = 0) -> Iterator[Chunk]:
     """Cut one input into pieces of about the same size, after skipping some of its lines or documents."""
     options = source.options
     if options.format == "jsonl":
@@ -80,7 +80,7 @@ def _groups(items: Iterable[T], size: Callable[[T], int], limit: int) -> Iterato
         yield tuple(group)
 
 
-def identify(inputs: Sequence[str | Path], options: ReadOptions, spool: Path | None) -> tuple[Source, ...]:
+def describe_inputs(inputs: Sequence[str | Path], options: ReadOptions, spool: Path | None) -> tuple[InputFile, ...]:
     """Hash every input and settle its format; `spool` holds the bytes of standard input, if that is an input.
 
     Raises:
@@ -89,9 +89,9 @@ def identify(inputs: Sequence[str | Path], options: ReadOptions, spool: Path | N
     return tuple(_source(str(name), options, spool) for name in inputs)
 
 
-def _source(name: str, options: ReadOptions, spool: Path | None) -> Source:
+def _source(name: str, options: ReadOptions, spool: Path | None) -> InputFile:
     path = spool if spool is not None and name == STDIN else Path(name)
-    return Source(
+    return InputFile(
         name=name_of(name),
         path=path,
         sha256=_tree_hash(path) if path.is_dir() else sha256_of(path),
@@ -135,7 +135,7 @@ def standard_input_as_file(inputs: Sequence[str | Path], out: Path) -> Iterator[
         Path(name).unlink(missing_ok=True)
 
 
-def refuse_standard_input(held_out: Sequence[str | Path]) -> None:
+def check_held_out_files(held_out: Sequence[str | Path]) -> None:
     """Held-out text is hashed and read, and standard input may already be the training text.
 
     Raises:

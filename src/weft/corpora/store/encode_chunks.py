@@ -15,13 +15,13 @@ from weft.corpora.process_pool import map_in_order
 from weft.corpora.readers.jsonl import document_of, parse_records
 from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.overlap import OverlapIndex
-from weft.corpora.store.store_writer import Packed
+from weft.corpora.store.store_writer import EncodedDocuments
 from weft.corpora.store.token_store import dtype_for
 from weft.corpora.text.tokenizers import tokenizer_from_text
 from weft.document import Document
 from weft.errors import CorpusError
 
-IF_STOPPED = "run it again with --workers 1; it goes on where it stopped"
+NEXT_STEP = "run it again with --workers 1; it goes on where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class EncodingTask:
     """All a worker needs to know, small enough to be sent to each of them once."""
 
     tokenizer: str
     held_out: OverlapIndex
     drop_overlap: bool = False
 
-    def start(self) -> Callable[[Chunk], Packed]:
+    def start(self) -> Callable[[Chunk], EncodedDocuments]:
         """Make the encoder; returns what packs a chunk."""
-        return Encoder(self).pack
+        return ChunkEncoder(self).encode
 
 
 def chunk_documents(chunk: Chunk) -> Iterator[tuple[str, Document]]:
@@ -94,33 +94,35 @@ def kept_paragraphs(
     return kept
 
 
-class Encoder:
-    """Turns chunks into packed ids, by the rules of one job."""
+class ChunkEncoder:
+    """Turns chunks into encoded ids, by the rules of one task."""
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._tokenizer = tokenizer_from_text(job.tokenizer)
+    def __init__(self, task: EncodingTask) -> None:
+        self._task = task
+        self._tokenizer = tokenizer_from_text(task.tokenizer)
         self._dtype = np.dtype(dtype_for(self._tokenizer.vocabulary_size)).newbyteorder("<")
 
-    def pack(self, chunk: Chunk) -> Packed:
+    def encode(self, chunk: Chunk) -> EncodedDocuments:
         """Encode one chunk."""
         articles: list[int] = []
         paragraphs: list[tuple[str, ...]] = []
         seen = 0
         for place, document in chunk_documents(chunk):
-            kept = kept_paragraphs(place, document, held_out=self._job.held_out, drop_overlap=self._job.drop_overlap)
+            kept = kept_paragraphs(place, document, held_out=self._task.held_out, drop_overlap=self._task.drop_overlap)
             seen += len(document.paragraphs()) if document.sentences else 0
             paragraphs.extend(kept)
             if kept:
                 articles.append(len(kept))
-        return self._packed(chunk, paragraphs, articles, dropped=seen - len(paragraphs))
+        return self._encoded(chunk, paragraphs, articles, dropped=seen - len(paragraphs))
 
-    def _packed(self, chunk: Chunk, paragraphs: list[tuple[str, ...]], articles: list[int], *, dropped: int) -> Packed:
+    def _encoded(
+        self, chunk: Chunk, paragraphs: list[tuple[str, ...]], articles: list[int], *, dropped: int
+    ) -> EncodedDocuments:
         encoded = self._tokenizer.encode_batch(list(chain.from_iterable(paragraphs)))
         lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))  # [sentences]
         total = int(lengths.sum())
         flat = np.fromiter(chain.from_iterable(encoded), dtype=self._dtype, count=total)  # [tokens]
-        return Packed(
+        return EncodedDocuments(
             ids=flat.tobytes(),
             sentences=lengths,
             paragraphs=np.fromiter(map(len, paragraphs), dtype=np.int64, count=len(paragraphs)),
@@ -131,15 +133,17 @@ class Encoder:
         )
 
 
-def pack_all(job: Job, chunks: Iterable[Chunk], *, workers: int) -> Generator[Packed, None, None]:
+def encode_chunks(
+    task: EncodingTask, chunks: Iterable[Chunk], *, workers: int
+) -> Generator[EncodedDocuments, None, None]:
     """Encode chunks in order, with one process or several.
 
     Args:
-        job: The rules.
+        task: The rules.
         chunks: The input; at most a few per worker are held at a time.
         workers: How many processes; with one, the work is done here.
 
     Raises:
         CorpusError: A chunk cannot be read; the first one in the order of the input.
     """
-    return map_in_order(job, chunks, workers=workers, next_step=IF_STOPPED)
+    return map_in_order(task, chunks, workers=workers, next_step=NEXT_STEP)
