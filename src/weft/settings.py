@@ -136,6 +136,23 @@ class Settings:
         """The same settings with some values replaced, and checked again."""
         return replace(self, **changes)
 
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the settings of a trained model with some values replaced.
+
+        Raises:
+            ConfigError: A setting cannot change without training again, or a value is not allowed.
+        """
+        free = self.adjustable()
+        for name in changes:
+            if name not in free:
+                raise ConfigError(
+                    "this setting of a trained model is fixed",
+                    seen=name,
+                    allowed=", ".join(free) or "none",
+                    next_step="omit it, or train again with it",
+                )
+        return self.changed(changes)
+
     def to_dict(self) -> dict[str, Any]:
         """All values by name, as they are written to a model folder."""
         return asdict(self)

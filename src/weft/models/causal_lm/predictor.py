@@ -1,4 +1,4 @@
-"""Log-probabilities of sentences under a causal language model that has read all sentences before."""
+"""Log-probabilities of sentences given all sentences before, under a causal language model."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from weft.models.common.partial_orders import spread, unplaced
 
 Reals = npt.NDArray[np.float64]
 Ids = list[int]
-ANCHOR = "a"  # what a sentence is tokenised after, so that its first word is one that a space stands before
-SEPARATOR = "<|endoftext|>"  # stands between the texts that many models learned from, where bos is a mark of chats
-LOGITS = {"cpu": 2**26, "cuda": 2**28}  # tokens times vocabulary at once: 256 MiB and 1 GiB
+ANCHOR = "a"  # a sentence is tokenised after this text, so that its first token includes the space
+SEPARATOR = "<|endoftext|>"  # separates training texts in many models; their bos token is a chat marker
+LOGITS = {"cpu": 2**26, "cuda": 2**28}  # tokens times vocabulary in a batch: 256 MiB and 1 GiB
 
 
 class SentenceIds:
-    """Sentences as tokens: at the beginning of a text, and inside one.
+    """Token ids of sentences, at the beginning of a text and inside one.
 
-    They are tokenised one by one and put together, so that what is known of a text is known of its longer versions.
+    Sentences are tokenised one by one and joined, so that a text is a prefix of its continuations in tokens too.
 
     Args:
-        tokenizer: Of transformers.
-        start: What every text begins after: a token of the vocabulary, or any text; empty for the model's own.
+        tokenizer: A tokenizer of transformers.
+        start: Token or text that precedes every text; empty: the model's own separator of texts.
     """
 
     def __init__(self, tokenizer: Any, start: str = "") -> None:
@@ -42,14 +42,14 @@ class SentenceIds:
         self.known: dict[tuple[str, bool], Ids] = {}
 
     def of(self, sentence: str, *, first: bool) -> Ids:
-        """The tokens of a sentence, with the space before it unless it is the first of a text."""
+        """Return the tokens of a sentence, with a space before it unless it is the first of a text."""
         key = sentence, first
         if key not in self.known:
             self.known[key] = self._encode(sentence) if first else self._inside(sentence)
         return self.known[key]
 
     def text(self, sentences: Sequence[str]) -> list[Ids]:
-        """The tokens of every sentence of a text."""
+        """Return the tokens of each sentence of a text."""
         return [self.of(sentence, first=place == 0) for place, sentence in enumerate(sentences)]
 
     def _inside(self, sentence: str) -> Ids:
@@ -58,7 +58,7 @@ class SentenceIds:
         return whole[size:] if whole[:size] == self.anchor else self._encode(f" {sentence}")
 
     def _encode(self, text: str) -> Ids:
-        # A text that mentions a special token, such as the end of a text, must not end one.
+        # The name of a special token inside a text is plain text.
         return list(self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
 
     def _start(self, start: str) -> Ids:
@@ -68,9 +68,9 @@ class SentenceIds:
         found = [vocabulary[chosen]] if chosen in vocabulary else self._encode(chosen)
         if not found:
             raise ConfigError(
-                "this model has no token that texts begin after",
+                "this model has no token that can precede a text",
                 seen=start or "none",
-                allowed="a token of its vocabulary, or some text",
+                allowed="a token of its vocabulary, or any text",
                 next_step="set `start`, for example to a line break",
             )
         return found
@@ -81,8 +81,8 @@ class _Piece:
     """A part of a text that is read at once.
 
     Attributes:
-        ids: Its tokens, with those before it that are read again.
-        known: How many of ``ids`` are there to be read only.
+        ids: Its tokens, after some tokens of the previous part.
+        known: Number of tokens of the previous part.
     """
 
     ids: Ids
@@ -90,47 +90,47 @@ class _Piece:
 
 
 class CausalPredictor:
-    """log p(s_n | s_1 … s_{n−1}) of every sentence of a text, in any orders of its sentences.
+    """Computes log p(s_n | s_1 … s_{n−1}) of the sentences of a text, in several orders.
 
     Args:
         network: A causal language model of transformers.
-        ids: Its tokens.
-        longest: Tokens read at once; of a longer text, at least half as many before each token are remembered.
-        batch_tokens: Tokens of several texts read at once, padding included; 0 for what memory allows.
+        ids: Tokenises sentences.
+        longest: Number of tokens read at once; in longer texts a token sees at least half as many before it.
+        batch_tokens: Number of tokens in a batch of texts, padding included; 0: what memory allows.
     """
 
     def __init__(self, network: Any, ids: SentenceIds, *, longest: int = 2048, batch_tokens: int = 0) -> None:
         self.network, self.ids, self.batch_tokens = network, ids, batch_tokens
-        positions = getattr(network.config.get_text_config(), "max_position_embeddings", None) or longest
+        positions = network.config.get_text_config().to_dict().get("max_position_embeddings") or longest
         self.longest = max(min(longest, positions), len(ids.start) + 2)
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         found: torch.device = self.network.device
         return found
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Tokens of each sentence inside a text; a sentence has no end of its own here."""
+        """Return the number of tokens of each sentence inside a text; there is no end-of-sentence token."""
         return [max(1, len(self.ids.of(sentence, first=False))) for sentence in sentences]
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Log p(target | context), summed over tokens; without context, of the target as a text of its own."""
+        """Return log p(target | context), summed over tokens; without context, the target is a text of its own."""
         texts = [self.ids.text([*window.context, window.target]) for window in windows]
         return [float(values[-1]) for values in self._of_texts(texts)]
 
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[Reals]:
-        """For every order the log-probabilities of its sentences but the first: [sentences − 1] each."""
+        """Return, for each order, the log-probabilities of its sentences except the first: [sentences − 1] each."""
         texts = [self.ids.text([sentences[place] for place in order]) for order in orders]
         return [values[1:] for values in self._of_texts(texts)]
 
     def _of_texts(self, texts: Sequence[Sequence[Ids]]) -> list[Reals]:
-        """Sums over the tokens of each sentence: [sentences] a text."""
+        """Return the sums over the tokens of each sentence: [sentences] for each text."""
         values = self.of_tokens([[token for sentence in text for token in sentence] for text in texts])
         return [_sums(one, [len(sentence) for sentence in text]) for one, text in zip(values, texts, strict=True)]
 
     def of_tokens(self, texts: Sequence[Ids]) -> list[Reals]:
-        """Log p of every token given all before it: [tokens] a text; equal texts are read once."""
+        """Return log p of each token given those before it, [tokens] for each text; equal texts are read once."""
         distinct = list(dict.fromkeys(map(tuple, texts)))
         pieces = [(text, piece) for text in distinct for piece in self._pieces(list(text))]
         found: dict[tuple[int, ...], list[Reals]] = {text: [np.zeros(0)] for text in distinct}
@@ -140,7 +140,7 @@ class CausalPredictor:
         return [np.concatenate(found[tuple(text)]) for text in texts]
 
     def _pieces(self, text: Ids) -> Iterator[_Piece]:
-        """A text as the network can read it: whole, or in parts that begin with the end of the part before."""
+        """Yield the parts of a text that the network can read at once; each begins with the end of the previous."""
         start = self.ids.start
         room = self.longest - len(start)
         done = 0
@@ -152,7 +152,7 @@ class CausalPredictor:
 
     @torch.inference_mode()
     def read(self, rows: Sequence[Ids], past: Any = None) -> list[Reals]:
-        """Log p of every token of each row but its first, after what ``past`` holds: [tokens − 1] each."""
+        """Return log p of each token of each row except the first, given the cache ``past``: [tokens − 1] each."""
         found: dict[int, Reals] = {}
         for places in self._batches([len(row) for row in rows]):
             length = max(len(rows[place]) for place in places)
@@ -178,7 +178,7 @@ class CausalPredictor:
         return values
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Rows of like length together, as many as fit."""
+        """Yield batches of rows of similar length."""
         vocabulary = self.network.get_input_embeddings().num_embeddings
         most = self.batch_tokens or LOGITS.get(self.device.type, LOGITS["cpu"]) // vocabulary
         batch: list[int] = []
@@ -192,14 +192,14 @@ class CausalPredictor:
 
     @torch.inference_mode()
     def remember(self, tokens: Ids, past: Any = None) -> Any:
-        """What the network keeps of some tokens after others, so that they need not be read again."""
+        """Return the network's cache after it has read some tokens."""
         ids = torch.tensor([tokens], device=self.device)  # [1, time]
         return self.network(input_ids=ids, past_key_values=copy.deepcopy(past), use_cache=True).past_key_values
 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A partial order: its sentences, its tokens, and what the network keeps of all of them but the last."""
+    """A partial order: its sentences, its tokens, and the network's cache of all tokens except the last."""
 
     sentences: tuple[int, ...]
     tokens: Ids
@@ -207,11 +207,11 @@ class _Path:
 
 
 class GrowingTexts:
-    """log p(next sentence | partial order) for partial orders that grow, what was read of each carried along.
+    """Computes log p(next sentence | partial order) of growing partial orders, with the cache of each.
 
     Args:
         predictor: The model.
-        sentences: Of one text.
+        sentences: The sentences of one text.
     """
 
     def __init__(self, predictor: CausalPredictor, sentences: Sequence[str]) -> None:
@@ -221,18 +221,18 @@ class GrowingTexts:
         self.room = predictor.longest - max(map(len, self.inside), default=0)
 
     def begin(self, firsts: Sequence[int]) -> None:
-        """Start a path with each of these sentences."""
+        """Start one path with each of these sentences."""
         start = self.predictor.ids.start
         self.paths = [self._path((first,), start + self.first[first], start, None) for first in firsts]
 
     def log_probs(self) -> Reals:
-        """Of every sentence after every path; 0 for those it holds: [paths, sentences]."""
+        """Return log p of each sentence after each path, 0 for those in the path: [paths, sentences]."""
         left = unplaced([path.sentences for path in self.paths], self.size)  # [paths, left]
         values = np.array([self._after(path, columns) for path, columns in zip(self.paths, left.tolist(), strict=True)])
         return spread(values.reshape(left.shape), left, self.size)
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         grown = []
         for row, column in zip(rows, columns, strict=True):
             path = self.paths[row]
@@ -241,7 +241,7 @@ class GrowingTexts:
         self.paths = grown
 
     def _path(self, sentences: tuple[int, ...], tokens: Ids, before: Ids, past: Any) -> _Path:
-        """A path whose tokens up to ``before`` are in ``past``, but for the last of them."""
+        """Return a path; ``past`` holds its tokens up to ``before``, except the last of them."""
         finished, too_long = len(sentences) == self.size, len(tokens) > self.room
         if finished or too_long or len(tokens) < 2:
             return _Path(sentences, tokens, None)
@@ -249,7 +249,7 @@ class GrowingTexts:
         return _Path(sentences, tokens, self.predictor.remember(fresh, past) if fresh else past)
 
     def _after(self, path: _Path, columns: Sequence[int]) -> list[float]:
-        """Of each of these sentences after one path."""
+        """Return log p of each of these sentences after one path."""
         candidates = [self.inside[column] for column in columns]
         if path.past is not None:
             values = self.predictor.read([path.tokens[-1:] + candidate for candidate in candidates], path.past)
@@ -261,6 +261,6 @@ class GrowingTexts:
 
 
 def _sums(values: Reals, lengths: Sequence[int]) -> Reals:
-    """Sums over stretches of these lengths."""
+    """Return the sums over consecutive spans of these lengths."""
     ends = np.cumsum([0, *lengths]).tolist()
     return np.array([values[begin:end].sum() for begin, end in pairwise(ends)])

@@ -290,7 +290,7 @@ class EntityGraph:
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the model with other settings."""
-        return type(self)(self.settings.changed(changes))
+        return type(self)(self.settings.adjusted(changes))
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the settings."""

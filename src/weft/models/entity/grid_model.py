@@ -128,7 +128,7 @@ class GridModel(ABC):
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with another parser."""
-        changed = type(self)(self.settings.changed(changes))
+        changed = type(self)(self.settings.adjusted(changes))
         changed.weights = self.weights
         return changed
 

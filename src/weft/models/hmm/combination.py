@@ -121,7 +121,7 @@ class Combination(ABC):
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with another parser."""
-        changed = type(self)(self.settings.changed(changes))
+        changed = type(self)(self.settings.adjusted(changes))
         changed.members, changed.weights = self.members, self.weights
         return changed.with_parser(changed.parser)
 

@@ -90,7 +90,7 @@ class SyntaxLocal:
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with another parser."""
-        changed = type(self)(self.settings.changed(changes))
+        changed = type(self)(self.settings.adjusted(changes))
         changed.known, changed.counts, changed.totals = self.known, self.counts, self.totals
         return changed
 

@@ -82,7 +82,7 @@ class SyntaxHmm(HmmModel):
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with another parser."""
-        changed = type(self)(self.settings.changed(changes))
+        changed = type(self)(self.settings.adjusted(changes))
         changed.committee = self.committee
         return changed
 
