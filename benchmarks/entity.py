@@ -41,7 +41,7 @@ from weft.document import Document
 from weft.io.atomic_files import write_atomically
 from weft.models.entity.entity_graph import EntityGraph, graph_scores
 from weft.models.entity.entity_grid import EntityGrid
-from weft.models.entity.grid import Columns, columns_of
+from weft.models.entity.grid import SparseGrid, build_grid
 from weft.models.entity.mentions import find_mentions, find_shared
 from weft.models.entity.transitions import WindowOptions, transition_shares
 from weft.version import VERSION
@@ -167,9 +167,9 @@ def best_seconds(works: dict[str, Callable[[], object]], rounds: int) -> dict[st
     return best
 
 
-def columns(parses: Parses) -> Columns:
+def columns(parses: Parses) -> SparseGrid:
     """The grid of a parsed document."""
-    return columns_of([find_mentions(parse) for parse in parses])
+    return build_grid([find_mentions(parse) for parse in parses])
 
 
 def grid_features(parses: Parses) -> object:
@@ -225,7 +225,7 @@ def measure_long() -> dict[str, Any]:
     found = [{f"noun{place * 7919 % 3001}": 3, f"rare{place}": 1, "report": 2} for place in range(LONG)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    grid = columns_of(found)
+    grid = build_grid(found)
     MODEL.features(grid, [range(LONG)])
     grid_seconds = time.perf_counter() - start
     start = time.perf_counter()

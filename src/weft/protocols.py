@@ -144,25 +144,25 @@ class OrderScorer(Protocol):
         """One score per order."""
 
 
-class PrefixSteps(Protocol):
-    """Partial orders of a text that grow to the right; what is known of them is carried along."""
+class OrderSearch(Protocol):
+    """The state of a beam search for an order: partial orders of a text (paths) that grow to the right."""
 
     def begin(self, firsts: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Start with these sentences, one a path; what each path is worth so far: [paths]."""
+        """Start one path with each of these sentences, and return their gains: [paths]."""
 
     def gains(self) -> npt.NDArray[np.float64]:
-        """What each sentence would gain next, whether it is placed already or not: [paths, sentences]."""
+        """Return the gain of each sentence if it comes next, placed or not: [paths, sentences]."""
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths (``rows``), each grown by a sentence (``columns``)."""
+        """Keep some paths (``rows``) and add one sentence (``columns``) to each."""
 
 
 @runtime_checkable
-class PrefixModel(Protocol):
-    """A model with memory whose beam search carries what is known of every partial order."""
+class SearchableModel(Protocol):
+    """A model with memory whose beam search keeps the state of each partial order."""
 
-    def prefix_steps(self, document: Document) -> PrefixSteps:
-        """A search over a document's sentences."""
+    def order_search(self, document: Document) -> OrderSearch:
+        """Return the state of a beam search over the document's sentences."""
 
 
 # Capabilities of some models -----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from weft.models.discriminative.recursive_model import TreeBatch
 from weft.models.discriminative.sentence_similarity import BAG, Contents, content_size, cosines
 from weft.models.discriminative.tree_encoder import KnownTree, TreeReader
 from weft.models.entity.generative_grid import EntityGridGenerative
-from weft.models.entity.grid import columns_of
+from weft.models.entity.grid import build_grid
 from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, WindowOptions, transition_shares
 from weft.models.hmm.cluster_hmm import (
@@ -42,7 +42,7 @@ from weft.models.hmm.local_syntax import SyntaxLocal
 from weft.training.fitting import fit_documents
 from weft.training.loop import TrainingSettings
 
-GRID = columns_of([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])
+GRID = build_grid([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])
 
 # The entity grid --------------------------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ def test_without_syntax_two_things_are_possible_in_a_cell() -> None:
 
 def test_some_sentences_of_a_grid_are_the_grid_of_these_sentences() -> None:
     rows = [{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}]
-    found, alone = GRID.restricted([3, 2, 0]), columns_of([rows[3], rows[2], rows[0]])
+    found, alone = GRID.restricted([3, 2, 0]), build_grid([rows[3], rows[2], rows[0]])
     assert sorted(found.rows()) == sorted(alone.rows())
     assert (np.diff(found.entity) >= 0).all()
     assert all(np.all(np.diff(found.sentence[found.entity == entity]) > 0) for entity in range(len(found.names)))

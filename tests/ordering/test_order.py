@@ -11,7 +11,7 @@ from tests.helpers.scorers import AntiOracle, Constant, OracleTable, OracleWhole
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.evaluation.metrics import kendall_tau
-from weft.ordering.order import SEARCHES, Search, beam_by_prefix, order_document
+from weft.ordering.order import SEARCHES, Search, beam_by_scores, order_document
 from weft.ordering.search import beam_order, exact_order, greedy_order
 from weft.registry import create_model
 from weft.scoring.pairs import path_value
@@ -178,7 +178,7 @@ def test_the_beam_is_exactly_as_wide_as_asked(beam: int) -> None:
 
 def test_the_beam_over_prefixes_is_exactly_as_wide_as_asked() -> None:
     model = Undecided()
-    beam_by_prefix(model, synthetic(1, 6)[0], first=0, beam=2)
+    beam_by_scores(model, synthetic(1, 6)[0], first=0, beam=2)
     assert model.asked == [5, 2 * 4, 2 * 3, 2 * 2, 2 * 1]
 
 

@@ -20,8 +20,16 @@ from weft.document import Document
 from weft.errors import ConfigError, check_known
 from weft.io.seeded_hash import hash_order
 from weft.notebook import ordering_html
-from weft.ordering.search import SumSteps, TableSteps, beam_order, beam_search, exact_order, greedy_order, order_gain
-from weft.protocols import Arranger, DocumentScorer, PairwiseModel, PrecedenceModel, PrefixModel, PrefixSteps
+from weft.ordering.search import (
+    SumOrderSearch,
+    TableOrderSearch,
+    beam_order,
+    beam_search,
+    exact_order,
+    greedy_order,
+    order_gain,
+)
+from weft.protocols import Arranger, DocumentScorer, OrderSearch, PairwiseModel, PrecedenceModel, SearchableModel
 from weft.scoring.pairs import Table, check_numbers, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
@@ -115,11 +123,11 @@ def order_document(
     else:
         width = _beam_width(search, beam)
         how = f"beam-{width}"
-        if isinstance(model, PrefixModel) and len(searched) > 1:
-            steps = _prefix_steps(model, searched, precedence, chosen)
+        if isinstance(model, SearchableModel) and len(searched) > 1:
+            steps = _order_search(model, searched, precedence, chosen)
             found = beam_search(steps, len(searched), first=given, beam=width)
         else:
-            found = beam_by_prefix(model, searched, first=given, beam=width)
+            found = beam_by_scores(model, searched, first=given, beam=width)
     order = tuple(shuffled[i] for i in found)
     value, input_value = order_values(model, document, [order, range(len(document))])
     return Ordering(order, value, input_value, how, chosen)
@@ -224,12 +232,12 @@ def _beam_width(search: str, beam: int) -> int:
     return 1 if search == "greedy" else beam
 
 
-def _prefix_steps(model: PrefixModel, document: Document, precedence: Table | None, objective: str) -> PrefixSteps:
+def _order_search(model: SearchableModel, document: Document, precedence: Table | None, objective: str) -> OrderSearch:
     """A search with what a model with memory knows of partial orders, and with precedence where it is wanted."""
     if precedence is None:
-        return model.prefix_steps(document)
-    pairs = TableSteps(np.zeros_like(precedence), precedence)
-    return pairs if objective == "precedence" else SumSteps((model.prefix_steps(document), pairs))
+        return model.order_search(document)
+    pairs = TableOrderSearch(np.zeros_like(precedence), precedence)
+    return pairs if objective == "precedence" else SumOrderSearch((model.order_search(document), pairs))
 
 
 def _no_precedence(objective: str) -> ConfigError:
@@ -264,7 +272,7 @@ def _search(
     return max(found, other, key=lambda pair: order_gain(table, None, pair[0]))
 
 
-def beam_by_prefix(
+def beam_by_scores(
     model: DocumentScorer, document: Document, *, first: int | None = None, beam: int = 10
 ) -> tuple[int, ...]:
     """Beam search for any model that scores documents: every extension of every kept prefix, in one batch a step."""

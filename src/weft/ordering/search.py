@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from weft.protocols import PrefixSteps
+from weft.protocols import OrderSearch
 from weft.scoring.pairs import Table, path_value
 
 
@@ -75,10 +75,10 @@ def beam_order(
         >>> beam_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float), first=1)
         (1, 0, 2)
     """
-    return beam_search(TableSteps(table, precedence), len(table), first=first, beam=beam)
+    return beam_search(TableOrderSearch(table, precedence), len(table), first=first, beam=beam)
 
 
-def beam_search(steps: PrefixSteps, size: int, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
+def beam_search(steps: OrderSearch, size: int, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
     """The one beam search: partial texts grow to the right, and ``steps`` says what each next sentence gains."""
     paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
     totals = steps.begin(paths[:, 0].tolist())  # [beam]
@@ -94,7 +94,7 @@ def beam_search(steps: PrefixSteps, size: int, *, first: int | None = None, beam
     return tuple(int(i) for i in paths[0])
 
 
-class TableSteps:
+class TableOrderSearch:
     """What a sentence gains by tables: its transition, and its precedence over all that are still to come."""
 
     def __init__(self, table: Table, precedence: Table | None) -> None:
@@ -118,10 +118,10 @@ class TableSteps:
         self.ahead = self.ahead[np.asarray(rows, dtype=np.int64)] - self.before[:, self.last].T
 
 
-class SumSteps:
+class SumOrderSearch:
     """What a sentence gains by several ways of counting."""
 
-    def __init__(self, parts: Sequence[PrefixSteps]) -> None:
+    def __init__(self, parts: Sequence[OrderSearch]) -> None:
         self.parts = parts
 
     def begin(self, firsts: Sequence[int]) -> Table:

@@ -151,8 +151,8 @@ class Paths(Protocol):
         """Go on with some paths, one sentence longer."""
 
 
-class SequenceSteps:
-    """What each next sentence gains in partial orders; satisfies `weft.models.PrefixSteps`.
+class SequenceOrderSearch:
+    """What each next sentence gains in partial orders; a `weft.protocols.OrderSearch`.
 
     The forward model remembers all that is placed. What will come after a sentence is not placed yet, so the backward
     model knows the next sentence alone.

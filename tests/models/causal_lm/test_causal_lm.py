@@ -29,7 +29,7 @@ from weft.models.causal_lm.causal_lm import Hf
 from weft.models.causal_lm.model_files import find_causal
 from weft.models.causal_lm.predictor import CausalPredictor, GrowingTexts, SentenceIds
 from weft.ordering.order import order_document
-from weft.protocols import CoherenceModel, OrderScorer, PrefixModel, SentenceModel, SequenceModel
+from weft.protocols import CoherenceModel, OrderScorer, SearchableModel, SentenceModel, SequenceModel
 from weft.registry import create_model
 from weft.scoring.pairs import checked_combine
 from weft.scoring.sequences import Inverted, SequenceScorer
@@ -204,7 +204,7 @@ def test_a_wide_beam_finds_the_best_order(model: Hf, way: str) -> None:
 
 
 def test_it_keeps_the_protocols(model: Hf, predictor: CausalPredictor) -> None:
-    assert isinstance(model, CoherenceModel) and isinstance(model, OrderScorer) and isinstance(model, PrefixModel)
+    assert isinstance(model, CoherenceModel) and isinstance(model, OrderScorer) and isinstance(model, SearchableModel)
     assert isinstance(predictor, SentenceModel) and isinstance(predictor, SequenceModel)
 
 

@@ -25,7 +25,7 @@ from weft.models.discriminative.networks import CliqueNetwork, Reading
 from weft.models.discriminative.pair_model import DiscriminativePair, replaced_pairs
 from weft.models.discriminative.sentence_similarity import Contents, all_cosines, cosines
 from weft.ordering.order import order_document
-from weft.protocols import PrefixModel
+from weft.protocols import SearchableModel
 from weft.registry import create_model
 from weft.training.fitting import fit_documents
 from weft.training.loop import TrainingSettings
@@ -170,11 +170,11 @@ def test_orders_and_documents_are_scored_alike(judge: Discriminative) -> None:
 def test_growing_an_order_adds_up_to_its_cliques(window: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefixes, "AT_ONCE", at_once)
     model = create_model("discriminative", {**SMALL, "window": window}).fit(STORIES[:4])
-    assert isinstance(model, PrefixModel)
+    assert isinstance(model, SearchableModel)
     assert isinstance(model, Discriminative)
     for size in (2, 3, 5):
         document, order = STORIES[0].reorder(range(size)), list(range(size))[::-1]
-        steps = model.prefix_steps(document)
+        steps = model.order_search(document)
         total = float(steps.begin([order[0]])[0])
         for sentence in order[1:]:
             total += float(steps.gains()[0, sentence])

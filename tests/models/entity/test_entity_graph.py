@@ -15,8 +15,8 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.document import Document
 from weft.hub import load_model
 from weft.models.entity import entity_graph
-from weft.models.entity.entity_graph import PROJECTIONS, EntityGraph, GraphSteps, graph_scores
-from weft.models.entity.grid import columns_of
+from weft.models.entity.entity_graph import PROJECTIONS, EntityGraph, GraphOrderSearch, graph_scores
+from weft.models.entity.grid import build_grid
 from weft.models.entity.mentions import find_mentions, find_shared
 from weft.ordering.order import order_document
 
@@ -52,7 +52,7 @@ def test_all_projections_agree_with_slow_code(
     monkeypatch.setattr(entity_graph, "CELLS_AT_ONCE", cells)  # few: sparse, and a sentence at a time
     monkeypatch.setattr(entity_graph, "MOST_BITS", walked)
     mentions = random_mentions(seed)
-    grid = columns_of(mentions)
+    grid = build_grid(mentions)
     six = graph_scores(grid.shared(), grid.size)
     for projection in PROJECTIONS:
         for distance in (False, True):
@@ -75,7 +75,7 @@ def test_what_is_shared_is_what_the_grid_has_more_than_once(seed: int, options: 
         [parse] = MarkedParser().parse([" ".join(marked)])
         heads = tuple(chance.randrange(len(parse)) for _ in parse.heads)
         parses.append(ParsedSentence(parse.words, parse.tags, heads, parse.labels))
-    grid = columns_of([find_mentions(parse, **options) for parse in parses])
+    grid = build_grid([find_mentions(parse, **options) for parse in parses])
     assert sorted(find_shared(parses, **options)) == sorted(grid.shared())
 
 
@@ -98,9 +98,9 @@ def test_orders_and_searches_agree_with_the_score(seed: int, projection: str) ->
     size, chance = len(mentions), random.Random(seed)
     orders = [chance.sample(range(size), size) for _ in range(3)]
     model = EntityGraph(EntityGraph.Settings(projection=projection))
-    values = model._order_values(columns_of(mentions), orders)
+    values = model._order_values(build_grid(mentions), orders)
     assert values == pytest.approx([slow_score([mentions[i] for i in order], projection, True) for order in orders])
-    steps = GraphSteps(columns_of(mentions), projection, True)
+    steps = GraphOrderSearch(build_grid(mentions), projection, True)
     totals = steps.begin([order[0] for order in orders])
     for place in range(1, size):
         nexts = [order[place] for order in orders]
@@ -144,7 +144,7 @@ def test_memory_stays_far_below_a_table_of_all_pairs() -> None:
     """10,000 sentences: a table of all pairs would take 800 MB."""
     mentions = [{f"rare{n}": 1, f"often{n % 400}": 3} for n in range(10_000)]
     tracemalloc.start()
-    grid = columns_of(mentions)
+    grid = build_grid(mentions)
     score = EntityGraph().score_grid(grid)
     six = graph_scores(grid.shared(), grid.size)
     peak = tracemalloc.get_traced_memory()[1]

@@ -17,10 +17,10 @@ from weft.hub import load_model
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.entity.entity_grid import EntityGrid
 from weft.models.entity.generative_grid import EntityGridGenerative
-from weft.models.entity.grid import Columns, columns_of
-from weft.models.entity.grid_search import ColumnSteps
+from weft.models.entity.grid import SparseGrid, build_grid
+from weft.models.entity.grid_order_search import GridOrderSearch
 from weft.models.entity.mentions import find_mentions
-from weft.models.entity.transition_weights import TransitionWeights, judged, order_scores
+from weft.models.entity.transition_weights import TransitionWeights, has_score, order_scores
 from weft.models.entity.transitions import (
     BASE,
     END,
@@ -31,10 +31,10 @@ from weft.models.entity.transitions import (
     count_transitions,
     count_windows,
     find_windows,
-    spell,
+    transition_name,
 )
 from weft.ordering.order import order_document
-from weft.protocols import OrderScorer, PrefixModel
+from weft.protocols import OrderScorer, SearchableModel
 from weft.registry import create_model
 
 CHAIN = ("dog/nsubj", "dog/nsubj cat/dobj", "cat/nsubj bird/pobj", "bird/nsubj", "rain/nsubj")
@@ -129,7 +129,7 @@ def slow_counts(mentions: list[dict[str, int]], order: list[int], length: int, o
 def test_both_ways_of_counting_agree_with_slow_code(seed: int) -> None:
     chance = random.Random(seed)
     mentions, options = random_mentions(chance), random_options(chance)
-    grid, length = columns_of(mentions), chance.choice([2, 3])
+    grid, length = build_grid(mentions), chance.choice([2, 3])
     orders = [chance.sample(range(len(mentions)), len(mentions)) for _ in range(3)]
     expected = [slow_counts(mentions, order, length, options) for order in orders]
     sparse = count_windows(find_windows(grid, orders, length, options), len(orders), length)
@@ -150,8 +150,8 @@ def random_weights(chance: random.Random, options: WindowOptions, seed: int) -> 
 def test_scores_parts_and_searches_agree(seed: int) -> None:
     chance = random.Random(seed)
     mentions, options = random_mentions(chance), random_options(chance)
-    grid, weights, size = columns_of(mentions), random_weights(chance, options, seed), len(mentions)
-    if not judged(grid):
+    grid, weights, size = build_grid(mentions), random_weights(chance, options, seed), len(mentions)
+    if not has_score(grid):
         assert weights.score(grid).value is None
         return
     orders = [chance.sample(range(size), size) for _ in range(3)]
@@ -159,7 +159,7 @@ def test_scores_parts_and_searches_agree(seed: int) -> None:
     score = weights.score(grid)
     assert score.value == pytest.approx(weights.values(grid, [range(size)])[0])
     assert score.value == pytest.approx(np.mean(score.transitions))
-    steps = ColumnSteps(weights, grid)
+    steps = GridOrderSearch(weights, grid)
     totals = steps.begin([order[0] for order in orders])
     for place in range(1, size):
         nexts = [order[place] for order in orders]
@@ -171,16 +171,16 @@ def test_scores_parts_and_searches_agree(seed: int) -> None:
 def test_an_order_that_leaves_sentences_out_is_a_text_of_its_own() -> None:
     mentions = [{"a": 3}, {"a": 2, "b": 1}, {"b": 3}, {"c": 3}]
     weights = random_weights(random.Random(1), WindowOptions(2, True, True), 1)
-    some = order_scores(weights, columns_of(mentions), [(2, 0, 1), (0, 1, 2, 3)])
-    alone = weights.score(columns_of([mentions[2], mentions[0], mentions[1]]))
+    some = order_scores(weights, build_grid(mentions), [(2, 0, 1), (0, 1, 2, 3)])
+    alone = weights.score(build_grid([mentions[2], mentions[0], mentions[1]]))
     assert some[0] == pytest.approx(alone.value)
-    assert some[1] == pytest.approx(weights.score(columns_of(mentions)).value)
+    assert some[1] == pytest.approx(weights.score(build_grid(mentions)).value)
 
 
 def test_equal_orders_tie_exactly() -> None:
     mentions = [{"a": 3, "b": 1}, {"a": 3, "b": 1}, {"a": 2}, {"c": 3}]
     weights = random_weights(random.Random(2), WindowOptions(2, True, True), 2)
-    one, other = weights.values(columns_of(mentions), [(0, 2, 1, 3), (1, 2, 0, 3)])
+    one, other = weights.values(build_grid(mentions), [(0, 2, 1, 3), (1, 2, 0, 3)])
     assert one == other
 
 
@@ -194,7 +194,7 @@ def model(request: pytest.FixtureRequest) -> EntityGrid | EntityGridGenerative:
 
 
 def test_it_prefers_what_it_learned_from(model: EntityGrid | EntityGridGenerative) -> None:
-    assert isinstance(model, OrderScorer) and isinstance(model, PrefixModel)
+    assert isinstance(model, OrderScorer) and isinstance(model, SearchableModel)
     whole, shuffled = model.order_scores(TEXTS[0], [range(5), (3, 0, 4, 1, 2)])
     assert whole is not None and shuffled is not None and whole > shuffled
     found = order_document(model, TEXTS[0].reorder([2, 4, 1, 0, 3]), first=3, search="beam")
@@ -236,7 +236,7 @@ def test_memory_grows_with_the_mentions_and_not_with_the_cells() -> None:
     mentions = [{f"rare{n}": 1, f"other{n}": 2, f"often{n % 40}": 3} for n in range(10_000)]
     weights = EntityGrid().with_parser(MarkedParser()).fit(TEXTS)._trained()
     tracemalloc.start()
-    grid = columns_of(mentions)
+    grid = build_grid(mentions)
     score = weights.score(grid)
     values = weights.values(grid, [range(10_000)])
     peak = tracemalloc.get_traced_memory()[1]
@@ -266,9 +266,9 @@ def test_weights_that_do_not_fit_are_refused(model: EntityGrid | EntityGridGener
 
 
 def test_first_mentions_are_told_apart() -> None:
-    grid = columns_of([{"a": 3}, {"a": 3}, {"a": 2}])
+    grid = build_grid([{"a": 3}, {"a": 3}, {"a": 2}])
     counts, _ = count_transitions(grid, [(0, 1, 2), (2, 1, 0)], 2, WindowOptions(0, first_mentions=True))
-    found = [{spell(int(code), 2) for code in row[0].nonzero()[0]} for row in counts]
+    found = [{transition_name(int(code), 2) for code in row[0].nonzero()[0]} for row in counts]
     assert found == [{"sS", "SO"}, {"oS", "SS"}]
 
 
@@ -320,6 +320,6 @@ def test_our_grids_are_like_barzilay_and_lapatas(shared_data: Path) -> None:
 
 
 def test_a_grid_is_written_as_the_authors_do() -> None:
-    grid = columns_of([{"dog": 3}, {"cat": 2}])
+    grid = build_grid([{"dog": 3}, {"cat": 2}])
     assert grid.rows() == ["dog S -", "cat - O"]
-    assert isinstance(grid.restricted([1]), Columns) and grid.restricted([1]).rows() == ["cat O"]
+    assert isinstance(grid.restricted([1]), SparseGrid) and grid.restricted([1]).rows() == ["cat O"]

@@ -17,14 +17,14 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
 from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, _best, learn_hmm
-from weft.models.hmm.combination import HmmContent, HmmEntity
 from weft.models.hmm.content_hmm import ContentHmm
+from weft.models.hmm.hmm_combinations import HmmContent, HmmEntity
 from weft.models.hmm.local_syntax import SyntaxLocal
 from weft.models.hmm.syntax_hmm import SyntaxHmm
 from weft.models.hmm.syntax_patterns import productions, sequence
 from weft.ordering.order import order_document
 from weft.ordering.search import beam_search
-from weft.protocols import PairwiseModel, PrefixModel
+from weft.protocols import PairwiseModel, SearchableModel
 from weft.registry import create_model
 
 
@@ -181,13 +181,13 @@ def test_orders_score_as_texts_of_their_own(model: Any) -> None:
 def test_a_search_gains_what_the_order_scores(model: Any) -> None:
     if isinstance(model, PairwiseModel):
         pytest.skip("has a table")
-    assert isinstance(model, PrefixModel)
+    assert isinstance(model, SearchableModel)
     search_agrees(model)
 
 
 def search_agrees(model: Any) -> None:
     document = Document("d", STORY)
-    steps = model.prefix_steps(document)
+    steps = model.order_search(document)
     total = steps.begin([2, 0])
     for rows, columns in (([0, 1], [0, 1]), ([1, 0], [3, 3]), ([0, 1], [2, 1])):
         total = (total[:, None] + steps.gains())[rows, columns]
@@ -195,7 +195,7 @@ def search_agrees(model: Any) -> None:
     scores = model.order_scores(document, [(0, 1, 3, 2), (2, 0, 3, 1)])
     assert total[0] - total[1] == pytest.approx(scores[0] - scores[1], abs=1e-9)  # up to what all orders have in common
     best = max(itertools.permutations(range(4)), key=lambda order: model.order_scores(document, [order])[0])
-    assert beam_search(model.prefix_steps(document), 4, beam=24) == best
+    assert beam_search(model.order_search(document), 4, beam=24) == best
     assert order_document(model, document).order == best
 
 

@@ -18,9 +18,9 @@ from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.causal_lm.model_files import find_causal, read_causal
 from weft.models.common.setting_checks import restored_settings
 from weft.progress import Progress, silent
-from weft.protocols import ModelCard, PrefixSteps
+from weft.protocols import ModelCard, OrderSearch
 from weft.scoring.pairs import WAYS, Combine, checked_combine
-from weft.scoring.sequences import Inverted, OrderMemory, SequenceScorer, SequenceSteps
+from weft.scoring.sequences import Inverted, OrderMemory, SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
 
 if TYPE_CHECKING:
@@ -139,12 +139,12 @@ class Hf:
         """Return the score of each order of the document's sentences."""
         return self.scorer.order_scores(document, orders)
 
-    def prefix_steps(self, document: Document) -> PrefixSteps:
+    def order_search(self, document: Document) -> OrderSearch:
         """Return the state of a beam search that keeps the network's cache of each partial order."""
         from weft.models.causal_lm.predictor import GrowingTexts
 
         paths = GrowingTexts(self.network.predictor, document.sentences)
-        return SequenceSteps(self.scorer, paths, document.sentences)
+        return SequenceOrderSearch(self.scorer, paths, document.sentences)
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
         """Return the model itself; there is nothing to learn."""

@@ -21,8 +21,8 @@ from weft.document import Document, Score
 from weft.models.common.neural_model import no_loss
 from weft.models.common.setting_checks import at_least, check_choice
 from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved_sentences, negatives_generator
+from weft.models.discriminative.clique_order_search import CliqueOrderSearch
 from weft.models.discriminative.clique_windows import clique_windows, damaged_windows
-from weft.models.discriminative.growing_orders import CliqueSteps
 from weft.models.discriminative.networks import CliqueHead, CliqueNetwork, CliqueRows, Reading
 from weft.protocols import ModelCard
 from weft.scoring.pairs import Memory
@@ -187,9 +187,9 @@ class Discriminative(Judge):
         odds = self.clique_odds(document, [range(len(document))])[0]
         return Score(_mean(odds), tuple(transition_shares(odds)))
 
-    def prefix_steps(self, document: Document) -> CliqueSteps:
+    def order_search(self, document: Document) -> CliqueOrderSearch:
         """A search over orders that judges each clique once it is complete."""
-        return CliqueSteps(self.head, self.rows(document))
+        return CliqueOrderSearch(self.head, self.rows(document))
 
     def take(self, part: str, network: torch.nn.Module, ids: object) -> None:
         """Put a trained network to its use; what others made of sentences is forgotten."""

@@ -21,10 +21,10 @@ from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.setting_checks import restored_settings
-from weft.models.entity.grid import Columns, Numbers, columns_of
+from weft.models.entity.grid import Numbers, SparseGrid, build_grid
 from weft.models.entity.grid_model import in_batches
 from weft.models.entity.mentions import NOUNS, MentionFields, MentionFinder, Roles
-from weft.models.entity.transition_weights import judged
+from weft.models.entity.transition_weights import has_score
 from weft.models.entity.transitions import Reals, places
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
@@ -50,7 +50,7 @@ class Edges:
     weight: Reals
 
 
-def project(columns: Columns, projection: str) -> Iterator[Edges]:
+def project(columns: SparseGrid, projection: str) -> Iterator[Edges]:
     """Yield the edges between the sentences of a grid, block by block.
 
     Args:
@@ -59,7 +59,7 @@ def project(columns: Columns, projection: str) -> Iterator[Edges]:
             products of their roles, where a subject counts 3, an object 2, any other 1.
 
     Example:
-        >>> grid = columns_of([{"dog": 3, "cat": 2}, {"dog": 2, "cat": 1}, {"cat": 3}])
+        >>> grid = build_grid([{"dog": 3, "cat": 2}, {"dog": 2, "cat": 1}, {"cat": 3}])
         >>> [(e.left.tolist(), e.right.tolist(), e.weight.tolist()) for e in project(grid, "p_acc")]
         [([0, 0, 1], [1, 2, 2], [8.0, 6.0, 3.0])]
     """
@@ -77,11 +77,11 @@ def graph_scores(shared: Sequence[Roles], size: int) -> dict[str, float]:
     """Return the six scores of Guinaudeau and Strube: three projections, each without and with distance.
 
     Args:
-        shared: The roles of the entities that at least two sentences mention (`Columns.shared`, `find_shared`).
+        shared: The roles of the entities that at least two sentences mention (`SparseGrid.shared`, `find_shared`).
         size: Number of sentences of the text.
 
     Example:
-        >>> graph_scores(columns_of([{"dog": 3, "cat": 2}, {"dog": 2}, {"cat": 3}]).shared(), 3)
+        >>> graph_scores(build_grid([{"dog": 3, "cat": 2}, {"dog": 2}, {"cat": 3}]).shared(), 3)
         {'p_u': 0.6666666666666666, 'p_u_dist': 0.5, 'p_w': 0.6666666666666666, 'p_w_dist': 0.5,
          'p_acc': 4.0, 'p_acc_dist': 3.0}
     """
@@ -147,7 +147,7 @@ def _product(matrix: Any, start: int, step: int) -> Reals:
     return block
 
 
-def _matrix(columns: Columns, values: Reals) -> Any:
+def _matrix(columns: SparseGrid, values: Reals) -> Any:
     """Return the values of cells as a matrix, [sentences, entities], sparse if it is large."""
     shape = (columns.size, len(columns.names))
     if shape[0] * shape[1] > CELLS_AT_ONCE:
@@ -215,9 +215,9 @@ class EntityGraph:
         self.finder.loaded = parser
         return self
 
-    def grid(self, document: Document) -> Columns:
+    def grid(self, document: Document) -> SparseGrid:
         """Return the entity grid of a document."""
-        return columns_of(self.finder.find(document.sentences))
+        return build_grid(self.finder.find(document.sentences))
 
     def six_scores(self, document: Document) -> dict[str, float]:
         """Return the six scores of Guinaudeau and Strube, independent of `projection` and `distance`."""
@@ -230,14 +230,14 @@ class EntityGraph:
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return one score per document; None for fewer than two sentences or no noun."""
         return [
-            self.score_grid(columns_of(mentions))
+            self.score_grid(build_grid(mentions))
             for some in in_batches(documents)
             for mentions in self.finder.find_documents(some)
         ]
 
-    def score_grid(self, columns: Columns) -> Score:
+    def score_grid(self, columns: SparseGrid) -> Score:
         """Return the score of a grid; each transition gets an equal part of every edge that spans it."""
-        if not judged(columns):
+        if not has_score(columns):
             return Score(None)
         size = columns.size
         by_distance, changes = np.zeros(size), np.zeros(size)
@@ -269,8 +269,8 @@ class EntityGraph:
             for number, order in enumerate(orders)
         ]
 
-    def _order_values(self, columns: Columns, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        if not judged(columns):
+    def _order_values(self, columns: SparseGrid, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        if not has_score(columns):
             return [None for _ in orders]
         position = places(orders, columns.size)  # [orders, sentences]
         sums = np.zeros((len(orders), columns.size))
@@ -280,9 +280,9 @@ class EntityGraph:
                 row += np.bincount(apart, weights=edges.weight, minlength=columns.size)
         return [self._mean_degree(row) for row in sums]
 
-    def prefix_steps(self, document: Document) -> GraphSteps:
+    def order_search(self, document: Document) -> GraphOrderSearch:
         """Return the state of a beam search over the document's sentences."""
-        return GraphSteps(self.grid(document), self.settings.projection, self.settings.distance)
+        return GraphOrderSearch(self.grid(document), self.settings.projection, self.settings.distance)
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
         """Return the model itself; there is nothing to learn."""
@@ -302,8 +302,8 @@ class EntityGraph:
         return cls(restored_settings(EntityGraphSettings, load_artifact(folder), folder))
 
 
-class GraphSteps:
-    """The state of a beam search with the entity graph; a `weft.protocols.PrefixSteps`.
+class GraphOrderSearch:
+    """The state of a beam search with the entity graph; a `weft.protocols.OrderSearch`.
 
     Args:
         columns: The grid of all sentences.
@@ -311,7 +311,7 @@ class GraphSteps:
         distance: Whether weights are divided by distance.
     """
 
-    def __init__(self, columns: Columns, projection: str, distance: bool) -> None:
+    def __init__(self, columns: SparseGrid, projection: str, distance: bool) -> None:
         from scipy.sparse import coo_matrix
 
         found = list(project(columns, projection))

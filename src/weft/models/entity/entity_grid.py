@@ -17,7 +17,7 @@ from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import check_seed
-from weft.models.entity.grid import Columns
+from weft.models.entity.grid import SparseGrid
 from weft.models.entity.grid_model import COMPARABLE, FIRST_MENTIONS_HELP, SALIENCE_HELP, SHORTEST_HELP, GridModel
 from weft.models.entity.mentions import MentionFields
 from weft.models.entity.transition_weights import TransitionWeights
@@ -107,13 +107,13 @@ class EntityGrid(GridModel):
         }
         return self
 
-    def features(self, grid: Columns, orders: Sequence[Sequence[int]]) -> Reals:
+    def features(self, grid: SparseGrid, orders: Sequence[Sequence[int]]) -> Reals:
         """Return the shares of all transitions, one row per order: [orders, features]."""
         shares = [transition_shares(grid, orders, length, self.options) for length in self.lengths]
         return np.concatenate([share.reshape(len(orders), -1) for share in shares], axis=1)
 
     def differences(
-        self, texts: Sequence[tuple[Document, Columns]], seed: int
+        self, texts: Sequence[tuple[Document, SparseGrid]], seed: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
         """Return features of texts minus those of permutations, [pairs, features], and the text number of each row."""
         rows, group = [], []

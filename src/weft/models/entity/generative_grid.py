@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.document import Document
 from weft.models.common.setting_checks import check_seed
-from weft.models.entity.grid import Columns
+from weft.models.entity.grid import SparseGrid
 from weft.models.entity.grid_model import COMPARABLE, FIRST_MENTIONS_HELP, SALIENCE_HELP, SHORTEST_HELP, GridModel
 from weft.models.entity.mentions import MentionFields
 from weft.models.entity.transition_weights import TransitionWeights
@@ -88,7 +88,7 @@ class EntityGridGenerative(GridModel):
         check_seed(self.settings.model_name, seed)
         return self.fit_grids([grid for _, grid in self.read_grids(documents, self.settings.shortest, progress)])
 
-    def fit_grids(self, grids: Sequence[Columns]) -> Self:
+    def fit_grids(self, grids: Sequence[SparseGrid]) -> Self:
         """Learn from entity grids."""
         (length,) = self.lengths
         counts = np.zeros((self.options.classes, BASE**length))

@@ -1,7 +1,7 @@
-"""The entity grid: entities by sentences, a role in each cell, only the cells with a mention kept.
+"""The entity grid: a sparse table of entities by sentences with a role in each cell.
 
-A text of 10,000 sentences has tens of thousands of entities, most of them in one sentence: the full table would have
-hundreds of millions of cells, the mentions are some 100,000.
+Only cells with a mention are stored. A text of 10,000 sentences has tens of thousands of entities, most of them in one
+sentence: the full table would have hundreds of millions of cells, but there are some 100,000 mentions.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """An entity grid, one column an entity.
+class SparseGrid:
+    """An entity grid with one column per entity.
 
     Attributes:
-        names: Of the entities, in order of their first mention.
-        entity: Which entity each mention is of, ascending: [mentions].
-        sentence: Where, ascending within an entity: [mentions].
-        role: As what, 1 to 3: [mentions].
-        size: How many sentences the text has.
+        names: The names of the entities, in order of their first mention.
+        entity: The entity of each mention, ascending: [mentions].
+        sentence: The sentence of each mention, ascending within an entity: [mentions].
+        role: The role of each mention, 1 to 3: [mentions].
+        size: Number of sentences of the text.
     """
 
     names: tuple[str, ...]
@@ -37,14 +37,14 @@ class Columns:
 
     @property
     def frequency(self) -> Numbers:
-        """In how many sentences each entity is mentioned: [entities]."""
+        """The number of sentences that mention each entity: [entities]."""
         return np.bincount(self.entity, minlength=len(self.names)).astype(np.int64)
 
     def shared(self) -> list[Roles]:
-        """The roles of each entity that two sentences or more mention.
+        """Return the roles of each entity that at least two sentences mention.
 
         Example:
-            >>> columns_of([{"dog": 3, "cat": 2}, {}, {"dog": 1}]).shared()
+            >>> build_grid([{"dog": 3, "cat": 2}, {}, {"dog": 1}]).shared()
             [[(0, 3), (2, 1)]]
         """
         kept = self.frequency[self.entity] > 1
@@ -54,8 +54,8 @@ class Columns:
             found.setdefault(entity, []).append((sentence, role))
         return list(found.values())
 
-    def restricted(self, sentences: Sequence[int]) -> Columns:
-        """The grid of some of the sentences alone, in their order; entities of others are gone."""
+    def restricted(self, sentences: Sequence[int]) -> SparseGrid:
+        """Return the grid of some of the sentences, in the order given; entities of others are dropped."""
         place = np.full(self.size, -1)
         place[np.asarray(sentences, dtype=np.int64)] = np.arange(len(sentences))
         kept = place[self.sentence] >= 0
@@ -63,13 +63,13 @@ class Columns:
         sentence, role = place[self.sentence[kept]], self.role[kept]
         order = np.lexsort((sentence, entity))
         names = tuple(self.names[number] for number in present)
-        return Columns(names, entity[order], sentence[order], role[order], len(sentences))
+        return SparseGrid(names, entity[order], sentence[order], role[order], len(sentences))
 
     def rows(self) -> list[str]:
-        """The grid as Barzilay and Lapata write it: an entity a line, then its role in every sentence.
+        """Return the grid in the format of Barzilay and Lapata: one line per entity, with its role in each sentence.
 
         Example:
-            >>> columns_of([{"dog": 3, "cat": 2}, {"dog": 1}]).rows()
+            >>> build_grid([{"dog": 3, "cat": 2}, {"dog": 1}]).rows()
             ['dog S X', 'cat O -']
         """
         cells = [["-"] * self.size for _ in self.names]
@@ -78,11 +78,11 @@ class Columns:
         return [" ".join((name, *row)) for name, row in zip(self.names, cells, strict=True)]
 
 
-def columns_of(mentions: Sequence[Mentions]) -> Columns:
-    """Put the mentions of a text's sentences into columns.
+def build_grid(mentions: Sequence[Mentions]) -> SparseGrid:
+    """Return the entity grid of a text from the mentions of its sentences.
 
     Example:
-        >>> columns = columns_of([{"dog": 3}, {}, {"dog": 2, "cat": 3}])
+        >>> columns = build_grid([{"dog": 3}, {}, {"dog": 2, "cat": 3}])
         >>> columns.names, columns.sentence.tolist(), columns.frequency.tolist()
         (('dog', 'cat'), [0, 2, 2], [2, 1])
     """
@@ -95,6 +95,6 @@ def columns_of(mentions: Sequence[Mentions]) -> Columns:
     entity = np.array(entities, dtype=np.int64)
     sentence = np.repeat(np.arange(len(mentions)), np.array([len(found) for found in mentions], dtype=np.int64))
     ranked = np.argsort(entity, kind="stable")  # within an entity, sentences stay in order
-    return Columns(
+    return SparseGrid(
         tuple(numbers), entity[ranked], sentence[ranked], np.array(roles, dtype=np.int64)[ranked], len(mentions)
     )

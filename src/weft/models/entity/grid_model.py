@@ -15,8 +15,8 @@ from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.setting_checks import check_finite, restored_settings, untrained
-from weft.models.entity.grid import Columns, columns_of
-from weft.models.entity.grid_search import ColumnSteps
+from weft.models.entity.grid import SparseGrid, build_grid
+from weft.models.entity.grid_order_search import GridOrderSearch
 from weft.models.entity.mentions import MentionFields, MentionFinder
 from weft.models.entity.transition_weights import TransitionWeights, order_scores
 from weft.models.entity.transitions import BASE, WindowOptions
@@ -68,9 +68,9 @@ class GridModel(ABC):
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
-    def grid(self, document: Document) -> Columns:
+    def grid(self, document: Document) -> SparseGrid:
         """Return the entity grid of a document."""
-        return columns_of(self.finder.find(document.sentences))
+        return build_grid(self.finder.find(document.sentences))
 
     def remarks(self, document: Document) -> tuple[str, ...]:
         """Return the reasons why no entities or roles are found in a document, if there are any."""
@@ -80,7 +80,7 @@ class GridModel(ABC):
         """Return one score per document; None for fewer than two sentences or no noun."""
         weights = self._trained()
         return [
-            weights.score(columns_of(mentions))
+            weights.score(build_grid(mentions))
             for some in in_batches(documents)
             for mentions in self.finder.find_documents(some)
         ]
@@ -89,9 +89,9 @@ class GridModel(ABC):
         """Return the score of each order; the sentences are parsed once."""
         return order_scores(self._trained(), self.grid(document), orders)
 
-    def prefix_steps(self, document: Document) -> ColumnSteps:
+    def order_search(self, document: Document) -> GridOrderSearch:
         """Return the state of a beam search over the document's sentences."""
-        return ColumnSteps(self._trained(), self.grid(document))
+        return GridOrderSearch(self._trained(), self.grid(document))
 
     def _trained(self) -> TransitionWeights:
         if self.weights is None:
@@ -102,17 +102,17 @@ class GridModel(ABC):
 
     def read_grids(
         self, documents: Iterable[Document], shortest: int, progress: Progress
-    ) -> list[tuple[Document, Columns]]:
+    ) -> list[tuple[Document, SparseGrid]]:
         """Return the paragraphs with enough sentences and a noun, each with its grid.
 
         Raises:
             CorpusError: No paragraph qualifies.
         """
-        found: list[tuple[Document, Columns]] = []
+        found: list[tuple[Document, SparseGrid]] = []
         seen = 0
         for some in in_batches(_long_enough(documents, shortest)):
             seen += len(some)
-            grids = map(columns_of, self.finder.find_documents(some))
+            grids = map(build_grid, self.finder.find_documents(some))
             found += [(text, grid) for text, grid in zip(some, grids, strict=True) if grid.names]
             progress("finding entities", seen)
         if found:

@@ -1,8 +1,8 @@
-"""Scores of an entity grid that are sums over its transitions: what the ranker and the generative grid have in common.
+"""Scores of entity grids as weighted sums over transitions, shared by the ranker and the generative grid.
 
-The ranker's score is a weighted sum of transition shares, the generative one's a mean of log-probabilities of cells
-given those before them. Both are a weight for each transition, summed over all windows of all columns and divided by
-numbers that depend on the sentences but not on their order.
+The ranker's score is a weighted sum of transition shares. The generative score is a mean of log-probabilities of cells
+given those before them. Both have one weight for each transition, summed over the windows of all columns and divided
+by numbers that depend on the sentences but not on their order.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.document import Score
-from weft.models.entity.grid import Columns
+from weft.models.entity.grid import SparseGrid
 from weft.models.entity.transitions import Reals, WindowOptions, Windows, count_transitions, find_windows
 
-ORDERS_AT_ONCE = 64  # so that memory stays flat
+ORDERS_AT_ONCE = 64  # bounds memory
 
 
 @dataclass(frozen=True)
@@ -26,25 +26,25 @@ class TransitionWeights:
 
     Attributes:
         tables: For each length, [classes, 9^length].
-        options: Which windows there are.
-        by_class: Whether a weight counts for the share of a transition among those of its class, as in Barzilay and
-            Lapata, or among all.
+        options: The windows in use.
+        by_class: Whether a weight applies to the share of a transition within its class of entities, as in Barzilay and
+            Lapata, or among all transitions.
     """
 
     tables: Mapping[int, Reals]
     options: WindowOptions
     by_class: bool = True
 
-    def values(self, columns: Columns, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The score of each order of all of a grid's sentences; ``None`` where there is nothing to judge."""
-        if not judged(columns):
+    def values(self, columns: SparseGrid, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        """Return the score of each order of all sentences; None for fewer than two sentences or no entity."""
+        if not has_score(columns):
             return [None for _ in orders]
         found: list[float | None] = []
         for start in range(0, len(orders), ORDERS_AT_ONCE):
             found += self._values(columns, orders[start : start + ORDERS_AT_ONCE]).tolist()
         return found
 
-    def _values(self, columns: Columns, orders: Sequence[Sequence[int]]) -> Reals:
+    def _values(self, columns: SparseGrid, orders: Sequence[Sequence[int]]) -> Reals:
         total = np.zeros(len(orders))
         for length, table in self.tables.items():
             counts, totals = count_transitions(columns, orders, length, self.options)
@@ -54,16 +54,16 @@ class TransitionWeights:
         return total
 
     def totals(self, windows: Windows) -> Reals:
-        """What the sums over the windows of each class are divided by: [classes]."""
+        """Return the divisor of the sums over the windows of each class: [classes]."""
         return self._divisors((windows.entities * windows.count).astype(np.float64))
 
     def _divisors(self, totals: Reals) -> Reals:
-        """What sums are divided by, from how many transitions each class has: [classes]."""
+        """Return divisors from the number of transitions of each class: [classes]."""
         return np.maximum(totals if self.by_class else np.full_like(totals, totals.sum()), 1.0)
 
-    def score(self, columns: Columns) -> Score:
-        """The score of a text as it stands, with what each transition from sentence to sentence brings to it."""
-        if not judged(columns):
+    def score(self, columns: SparseGrid) -> Score:
+        """Return the score of a text, with the contribution of each transition between sentences."""
+        if not has_score(columns):
             return Score(None)
         parts = np.zeros(columns.size - 1)  # [sentences - 1]
         for length, table in self.tables.items():
@@ -71,15 +71,15 @@ class TransitionWeights:
         parts *= len(parts)  # the value is their mean
         return Score(math.fsum(parts.tolist()) / len(parts), tuple(parts.tolist()))
 
-    def _parts(self, columns: Columns, length: int, table: Reals) -> Reals:
-        """What windows of one length bring, shared equally between the transitions that they cover."""
+    def _parts(self, columns: SparseGrid, length: int, table: Reals) -> Reals:
+        """Return the contributions of the windows of one length, divided equally among the transitions they span."""
         windows = find_windows(columns, [range(columns.size)], length, self.options)
         scaled = table / self.totals(windows)[:, None]
         beyond = (scaled - scaled[:, :1])[windows.kind, windows.code]
         sums = np.full(windows.count, float(scaled[:, 0] @ windows.entities))  # [starts]
         sums += np.bincount(windows.start - windows.first, weights=beyond, minlength=windows.count)
         begins = np.arange(windows.count) + windows.first
-        low = np.clip(begins, 0, columns.size - 2)  # a window over an edge counts for the transition beside it
+        low = np.clip(begins, 0, columns.size - 2)  # a window that crosses an end counts for the transition beside it
         high = np.maximum(np.clip(begins + length - 1, 1, columns.size - 1), low + 1)
         shared = sums / (high - low)
         changes = np.zeros(columns.size)
@@ -89,13 +89,15 @@ class TransitionWeights:
         return parts
 
 
-def judged(columns: Columns) -> bool:
-    """Whether there is something to judge: two sentences and an entity."""
+def has_score(columns: SparseGrid) -> bool:
+    """Whether a grid has a score: it needs two sentences and an entity."""
     return columns.size > 1 and len(columns.names) > 0
 
 
-def order_scores(weights: TransitionWeights, columns: Columns, orders: Sequence[Sequence[int]]) -> list[float | None]:
-    """The scores of orders that may leave sentences out: such an order is judged as a text of its own."""
+def order_scores(
+    weights: TransitionWeights, columns: SparseGrid, orders: Sequence[Sequence[int]]
+) -> list[float | None]:
+    """Return the score of each order; an order that omits sentences is scored as a text of its own."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, order in enumerate(orders):
         groups.setdefault(tuple(sorted(order)), []).append(number)

@@ -1,7 +1,7 @@
-"""Transitions of an entity grid: what stands in 2 or 3 cells of a column that follow each other, counted in any order.
+"""Transitions of an entity grid: the contents of 2 to 4 consecutive cells of a column, counted in any order.
 
-A transition is a window on a column; its code has a digit for each cell. Only windows that touch a mention (or an edge
-of the text) are looked at, the others are all alike: time and memory grow with the mentions, not with the cells.
+A transition is a window on a column. Its code has one digit for each cell. Only windows that touch a mention or an end
+of the text are visited, because all others are empty: time and memory grow with the mentions, not with the cells.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from weft.models.entity.grid import Columns, Numbers
+from weft.models.entity.grid import Numbers, SparseGrid
 
 Reals = npt.NDArray[np.float64]
 
-# What a cell can hold: absent, other, object, subject; the last three of an entity that is mentioned for the first
-# time, where that is told apart; what is before the first and after the last sentence, where that is looked at.
+# Contents of a cell: absent, other, object, subject; the last three again for first mentions, if those are
+# distinguished; the marks before the first and after the last sentence, if windows cross the ends of the text.
 SYMBOLS = "-XOSxos^$"
 BASE = len(SYMBOLS)
 FIRST_TIME, START, END = 3, 7, 8
-SMALL = 2**18  # cells of a grid, or of several orders of it, that are looked at whole
+SMALL = 2**18  # cells of all orders of a grid up to which a dense table is used
 
 
 @dataclass(frozen=True, slots=True)
 class WindowOptions:
-    """Which windows there are and how entities are told apart.
+    """The windows in use, and the classes of entities.
 
     Attributes:
-        salience: Entities in at least so many sentences are a class of their own; below 2 there is one class.
-        start: Whether windows reach over the beginning of the text.
-        end: Whether they reach over its end.
-        first_mentions: Whether an entity's first mention differs from later ones.
+        salience: Entities in at least this many sentences form a class of their own; below 2 there is one class.
+        start: Whether windows cross the beginning of the text.
+        end: Whether windows cross the end of the text.
+        first_mentions: Whether an entity's first mention has a symbol of its own.
     """
 
     salience: int = 2
@@ -42,11 +42,11 @@ class WindowOptions:
 
     @property
     def classes(self) -> int:
-        """How many classes of entities there are."""
+        """Number of classes of entities."""
         return 2 if self.salience > 1 else 1
 
-    def class_of(self, columns: Columns) -> Numbers:
-        """The class of each entity: 1 for the salient ones: [entities]."""
+    def class_of(self, columns: SparseGrid) -> Numbers:
+        """Return the class of each entity, 1 for salient ones: [entities]."""
         if self.classes == 1:
             return np.zeros(len(columns.names), dtype=np.int64)
         return (columns.frequency >= self.salience).astype(np.int64)
@@ -54,16 +54,16 @@ class WindowOptions:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of one length that touch a mention or an edge, in one or several orders of a text.
+    """The windows of one length that touch a mention or an end of the text, in one or several orders.
 
     Attributes:
-        order: Which order each is of: [windows].
+        order: The order of each window: [windows].
         kind: The class of its entity: [windows].
-        code: What it holds, a digit of base 9 for each cell: [windows].
-        start: Where it begins; below 0 before the text: [windows].
-        entities: How many entities each class has: [classes].
-        first: Where the first window of a column begins.
-        count: How many windows a column has.
+        code: Its contents, one digit of base 9 for each cell: [windows].
+        start: Its first position; negative before the text: [windows].
+        entities: Number of entities of each class: [classes].
+        first: Position of the first window of a column.
+        count: Number of windows of a column.
     """
 
     order: Numbers
@@ -75,14 +75,14 @@ class Windows:
     count: int
 
 
-def find_windows(columns: Columns, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Windows:
-    """All windows of a length that are not empty.
+def find_windows(columns: SparseGrid, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Windows:
+    """Return all windows of a length that are not empty.
 
     Args:
         columns: The grid.
         orders: Orders of all its sentences.
-        length: Of the windows.
-        options: Which windows.
+        length: Length of the windows.
+        options: The windows in use.
     """
     positions = places(orders, columns.size)[:, columns.sentence]  # [orders, mentions]
     before, after = (length - 1) * options.start, (length - 1) * options.end
@@ -97,7 +97,7 @@ def find_windows(columns: Columns, orders: Sequence[Sequence[int]], length: int,
 
 
 def places(orders: Sequence[Sequence[int]], size: int) -> Numbers:
-    """Where each sentence stands in each order: [orders, sentences]."""
+    """Return the position of each sentence in each order: [orders, sentences]."""
     table = np.asarray(orders, dtype=np.int64).reshape(len(orders), size)
     found = np.empty_like(table)
     np.put_along_axis(found, table, np.arange(size, dtype=np.int64)[None], axis=1)
@@ -105,9 +105,9 @@ def places(orders: Sequence[Sequence[int]], size: int) -> Numbers:
 
 
 def _cells(
-    columns: Columns, positions: Numbers, edges: tuple[int, int], options: WindowOptions
+    columns: SparseGrid, positions: Numbers, edges: tuple[int, int], options: WindowOptions
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """The cells that hold something, edges included: their column (order and entity), position and symbol."""
+    """Return column (order and entity), position and symbol of all cells that are not empty, end marks included."""
     orders, entities, (before, after) = len(positions), len(columns.names), edges
     symbols = np.broadcast_to(columns.role, positions.shape)  # [orders, mentions]
     if options.first_mentions and entities:
@@ -126,7 +126,7 @@ def _cells(
 
 
 def _joined(column: Numbers, position: Numbers, symbol: Numbers, length: int, count: int) -> tuple[Numbers, Numbers]:
-    """Every window that a cell lies in, once, with the code of all of its cells: keys and codes, [windows] each."""
+    """Return keys and codes of all windows that contain one of the cells: [windows] each."""
     offsets = np.arange(length)[:, None]
     start = position - offsets  # [length, cells]
     inside = (start >= 0) & (start < count)
@@ -139,22 +139,22 @@ def _joined(column: Numbers, position: Numbers, symbol: Numbers, length: int, co
 
 
 def count_windows(windows: Windows, orders: int, length: int) -> Reals:
-    """How often each transition occurs, empty ones included: [orders, classes, 9^length]."""
+    """Return the counts of transitions, empty ones included: [orders, classes, 9^length]."""
     classes, codes = len(windows.entities), BASE**length
     flat = (windows.order * classes + windows.kind) * codes + windows.code
     counts = np.bincount(flat, minlength=orders * classes * codes).astype(np.float64)
     table: Reals = counts.reshape(orders, classes, codes)
-    # What was not looked at is absent in every cell: code 0.
+    # The windows that were not visited are empty: code 0.
     table[:, :, 0] = windows.entities * windows.count - table[:, :, 1:].sum(axis=2)
     return table
 
 
 def count_transitions(
-    columns: Columns, orders: Sequence[Sequence[int]], length: int, options: WindowOptions
+    columns: SparseGrid, orders: Sequence[Sequence[int]], length: int, options: WindowOptions
 ) -> tuple[Reals, Reals]:
-    """How often each transition occurs, [orders, classes, 9^length], and all transitions of a class, [classes].
+    """Return counts of transitions, [orders, classes, 9^length], and the total of each class, [classes].
 
-    Small grids are looked at whole, which takes fewer steps.
+    Small grids are counted in a dense table, which is faster.
     """
     cells = len(orders) * columns.size * len(columns.names)
     if cells > SMALL or columns.size < length:
@@ -172,8 +172,8 @@ def count_transitions(
     return counts.reshape(len(orders), classes, codes), totals
 
 
-def _all_codes(columns: Columns, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Numbers:
-    """What every window holds: [orders, windows, entities]."""
+def _all_codes(columns: SparseGrid, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Numbers:
+    """Return the codes of all windows: [orders, windows, entities]."""
     table = np.zeros((columns.size, len(columns.names)), dtype=np.int64)
     table[columns.sentence, columns.entity] = columns.role
     cells = table[np.asarray(orders, dtype=np.int64)]  # [orders, sentences, entities]
@@ -193,16 +193,18 @@ def _all_codes(columns: Columns, orders: Sequence[Sequence[int]], length: int, o
     return code
 
 
-def transition_shares(columns: Columns, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Reals:
-    """The share of each transition among those of its class, Barzilay and Lapata's features: [orders, classes, codes].
+def transition_shares(
+    columns: SparseGrid, orders: Sequence[Sequence[int]], length: int, options: WindowOptions
+) -> Reals:
+    """Return the share of each transition within its class, Barzilay and Lapata's features: [orders, classes, codes].
 
-    A class without entities has zeros.
+    The shares of a class without entities are 0.
 
     Example:
-        >>> from weft.models.entity.grid import columns_of
-        >>> grid = columns_of([{"dog": 3}, {"dog": 2}, {}])
+        >>> from weft.models.entity.grid import build_grid
+        >>> grid = build_grid([{"dog": 3}, {"dog": 2}, {}])
         >>> shares = transition_shares(grid, [(0, 1, 2)], 2, WindowOptions())
-        >>> [(spell(code, 2), float(shares[0, 1, code])) for code in shares[0, 1].nonzero()[0]]
+        >>> [(transition_name(code, 2), float(shares[0, 1, code])) for code in shares[0, 1].nonzero()[0]]
         [('O-', 0.5), ('SO', 0.5)]
     """
     counts, totals = count_transitions(columns, orders, length, options)
@@ -210,11 +212,11 @@ def transition_shares(columns: Columns, orders: Sequence[Sequence[int]], length:
     return counts
 
 
-def spell(code: int, length: int) -> str:
-    """A transition in letters.
+def transition_name(code: int, length: int) -> str:
+    """Return a transition as letters.
 
     Example:
-        >>> spell(3 * 9 + 0, 2)
+        >>> transition_name(3 * 9 + 0, 2)
         'S-'
     """
     return "".join(SYMBOLS[code // BASE**place % BASE] for place in reversed(range(length)))

@@ -1,4 +1,4 @@
-"""Combinations of two models by a pairwise ranker (HMM+Entity and HMM+Content of Louis & Nenkova 2012)."""
+"""Combination of several models by a pairwise ranker over their scores."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import check_finite, check_seed, damaged_settings, restored_settings, untrained
 from weft.progress import Progress, silent
-from weft.protocols import ModelCard, PrefixModel, PrefixSteps, RemarkingModel
+from weft.protocols import OrderSearch, RemarkingModel, SearchableModel
 from weft.registry import create_model
-from weft.settings import Settings, setting
 from weft.settings import Settings as ModelSettings
+from weft.settings import setting
 
 Reals = npt.NDArray[np.float64]
 WEIGHTS = "part_weights"
@@ -205,10 +205,10 @@ class Combination(ABC):
         values = iter((part_scores(self._trained(), document, longer) @ self.weights).tolist() if longer else [])
         return [next(values) if len(order) > 1 else None for order in orders]
 
-    def prefix_steps(self, document: Document) -> PrefixSteps:
+    def order_search(self, document: Document) -> OrderSearch:
         """Return the state of a beam search over the document's sentences, with all parts."""
-        steps = [part.prefix_steps(document) for part in self._trained().values() if isinstance(part, PrefixModel)]
-        return WeightedSteps(steps, self.weights)
+        steps = [part.order_search(document) for part in self._trained().values() if isinstance(part, SearchableModel)]
+        return WeightedOrderSearch(steps, self.weights)
 
     def _trained(self) -> dict[str, Part]:
         if not self.members:
@@ -253,10 +253,10 @@ def part_scores(parts: Mapping[str, Part], document: Document, orders: Sequence[
     return np.array(columns, dtype=np.float64).T
 
 
-class WeightedSteps:
-    """The state of a beam search with a weighted sum of models; a `weft.protocols.PrefixSteps`."""
+class WeightedOrderSearch:
+    """The state of a beam search with a weighted sum of models; a `weft.protocols.OrderSearch`."""
 
-    def __init__(self, parts: Sequence[PrefixSteps], weights: Reals) -> None:
+    def __init__(self, parts: Sequence[OrderSearch], weights: Reals) -> None:
         self.parts, self.weights = parts, weights
 
     def begin(self, firsts: Sequence[int]) -> Reals:
@@ -323,84 +323,3 @@ def _read_part(part: str, model: Combination, artifact: Artifact, folder: str | 
                 allowed=error.allowed,
                 next_step=error.next_step,
             ) from error
-
-
-@dataclass(frozen=True, kw_only=True)
-class HmmEntitySettings(CombinationFields, Settings):
-    """Settings of `hmm-entity`."""
-
-    model_name: ClassVar[str] = "hmm-entity"
-    syntax: dict[str, Any] = setting({}, "Settings of the part syntax-hmm.")
-    entity: dict[str, Any] = setting({}, "Settings of the part entity-grid.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_part(self.model_name, "syntax", self.syntax)
-        check_part(self.model_name, "entity", self.entity)
-
-
-class HmmEntity(Combination):
-    """HMM+Entity: the syntax HMM and the entity grid, weighted by a ranker.
-
-    Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
-
-    Example:
-        >>> model = HmmEntity(HmmEntitySettings(syntax={"clusters": 4}, entity={"longest": 2}))
-        >>> sorted(model.new_parts())
-        ['entity', 'syntax']
-    """
-
-    registered: ClassVar[Mapping[str, str]] = {"syntax": "syntax-hmm", "entity": "entity-grid"}
-    card = ModelCard(
-        summary="the syntax HMM and the entity grid, combined",
-        reference="Louis & Nenkova 2012; Barzilay & Lapata 2008",
-        score_range="any number",
-        meaning="structures and entities follow each other as in texts of the domain",
-        comparable="only between orders of one text",
-        needs="the extra `parse`; trained weights (pip install ./zoo) or training",
-    )
-    Settings = HmmEntitySettings
-    settings: HmmEntitySettings
-
-    def __init__(self, settings: HmmEntitySettings = HmmEntitySettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
-
-
-@dataclass(frozen=True, kw_only=True)
-class HmmContentSettings(CombinationFields, Settings):
-    """Settings of `hmm-content`."""
-
-    model_name: ClassVar[str] = "hmm-content"
-    syntax: dict[str, Any] = setting({}, "Settings of the part syntax-hmm.")
-    content: dict[str, Any] = setting({}, "Settings of the part content-hmm.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_part(self.model_name, "syntax", self.syntax)
-        check_part(self.model_name, "content", self.content)
-
-
-class HmmContent(Combination):
-    """HMM+Content: the syntax HMM and the content HMM, weighted by a ranker.
-
-    Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
-
-    Example:
-        >>> HmmContent(HmmContentSettings(content={"clusters": 4})).part_settings
-        {'syntax': {}, 'content': {'clusters': 4}}
-    """
-
-    registered: ClassVar[Mapping[str, str]] = {"syntax": "syntax-hmm", "content": "content-hmm"}
-    card = ModelCard(
-        summary="the syntax HMM and the content HMM, combined",
-        reference="Louis & Nenkova 2012; Barzilay & Lee 2004",
-        score_range="any number",
-        meaning="structures and topics follow each other as in texts of the domain",
-        comparable="only between orders of one text",
-        needs="the extra `parse`; trained weights (pip install ./zoo) or training",
-    )
-    Settings = HmmContentSettings
-    settings: HmmContentSettings
-
-    def __init__(self, settings: HmmContentSettings = HmmContentSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)

@@ -137,8 +137,8 @@ def _check_shapes(member: ClusterHmm, patterns: int, folder: str | Path) -> None
         )
 
 
-class CommitteeSteps:
-    """The state of a beam search with a committee; a `weft.protocols.PrefixSteps`.
+class CommitteeOrderSearch:
+    """The state of a beam search with a committee; a `weft.protocols.OrderSearch`.
 
     Each path keeps p(state of its last sentence), for each member.
 
@@ -149,7 +149,7 @@ class CommitteeSteps:
 
     def __init__(self, committee: HmmCommittee, sentences: Sequence[Patterns]) -> None:
         tables = committee.likelihoods(sentences)
-        self.members = [_MemberSteps(hmm, table) for hmm, table in zip(committee.members, tables, strict=True)]
+        self.members = [_MemberOrderSearch(hmm, table) for hmm, table in zip(committee.members, tables, strict=True)]
         self.size, self.placed = len(sentences), 0
         self.scale = 1.0 / max(self.size - 1, 1)  # the gains of a whole path then sum to its score
 
@@ -172,7 +172,7 @@ class CommitteeSteps:
             member.keep(rows, columns)
 
 
-class _MemberSteps:
+class _MemberOrderSearch:
     def __init__(self, hmm: ClusterHmm, likelihood: Reals) -> None:
         self.hmm = hmm
         highest = likelihood.max(axis=1, keepdims=True)

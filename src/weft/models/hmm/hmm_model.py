@@ -12,10 +12,10 @@ from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.setting_checks import check_seed, restored_settings, untrained
 from weft.models.hmm.cluster_hmm import HmmOptions, PatternVocabulary
-from weft.models.hmm.committee import VOCABULARY, CommitteeSteps, HmmCommittee
+from weft.models.hmm.committee import VOCABULARY, CommitteeOrderSearch, HmmCommittee
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
-from weft.protocols import PrefixSteps
+from weft.protocols import OrderSearch
 from weft.settings import Settings as ModelSettings
 from weft.settings import setting
 
@@ -111,9 +111,9 @@ class HmmModel(ABC):
         """Return the score of each order; the patterns of the sentences are computed once."""
         return self._learned().order_scores(self.patterns(document.sentences), orders)
 
-    def prefix_steps(self, document: Document) -> PrefixSteps:
+    def order_search(self, document: Document) -> OrderSearch:
         """Return the state of a beam search over the document's sentences."""
-        return CommitteeSteps(self._learned(), self.patterns(document.sentences))
+        return CommitteeOrderSearch(self._learned(), self.patterns(document.sentences))
 
     def _learned(self) -> HmmCommittee:
         if self.committee is None:

@@ -29,9 +29,9 @@ from weft.models.topic.hmm_lda import MOST_TOPICS, HmmLda
 from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
-from weft.protocols import ModelCard, PrefixSteps
+from weft.protocols import ModelCard, OrderSearch
 from weft.scoring.pairs import checked_combine
-from weft.scoring.sequences import OrderMemory, SequenceSteps
+from weft.scoring.sequences import OrderMemory, SequenceOrderSearch
 from weft.training.loop import LossPart, TrainingSettings
 from weft.training.parts import ENCODERS
 
@@ -278,7 +278,7 @@ class HmmLdaGm(GuidedModel):
         """Return the folder of the topic model."""
         return (self.topics,) if self.topics else ()
 
-    def prefix_steps(self, document: Document) -> PrefixSteps:
+    def order_search(self, document: Document) -> OrderSearch:
         """A search over a document's sentences."""
         paths = TopicPaths(self.chains["forward"], document.sentences)
-        return SequenceSteps(self.scorer, paths, document.sentences)
+        return SequenceOrderSearch(self.scorer, paths, document.sentences)

@@ -23,9 +23,9 @@ from weft.models.common.token_cache import TokenCache
 from weft.models.vlv.bulk_writer import ChainWriter
 from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.models.vlv.network import Cures, Texts, VariationalNetwork
-from weft.protocols import ModelCard, PrefixSteps
+from weft.protocols import ModelCard, OrderSearch
 from weft.scoring.pairs import checked_combine
-from weft.scoring.sequences import OrderMemory, SequenceSteps
+from weft.scoring.sequences import OrderMemory, SequenceOrderSearch
 from weft.training.loop import LossPart, TrainingSettings
 
 SETTINGS = (
@@ -201,11 +201,11 @@ class VlvGm(GuidedModel):
         """Return what writes for many contexts at once."""
         return ChainWriter(*self.trained_parts(), samples=self.search_estimate.samples)
 
-    def prefix_steps(self, document: Document) -> PrefixSteps:
+    def order_search(self, document: Document) -> OrderSearch:
         """A search over a document's sentences that carries the chain of every partial order along."""
         chain = self.chains["forward"]
         paths = PrefixChains(VariationalPredictor(chain.network, chain.ids, self.search_estimate), document.sentences)
-        return SequenceSteps(self.scorer, paths, document.sentences)
+        return SequenceOrderSearch(self.scorer, paths, document.sentences)
 
 
 def _check_range(name: str, value: float, highest: float) -> None:

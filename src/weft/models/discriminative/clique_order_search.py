@@ -17,8 +17,8 @@ START, END = 0, 1
 AT_ONCE = 2**14  # cliques: a search begins with every sentence before every other, a million pairs of a thousand
 
 
-class CliqueSteps:
-    """What each next sentence gains in partial orders; satisfies `weft.models.PrefixSteps`.
+class CliqueOrderSearch:
+    """What each next sentence gains in partial orders; satisfies `weft.models.OrderSearch`.
 
     The clique around a sentence is complete when ``window`` more are placed; the last sentence of a text also
     completes those that reach over its end. The sum of all gains is the sum of all cliques.

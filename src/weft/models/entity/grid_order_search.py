@@ -1,4 +1,4 @@
-"""Searching for an order by an entity grid: what each sentence would add to the columns if it came next."""
+"""Beam search for an order with an entity grid."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from weft.models.entity.grid import Columns, Numbers
+from weft.models.entity.grid import Numbers, SparseGrid
 from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, END, FIRST_TIME, START, Reals, find_windows
 
 
-class ColumnSteps:
-    """Partial orders of a text that grow to the right; satisfies `weft.models.PrefixSteps`.
+class GridOrderSearch:
+    """The state of a beam search with the weights of transitions; a `weft.protocols.OrderSearch`.
 
-    The entities are those of all sentences, placed or not. What is carried along is the end of every column.
+    The grid has the entities of all sentences, placed or not. Each path keeps the last cells of each column.
 
-    From what a sentence gains, what it would gain in a random order is taken away. Over a whole order that is the same
-    for all, but partial orders hold different sentences: without it the search would place short ones first, which
-    cost little wherever they stand.
+    The expected gain in a random order is subtracted from the gain of a sentence. The sum of these expectations is the
+    same for all complete orders, but partial orders hold different sentences: without the subtraction, the search
+    would place short sentences first, because they cost little anywhere.
 
     Args:
-        weights: Of the transitions.
+        weights: The weights of transitions.
         columns: The grid of all sentences.
     """
 
-    def __init__(self, weights: TransitionWeights, columns: Columns) -> None:
+    def __init__(self, weights: TransitionWeights, columns: SparseGrid) -> None:
         from scipy.sparse import csr_matrix
 
         self.size, self.placed = columns.size, 0
@@ -42,15 +42,15 @@ class ColumnSteps:
         self.gain, self.last_gain = self._tables(weights, columns)
         self.expected = self._expected(columns)
 
-    def _tables(self, weights: TransitionWeights, columns: Columns) -> tuple[Reals, Reals]:
-        """What a cell adds to a column by the column's end, and what the text's last one: [classes, ends, symbols]."""
+    def _tables(self, weights: TransitionWeights, columns: SparseGrid) -> tuple[Reals, Reals]:
+        """Return the gains of cells, inside a text and in its last sentence: [classes, ends, symbols] each."""
         shape = (weights.options.classes, BASE**self.memory, BASE)
-        code = np.arange(BASE ** (self.memory + 1))  # of all cells in memory and the next one
+        code = np.arange(BASE ** (self.memory + 1))  # of the remembered cells and the next one
         gain, after = np.zeros((2, shape[0], len(code)))
         for length, table in weights.tables.items():
             totals = weights.totals(find_windows(columns, [range(columns.size)], length, weights.options))
             scaled = table / totals[:, None]  # [classes, codes]
-            if not weights.options.start:  # no window reaches over the beginning
+            if not weights.options.start:  # no window crosses the beginning
                 scaled = np.where(_holds(START, length), 0.0, scaled)
             gain += scaled[:, code % BASE**length]
             for beyond in range(1, length) if weights.options.end else ():
@@ -58,10 +58,10 @@ class ColumnSteps:
                 after += scaled[:, code % BASE ** (length - beyond) * BASE**beyond + edge]
         return gain.reshape(shape), (gain + after).reshape(shape)
 
-    def _expected(self, columns: Columns) -> Reals:
-        """What each sentence would gain on average if the sentences before it were drawn at random: [sentences]."""
+    def _expected(self, columns: SparseGrid) -> Reals:
+        """Return the expected gain of each sentence after random sentences: [sentences]."""
         entities = len(columns.names)
-        cells = np.zeros((entities, BASE))  # what a cell of each column holds, how often
+        cells = np.zeros((entities, BASE))  # distribution of the symbols of each column
         np.add.at(cells, (columns.entity, columns.role), 1.0 / columns.size)
         cells[:, 0] = 1.0 - cells.sum(axis=1)
         first = 1.0 / np.maximum(columns.frequency, 1) if self.first_mentions else np.zeros(entities)
@@ -78,7 +78,7 @@ class ColumnSteps:
         return total
 
     def begin(self, firsts: Sequence[int]) -> Reals:
-        """Start with these sentences: [paths]."""
+        """Start one path with each of these sentences, and return their gains: [paths]."""
         entities = len(self.kinds)
         start = sum(START * BASE**place for place in range(self.memory))
         self.ends: Numbers = np.full((len(firsts), entities), start, dtype=np.int64)
@@ -99,7 +99,7 @@ class ColumnSteps:
         return self.last_gain if self.placed + 1 == self.size else self.gain
 
     def gains(self) -> Reals:
-        """What each sentence would gain next: [paths, sentences]."""
+        """Return the gain of each sentence if it comes next: [paths, sentences]."""
         table = self._table()
         absent = table[self.kinds[None], self.ends, 0]  # [paths, entities]
         total = np.repeat(absent.sum(axis=1)[:, None], self.size, axis=1)
@@ -110,13 +110,13 @@ class ColumnSteps:
         return total - self.expected
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         kept = np.asarray(rows, dtype=np.int64)
         self.ends, self.seen = self.ends[kept], self.seen[kept]
         self._place(np.asarray(columns, dtype=np.int64))
 
     def _symbols(self, sentences: Numbers) -> Numbers:
-        """What the cells of the next row would hold, one row a path: [paths, entities]."""
+        """Return the symbols of the next row of each path: [paths, entities]."""
         roles: Numbers = self.roles[sentences].toarray()
         return roles + FIRST_TIME * ((roles > 0) & ~self.seen) if self.first_mentions else roles
 
@@ -128,7 +128,7 @@ class ColumnSteps:
 
 
 def _holds(symbol: int, length: int) -> npt.NDArray[np.bool_]:
-    """Which transitions have a symbol in some cell: [codes]."""
+    """Return which transitions contain a symbol: [codes]."""
     code = np.arange(BASE**length)
     found: npt.NDArray[np.bool_] = np.any([code // BASE**place % BASE == symbol for place in range(length)], axis=0)
     return found
