@@ -1,6 +1,9 @@
-"""Compute the golden values: scores, orders, results and trained weights that must not move.
+"""Golden values: scores, orders, results and trained weights that must not change.
 
-Run ``python -m tests.golden.freeze`` to write them again, and say in the changelog why they moved.
+    python -m tests.golden.freeze              compute all of them and write the JSON files of this folder
+    python -m tests.golden.freeze zoo/vlv-gm   only those of this key
+
+The changelog gives the reason for every value that changes.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +32,24 @@ from weft.training.runs import train
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TEXTS = HERE / "texts.jsonl"
-DIGITS = 10
+EXAMPLES = ROOT / "examples"
+DIGITS = 10  # significant digits that are kept
 
 BUILT_IN = ("foltz-glove", "foltz-sif", "foltz-embedding", "entity-graph", "weft-small", "random", "year-sort")
 ZOO = tuple(sorted(path.parent.name for path in (ROOT / "zoo").rglob("model.json")))
+SHOWN = ("foltz-sif", "foltz-glove", "weft-small")  # models whose numbers stand in the README and the docs
 COMBINED = ("seq2seq", "hmm-lda-gm", "hmm-lda-gm-peek", "vlv-gm", "weft-small")
 
 Values = dict[str, Any]
 
 
 def texts() -> list[Document]:
-    """The golden texts, which belong to this repository."""
+    """Return the golden texts, which are part of this repository."""
     return list(read_documents(TEXTS))
 
 
 def built(name: str) -> Any:
-    """A built-in model, or one of the zoo."""
+    """Return a model of the zoo or a built-in one."""
     return load_model(ROOT / "zoo" / name) if name in ZOO else create_model(name)
 
 
@@ -51,7 +57,7 @@ def built(name: str) -> Any:
 
 
 def model_values(name: str) -> Values:
-    """Scores of all texts and the order of the second one, once for each way of combining a model's parts."""
+    """Return the scores of all texts and the order of the second one, for each way of combining the parts."""
     model = built(name)
     if name not in COMBINED:
         return {"": _values_of(model)}
@@ -66,6 +72,20 @@ def _values_of(model: Any) -> Values:
         "transitions": [[_rounded(value) for value in score.transitions] for score in scores[:2]],
         "order": list(found.order),
         "order_value": _rounded(found.value),
+    }
+
+
+def example_values(name: str) -> Values:
+    """Return the score of the essay and the order of the shuffled text in `examples/`."""
+    model = built(name)
+    (essay,), (shuffled,) = (list(read_documents(EXAMPLES / file)) for file in ("essay.txt", "shuffled.txt"))
+    (score,) = model.score([essay])
+    found = order_document(model, shuffled)
+    return {
+        "score": _rounded(score.value),
+        "transitions": [_rounded(value) for value in score.transitions],
+        "order": list(found.order),
+        "found_by": [found.search, found.objective],
     }
 
 
@@ -89,7 +109,7 @@ RESULT_TASKS = {
 
 
 def result_values(task: str) -> Values:
-    """One result of a task, on the golden texts or on the pairs inside the package."""
+    """Return the result of a task, on the golden texts or on the pairs inside the package."""
     name = RESULT_TASKS[task]
     data = None if task in {"miniatures", "probes"} else str(TEXTS)
     result = evaluate(task, Subject(create_model(name), name), data)
@@ -111,7 +131,7 @@ WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran sa
 
 
 def write_pages(path: Path, count: int = 40) -> Path:
-    """Pages of nonsense for a tiny adversarial evaluation."""
+    """Write pages of random words for a tiny adversarial evaluation."""
     generator = np.random.default_rng(5)
     with path.open("w", encoding="utf-8") as file:
         for page in range(count):
@@ -122,7 +142,7 @@ def write_pages(path: Path, count: int = 40) -> Path:
 
 
 def adversarial_values(place: Path) -> Values:
-    """A whole adversarial evaluation of a small trained model: writing, evaluators, verdicts."""
+    """Return the results of a whole adversarial evaluation of a small trained model."""
     model = train_ten("seq2seq", place)
     data = write_pages(place / "pages.jsonl")
     evaluator = {
@@ -154,7 +174,7 @@ TOPICS: Mapping[str, Any] = {"topics": 3, "iterations": 5, "drop_top": 0, "rares
 
 
 def write_corpus(path: Path) -> Path:
-    """The golden texts and their sentences turned around, some forty documents."""
+    """Write forty documents, each with sentences of two golden texts."""
     sentences = [document.sentences for document in texts()[:5]]
     with path.open("w", encoding="utf-8") as file:
         for number in range(40):
@@ -165,7 +185,7 @@ def write_corpus(path: Path) -> Path:
 
 
 def train_ten(name: str, place: Path) -> Any:
-    """A model after ten steps of every part, through the same path as `weft train`; its folder is ``place / name``."""
+    """Return a model after ten steps of every part, trained as by `weft train`; its folder is ``place / name``."""
     data = {"train": [str(write_corpus(place / "corpus.jsonl"))], "vocabulary": 400}
     settings = dict(SMALL[name])
     if name == "hmm-lda-gm":
@@ -187,7 +207,7 @@ def _train(
 
 
 def training_values(name: str, place: Path) -> Values:
-    """What ten steps make of a model's weights: of every tensor its size, its sum, its norm and its first values."""
+    """Return the size, the sum, the sum of magnitudes and the first values of every tensor after ten steps."""
     train_ten(name, place)
     tensors = load_artifact(place / name).tensors
     return {key: _summary(tensors[key].astype(np.float64)) for key in sorted(tensors)}
@@ -202,14 +222,18 @@ def _summary(values: Any) -> list[float | None]:
 
 
 def frozen() -> Iterator[tuple[str, str, Callable[[], Values]]]:
-    """(file, key, how it is computed) of every golden value."""
-    for name in (*BUILT_IN, *(f"zoo/{one}" for one in ZOO)):
-        yield "models.json", name, lambda name=name: model_values(name.removeprefix("zoo/"))  # type: ignore[misc]
+    """Yield (file, key, function that computes it) of every golden value."""
+    for name in BUILT_IN:
+        yield "models.json", name, partial(model_values, name)
+    for name in ZOO:
+        yield "models.json", f"zoo/{name}", partial(model_values, name)
+    for name in SHOWN:
+        yield "examples.json", name, partial(example_values, name)
     for task in RESULT_TASKS:
-        yield "results.json", task, lambda task=task: result_values(task)  # type: ignore[misc]
-    yield "results.json", "adversarial", lambda: _in_folder(adversarial_values)
+        yield "results.json", task, partial(result_values, task)
+    yield "results.json", "adversarial", partial(_in_folder, adversarial_values)
     for name in SMALL:
-        yield "training.json", name, lambda name=name: _in_folder(lambda p: training_values(name, p))  # type: ignore[misc]
+        yield "training.json", name, partial(_in_folder, partial(training_values, name))
 
 
 def _in_folder(compute: Callable[[Path], Values]) -> Values:
@@ -218,7 +242,7 @@ def _in_folder(compute: Callable[[Path], Values]) -> Values:
 
 
 def main(wanted: Sequence[str]) -> None:
-    """Write all golden values, or those whose key is named."""
+    """Write all golden values, or those of the wanted keys."""
     for file, key, compute in frozen():
         if wanted and key not in wanted:
             continue
@@ -226,7 +250,7 @@ def main(wanted: Sequence[str]) -> None:
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         known[key] = compute()
         path.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        print(file, key, file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"{file} {key}\n")
 
 
 if __name__ == "__main__":
