@@ -18,7 +18,7 @@ from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.evaluation.discrimination import discriminate
 from weft.hub import load_model
-from weft.models.discriminative import growing_orders as prefixes
+from weft.models.discriminative import clique_order_search as prefixes
 from weft.models.discriminative.clique_model import Discriminative, transition_shares
 from weft.models.discriminative.clique_windows import EDGES, clique_windows, damaged_windows, shuffled
 from weft.models.discriminative.networks import CliqueNetwork, Reading
