@@ -1,4 +1,4 @@
-"""Pictures as files: the same data give the same bytes, in every format."""
+"""Figures as SVG, PNG or PDF files; the same data give the same bytes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FORMATS: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None}, "png": {}, "
 
 
 def picture_format(out: str | Path) -> str:
-    """The format that a file's name asks for.
+    """Return the picture format that the name of a file stands for.
 
     Example:
         >>> picture_format("topics.SVG")
         'svg'
 
     Raises:
-        ConfigError: It asks for none that is known.
+        ConfigError: The format is not known.
     """
     form = Path(out).suffix.lstrip(".").lower()
     check_known("picture format", form, FORMATS, next_step="rename the output")
@@ -29,7 +29,7 @@ def picture_format(out: str | Path) -> str:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure, in inches.
+    """Return an empty matplotlib figure; width and height are in inches.
 
     Raises:
         CorpusError: matplotlib is not installed.
@@ -44,15 +44,15 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def save_figure(figure: Any, out: str | Path, *, letters: bool = False) -> Path:
-    """Write a figure.
+    """Write a figure to a file and return its path.
 
     Args:
         figure: From `new_figure`.
-        out: An SVG, PNG or PDF file, by its name.
-        letters: Whether words in an SVG stay words, which the reader's fonts draw: any script can then be shown.
+        out: The SVG, PNG or PDF file.
+        letters: Whether text in an SVG stays text instead of outlines; the reader's fonts then draw any script.
 
     Raises:
-        CorpusError: It cannot be written there.
+        CorpusError: The file cannot be written.
     """
     import matplotlib as mpl
 
@@ -60,6 +60,8 @@ def save_figure(figure: Any, out: str | Path, *, letters: bool = False) -> Path:
     # No date and a fixed salt: the same data give the same file.
     options = {"svg.hashsalt": "weft", "svg.fonttype": "none" if letters else "path"}
     with write_atomically(target) as handle, mpl.rc_context(options), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)  # measured as a box
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing", category=UserWarning
+        )  # matplotlib measures such a glyph as a box
         figure.savefig(handle, format=form, metadata=FORMATS[form])
     return target

@@ -1,4 +1,4 @@
-"""What a model holds between the lines of a text, as a picture: its topics, or the path of its latent variable.
+"""Draw the topics of the sentences of a text, or the path of a latent variable through it.
 
 References: Gruber et al. 2007 (topics of sentences); Li & Jurafsky 2017, section 3.3 (z_n).
 """
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from weft.models.vlv.vlv_gm import VlvGm  # imports torch, which topics do without
 
 Reals = npt.NDArray[np.float64]
-MOST_SENTENCES = 200  # more are not readable, and take a picture of many pages
+MOST_SENTENCES = 200  # more are not readable
 MOST_TOPICS = 8
-WORTH_SHOWING = 0.1  # a topic that no sentence has so much of is counted among the others
+WORTH_SHOWING = 0.1  # topics with a smaller share in every sentence are summed as other topics
 TOP_WORDS = 4
 TEXT_WIDTH = 60  # characters shown of a sentence
-LISTED = 40  # sentences up to which a path is drawn beside the text
-ROW = 0.24  # inches a sentence
+LISTED = 40  # most sentences that are listed beside a path
+ROW = 0.24  # inches per sentence
 
 
 @dataclass(frozen=True)
 class TopicStrip:
-    """The topics that matter in a text.
+    """The main topics of a text.
 
     Attributes:
-        sentences: As they are shown.
+        sentences: The sentences, shortened.
         starts: Numbers of the sentences that begin a paragraph.
-        topics: Their numbers, in the order of the sentences that have most of them.
-        labels: Their likeliest words.
-        shares: [sentences, topics], as the model gives them.
-        others: [sentences], what all other topics have together.
+        topics: Numbers of the topics, in the order of the sentences with their largest share.
+        labels: Most probable words of the topics.
+        shares: [sentences, topics], probabilities of the topics.
+        others: [sentences], summed probabilities of all other topics.
     """
 
     sentences: tuple[str, ...]
@@ -56,13 +56,13 @@ class TopicStrip:
 
 @dataclass(frozen=True)
 class LatentPath:
-    """Where the latent variable goes, sentence by sentence.
+    """The path of the latent variable through a text.
 
     Attributes:
-        sentences: As they are shown; the first is given and has no z.
+        sentences: The sentences, shortened; the first is given and has no z.
         means: [sentences − 1, latent], the posterior means of z_2 … z_N.
-        points: [sentences − 1, 2], in the plane in which they differ most.
-        explained: What of their variance each of its two directions shows.
+        points: [sentences − 1, 2], the means in the plane of their first two principal components.
+        explained: Share of the variance along each of the two components.
     """
 
     sentences: tuple[str, ...]
@@ -71,36 +71,40 @@ class LatentPath:
     explained: tuple[float, float]
 
 
-def draw_latent(model: Any, document: Document, out: str | Path, *, title: str = "") -> Path:
-    """Draw what a model has: topics as a strip, a latent variable as a path; an SVG, PNG or PDF file.
+def draw_latent(model: object, document: Document, out: str | Path, *, title: str = "") -> Path:
+    """Draw the topics or the latent path of a text in an SVG, PNG or PDF file and return its path.
 
     Args:
         model: A trained `hmm-lda`, `hmm-lda-gm` or `vlv-gm`.
         document: The text.
-        out: The file.
-        title: Above the picture; the text's name without it.
+        out: The file to write.
+        title: Title of the picture; the name of the text by default.
 
     Raises:
-        ConfigError: The model has neither, or the file's name is that of no picture.
+        ConfigError: The model has neither topics nor latent variables, or the picture format is not known.
         CorpusError: The text is too short or too long, or matplotlib is not installed.
     """
     picture_format(out)
     heading = printable(title or document.id)
-    topics = model if isinstance(model, HmmLda) else getattr(model, "topic_model", None)
-    if isinstance(topics, HmmLda):
-        return save_figure(topic_strip(topics, document, title=heading), out, letters=True)
-    if getattr(model, "name", "") != "vlv-gm":
+    if isinstance(model, HmmLda):
+        return save_figure(topic_strip(model, document, title=heading), out, letters=True)
+    from weft.models.topic.hmm_lda_gm import HmmLdaGm
+    from weft.models.vlv.vlv_gm import VlvGm
+
+    if isinstance(model, HmmLdaGm):
+        return save_figure(topic_strip(model.topic_model, document, title=heading), out, letters=True)
+    if not isinstance(model, VlvGm):
         raise ConfigError(
             "this model has neither topics nor latent variables to draw",
-            seen=getattr(model, "name", type(model).__name__),
+            seen=type(model).__name__,
             allowed="hmm-lda, hmm-lda-gm or vlv-gm, trained",
-            next_step="name such a model, such as --model zoo/hmm-lda",
+            next_step="choose such a model, for example --model hmm-lda",
         )
     return save_figure(latent_path(model, document, title=heading), out, letters=True)
 
 
 def first_sentences(document: Document, count: int) -> Document:
-    """The beginning of a text, its paragraphs kept.
+    """Return the first sentences of a text with their paragraph boundaries.
 
     Example:
         >>> first_sentences(Document("d", ("A.", "B.", "C."), paragraph_starts=(0, 2)), 2).paragraph_starts
@@ -131,13 +135,13 @@ def _check_length(document: Document, fewest: int, what: str) -> None:
 
 
 def read_topics(model: HmmLda, document: Document, *, kind: Kind = "filtered", most: int = MOST_TOPICS) -> TopicStrip:
-    """The topics of a text's sentences, those that matter.
+    """Return the main topics of the sentences of a text.
 
     Args:
-        model: Trained.
-        document: Two sentences or more; read as one chain, as for its score.
-        kind: What a sentence's topics have seen, as in `HmmLda.topic_distributions`.
-        most: Topics shown, at most.
+        model: The trained model.
+        document: A text of two sentences or more; it is read as one chain, as for its score.
+        kind: Which sentences the topics are inferred from, as in `HmmLda.topic_distributions`.
+        most: Largest number of topics.
 
     Raises:
         CorpusError: The text is too short or too long.
@@ -155,7 +159,7 @@ def read_topics(model: HmmLda, document: Document, *, kind: Kind = "filtered", m
 
 
 def topic_strip(model: HmmLda, document: Document, *, kind: Kind = "filtered", title: str = "") -> Any:
-    """A matplotlib figure of a text's topics: a row a sentence, a column a topic, darker for more.
+    """Return a matplotlib figure of the topics of a text: one row per sentence, one column per topic.
 
     Raises:
         CorpusError: The text is too short or too long, or matplotlib is not installed.
@@ -191,11 +195,11 @@ def topic_strip(model: HmmLda, document: Document, *, kind: Kind = "filtered", t
 
 
 def read_path(model: VlvGm, document: Document) -> LatentPath:
-    """Where z goes in a text.
+    """Return the path of z through a text.
 
     Args:
-        model: Trained.
-        document: Three sentences or more: the first has no z, and a path has two ends.
+        model: The trained model.
+        document: A text of three sentences or more, since the first has no z.
 
     Raises:
         CorpusError: The text is too short or too long.
@@ -212,10 +216,9 @@ def read_path(model: VlvGm, document: Document) -> LatentPath:
 
 
 def project(values: Reals) -> tuple[Reals, tuple[float, float]]:
-    """Principal components (Pearson 1901): [rows, size] → [rows, 2], and what of the variance each direction shows.
+    """Return the first two principal components (Pearson 1901), [rows, 2], and their shares of the variance.
 
-    A direction and its opposite are equally good; the largest part of each is made positive, so that a picture does not
-    flip from machine to machine.
+    The sign of a component is arbitrary. Its largest entry is made positive so that pictures agree between machines.
 
     Example:
         >>> points, explained = project(np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]]))
@@ -236,7 +239,7 @@ def project(values: Reals) -> tuple[Reals, tuple[float, float]]:
 
 
 def latent_path(model: VlvGm, document: Document, *, title: str = "") -> Any:
-    """A matplotlib figure of the path of z_n: a point a sentence, numbered, an arrow to the next.
+    """Return a matplotlib figure of the path of z_n: one numbered point per sentence, with an arrow to the next.
 
     Raises:
         CorpusError: The text is too short or too long, or matplotlib is not installed.
@@ -262,14 +265,14 @@ def _draw_path(axes: Any, path: LatentPath) -> None:
         start = " (start)" if number == 2 else ""
         axes.annotate(f"{number}{start}", point, xytext=(6, 5), textcoords="offset points", fontsize=8)
     axes.margins(0.12)
-    axes.set_aspect("equal", adjustable="datalim")  # a distance means the same in all directions
-    for name, label, share in zip("xy", ("first", "second"), path.explained, strict=True):
-        getattr(axes, f"set_{name}label")(f"{label} direction of z ({share:.0%} of the variance)", fontsize=8)
+    axes.set_aspect("equal", adjustable="datalim")  # equal distances look equal in all directions
+    for axis, label, share in zip((axes.xaxis, axes.yaxis), ("first", "second"), path.explained, strict=True):
+        axis.set_label_text(f"{label} direction of z ({share:.0%} of the variance)", fontsize=8)
     axes.tick_params(labelsize=7)
 
 
 def _list_sentences(axes: Any, sentences: Sequence[str], height: float) -> None:
-    """The text beside its path, a line a sentence from the top down."""
+    """List the sentences beside their path."""
     axes.set_axis_off()
     axes.set_ylim(-(height - 1.0) / ROW, 0)
     axes.set_xlim(0, 1)

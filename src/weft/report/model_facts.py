@@ -1,7 +1,6 @@
-"""What is known of the models behind the results: size, data, time; written down once, beside the results.
+"""Size, training data and training time of the models behind the results.
 
-`weft table --models zoo` reads model folders and training logs into ``results/models.json``; tables and plots are then
-made from the results folder alone.
+`weft table --models zoo` records them in ``results/models.json``: tables and plots need the results folder only.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ from weft.io.quantization import SCALE
 RECORD = "models.json"
 LOGS = "training"
 EMBEDDED = PRETRAINED
-BUILT_IN = ("weft-small",)  # of the folders inside the package, those that are models by themselves
+BUILT_IN = ("weft-small",)  # folders inside the package that are models
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """A trained model.
+    """Facts about a trained model.
 
     Attributes:
-        name: Of its folder.
+        name: Name of its folder.
         model: Its name in the results.
-        parameters: Numbers in its weights; those it shares with another folder are counted.
-        size: Bytes of all its files, shared ones included.
-        sentences: It was trained on, where its record says so.
-        data: The files it was trained on.
-        limit: Only the first so many documents of them; 0 for all.
-        fingerprint: Of these data.
-        command: That trained it.
-        minutes: Its training took, all parts one after the other; none where no log is kept.
-        minutes_before: The same for the models it starts from.
+        parameters: Number of parameters, including those that another folder holds.
+        size: Bytes of all its files, including shared weights.
+        sentences: Number of training sentences, if recorded.
+        data: Names of the training files.
+        limit: Number of documents that were used of them; 0 for all.
+        fingerprint: Fingerprint of the training data.
+        command: Command that trained it.
+        minutes: Training time, summed over parts; None without a log.
+        minutes_before: Training time of the models it starts from.
     """
 
     name: str
@@ -58,15 +57,15 @@ class ModelFacts:
 
 
 def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> ModelFacts:
-    """The facts of a model folder; weights are not loaded.
+    """Return the facts about a model folder without loading its weights.
 
     Args:
-        folder: The model.
+        folder: The model folder.
         logs: The folder of training logs, ``NAME/PART.jsonl``.
-        model: The name in the results, where it is not the one in the folder.
+        model: The model's name in the results, if the folder has another.
 
     Raises:
-        CorpusError: It is not a readable model folder.
+        CorpusError: The folder is not a readable model folder.
     """
     place = Path(folder)
     try:
@@ -96,12 +95,12 @@ def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> Mode
             f"cannot read the facts of the model in {folder}",
             seen=str(error)[:200],
             allowed=f"a folder with {MANIFEST}, as `weft train` writes it",
-            next_step="train the model again, or name another folder with --models",
+            next_step="train the model again, or give another folder with --models",
         ) from error
 
 
 def _shapes(path: Path) -> dict[str, tuple[int, int]]:
-    """Numbers and bytes of every tensor, from the head of a safetensors file."""
+    """Return parameter count and bytes of every tensor, from the header of a safetensors file."""
     with path.open("rb") as handle:
         (length,) = struct.unpack("<Q", handle.read(8))
         if length > path.stat().st_size:
@@ -119,7 +118,7 @@ def _shapes(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def _all_shapes(folder: Path) -> dict[str, tuple[int, int]]:
-    """The tensors of a folder, named as in an artifact: ``part/name``; of the weights file, by their name alone."""
+    """Return the tensors of a folder by their names in an artifact: ``part/name``; ``name`` in the weights file."""
     found: dict[str, tuple[int, int]] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         prefix = "" if path.stem == "weights" else f"{path.stem}/"
@@ -128,13 +127,13 @@ def _all_shapes(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def _data_names(data: Any) -> list[str]:
-    """Of ``{path: hash}``, as baselines record them, or ``[{name, …}]``, as stores do."""
+    """Return file names from ``{path: hash}`` (baselines) or ``[{name, …}]`` (token stores)."""
     names = data if isinstance(data, Mapping) else [one["name"] for one in data]
     return sorted(Path(name).name for name in names)
 
 
 def _started_from(training: Mapping[str, Any]) -> list[str]:
-    """The names of the runs that a model goes back to, nearest first."""
+    """Return the names of the runs that a model was started from, nearest first."""
     names: list[str] = []
     while start := training.get("start"):
         parts = [part for part in Path(start["folder"]).parts if part != "model"]
@@ -144,7 +143,7 @@ def _started_from(training: Mapping[str, Any]) -> list[str]:
 
 
 def _minutes(logs: Path, names: Iterable[str]) -> float | None:
-    """What the logs of runs add up to, or nothing if one of them is not there."""
+    """Return the summed time of runs from their logs, or None if a log is missing."""
     total = 0.0
     for name in names:
         parts = sorted((logs / name).glob("*.jsonl"))
@@ -155,10 +154,10 @@ def _minutes(logs: Path, names: Iterable[str]) -> float | None:
 
 
 def record_facts(zoo: str | Path, results: str | Path) -> Path:
-    """Write down the facts of all models in a folder, and of those inside the package.
+    """Record the facts about all models in a folder and inside the package; return the path of the record.
 
     Raises:
-        CorpusError: There is no model in the folder.
+        CorpusError: The folder has no model.
     """
     folders = [path.parent for path in sorted(Path(zoo).glob(f"*/{MANIFEST}"))]
     if not folders:
@@ -179,10 +178,10 @@ def record_facts(zoo: str | Path, results: str | Path) -> Path:
 
 
 def load_facts(results: str | Path) -> list[ModelFacts]:
-    """The facts that were written down; none where nothing was.
+    """Return the recorded facts; an empty list if there is no record.
 
     Raises:
-        CorpusError: The file is damaged.
+        CorpusError: The record cannot be read.
     """
     path = Path(results) / RECORD
     if not path.is_file():
@@ -203,18 +202,18 @@ def load_facts(results: str | Path) -> list[ModelFacts]:
 
 
 def _check(facts: ModelFacts) -> None:
-    """Refuse a record whose fields are not what the pages rely on."""
+    """Raise TypeError if a field of a record has the wrong type."""
     numbers = (facts.parameters, facts.size, facts.limit)
     optional = (facts.sentences, facts.minutes, facts.minutes_before)
     texts = (facts.name, facts.model, facts.fingerprint, facts.command, *facts.data)
     if not all(map(is_number, numbers)) or not all(value is None or is_number(value) for value in optional):
-        raise TypeError(f"a number of {facts.name} is none")
+        raise TypeError(f"a field of {facts.name} is not a number")
     if not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"a name of {facts.name} is none")
+        raise TypeError(f"a field of {facts.name} is not a string")
 
 
 def facts_of(result: Result, known: Sequence[ModelFacts]) -> ModelFacts | None:
-    """The model behind a result: the same command, else another training of it on the same data."""
+    """Return the facts about the model of a result: trained by the same command, else on the same data."""
     fingerprint, command = result.training.get("data_fingerprint", ""), result.training.get("command", "")
     of_model = [facts for facts in known if facts.model == result.model]
     if result.model in BUILT_IN:

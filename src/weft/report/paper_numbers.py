@@ -1,7 +1,6 @@
-"""Every number the paper reports, as data: the column that ours stand beside.
+"""The numbers of the paper's Tables 1 to 4 (Li & Jurafsky 2017), and the result of ours that belongs beside each.
 
-Source: Li & Jurafsky (2017), Tables 1 to 4. The averages the paper prints as .956 and .688 are the means .961 and
-.694 of its own columns; both are given where they are shown.
+The numbers are as printed. The printed averages .956 and .688 differ from the means of their columns, .961 and .694.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ class PaperRow:
     """A row of a table in the paper and the result of ours that belongs beside it.
 
     Attributes:
-        label: As in the paper.
-        values: The paper's numbers, one a column; none for a row of ours that belongs beside its rows.
+        label: Its name in the paper.
+        values: The paper's numbers, one per column; empty for a row that the paper does not have.
         model: Name of our model.
         variant: Variant of our model.
     """
@@ -34,9 +33,9 @@ class PaperTable:
         number: Its number.
         title: What it shows.
         columns: Names of the paper's columns.
-        cells: For each column, the task and the metric of ours beside it; empty for a mean of the others.
+        cells: Task and metric of our number in each column; empty strings for the mean of the other columns.
         rows: Its rows.
-        beside: Further columns of ours: name, task and metric.
+        beside: Further columns of our numbers: name, task and metric.
     """
 
     number: int
@@ -47,9 +46,9 @@ class PaperTable:
     beside: tuple[tuple[str, str, str], ...] = ()
 
 
-GLOVE = "glove-6b-100d"  # the full table of vectors; the embedded default has 30,000 words of it
-PRECEDENCE = " and precedence"  # ends the name of a row that also uses which of two sentences comes first
-COHERENCE = "coherence"  # the paper's objective in reconstruction; a model that has learned precedence uses both
+GLOVE = "glove-6b-100d"  # the full table of vectors; the package includes 30,000 words of it
+PRECEDENCE = " and precedence"  # end of the name of a row that also uses learned precedence
+COHERENCE = "coherence"  # end of the variant of a result by the paper's objective alone
 
 TABLES: tuple[PaperTable, ...] = (
     PaperTable(

@@ -1,4 +1,4 @@
-"""Draws the plots of docs/results.md: the same results give the same files."""
+"""Draw the plots of docs/results.md as SVG files; the same results give the same files."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from weft.report.figures import new_figure, save_figure
 from weft.report.plot_data import Plot, Point, Series
 
 WIDTH, HEIGHT = 7.5, 4.2  # inches
-# Okabe & Ito (2008): told apart by colour-blind readers too; the marks tell the same on paper.
+# Okabe & Ito (2008): colours that colour-blind readers can distinguish; marks repeat the distinction in print.
 # The last three are for plots with more than eight models.
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C",
     "#7F3C8D", "#8A8D00", "#6B4C2A",
 )  # fmt: skip
-# Models that have the same colour and mark in every plot they are in.
+# Models that keep their colour and mark in every plot.
 KNOWN = (
     "vlv-gm", "seq2seq", "hmm-lda-gm", "discriminative-pair", "weft-small", "foltz-embedding", "entity-grid",
     "discriminative",
 )  # fmt: skip
-FEW_PLACES = 6  # that can be named side by side
-MARKS = "osD^vPX"  # as many as have no divisor with the colours, so that no two of the first 77 look alike
+FEW_PLACES = 6  # tick labels that fit side by side
+MARKS = "osD^vPX"  # seven marks and eleven colours have no common divisor: the first 77 styles differ
 
 
 def draw_plots(plots: Sequence[Plot], folder: str | Path) -> list[Path]:
-    """Write every plot as an SVG file, and say where.
+    """Write every plot as an SVG file and return the paths.
 
     Raises:
         CorpusError: matplotlib is not installed, or the folder cannot be written.
@@ -36,7 +36,7 @@ def draw_plots(plots: Sequence[Plot], folder: str | Path) -> list[Path]:
 
 
 def draw_plot(plot: Plot) -> Any:
-    """A plot as a matplotlib figure."""
+    """Return a plot as a matplotlib figure."""
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.add_subplot()
     for number, (series, style) in enumerate(zip(plot.series, styles(plot.series), strict=True)):
@@ -55,7 +55,7 @@ def draw_plot(plot: Plot) -> Any:
 
 
 def styles(lines: Sequence[Series]) -> list[dict[str, str]]:
-    """A colour and a mark for every line: a known model's own, else the next that is free."""
+    """Return a colour and a mark for every line: that of a known model, else the next free one."""
     taken: list[int] = []
     for line in lines:
         model = line.label.split(" (")[0]
@@ -65,7 +65,7 @@ def styles(lines: Sequence[Series]) -> list[dict[str, str]]:
 
 
 def _mark_points(axes: Any, plot: Plot) -> None:
-    """Name the places of the points themselves where all lines share a few: powers of ten would fall beside them."""
+    """Put the ticks at the points where all lines share a few of them; powers of ten would miss the points."""
     places = {tuple(point.x for point in series.points) for series in plot.series}
     if len(places) == 1 and 1 < len(shared := places.pop()) <= FEW_PLACES:
         axes.set_xticks(shared, [f"{x / 1e6:.1f} M" if x >= 1e5 else f"{x:,.0f}" for x in shared])
@@ -73,7 +73,7 @@ def _mark_points(axes: Any, plot: Plot) -> None:
 
 
 def _draw_series(axes: Any, series: Series, style: dict[str, str], *, shift: float) -> None:
-    """A line with intervals; lines are moved a little to the side, so that bars do not hide each other."""
+    """Draw a line with intervals, shifted a little so that its bars do not hide those of others."""
     across = [point.x + shift for point in series.points]
     up = [point.y for point in series.points]
     bars = [_reach(point) for point in series.points]
@@ -84,6 +84,6 @@ def _draw_series(axes: Any, series: Series, style: dict[str, str], *, shift: flo
 
 
 def _reach(point: Point) -> tuple[float, float]:
-    """How far the interval goes below and above; never less than nothing, whatever rounding says."""
+    """Return the lengths of the interval below and above a point; rounding never makes them negative."""
     low, high = point.interval or (point.y, point.y)
     return max(point.y - low, 0.0), max(high - point.y, 0.0)

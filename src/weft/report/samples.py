@@ -1,4 +1,4 @@
-"""A page of continuations side by side, drawn by a seed and not picked."""
+"""A page of randomly drawn contexts with the continuations of people and of all systems."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from weft.evaluation.adversarial.turns import ADVERSARIAL
 from weft.io.atomic_files import write_atomically
 
 HEAD = """\
-# Continuations, not picked
+# Continuations, randomly drawn
 
-{count} contexts of the test part of the adversarial evaluation ([adversarial.md](adversarial.md)), drawn by seed
-{seed}, what people wrote after them, and what each system wrote: three sentences, each with those before it as its
-context. This page is written by `weft samples`. What people wrote is Wikipedia text under CC BY-SA 3.0, by the authors
-of the pages, which `https://en.wikipedia.org/?curid=` and the number of a page lead to.
+{count} contexts from the test part of the adversarial evaluation ([adversarial](adversarial.md)), drawn with seed
+{seed}: the context, the three sentences that people wrote next, and the three that each system wrote, one after the
+other. `weft samples` writes this page. The human text is from Wikipedia (CC BY-SA 3.0), by the authors of the pages;
+`https://en.wikipedia.org/?curid=` followed by the number of a page leads to it.
 """
 
 
 def check_places(folder: Path, tokenizer: Path) -> None:
-    """Whether what samples are made of is there, before anything is made.
+    """Check that the folder of continuations and the tokenizer exist.
 
     Raises:
-        CorpusError: The folder or the tokenizer is not there.
+        CorpusError: One of them does not exist.
     """
     if not folder.is_dir():
         raise nothing_written(folder)
     if not tokenizer.is_file():
         raise CorpusError(
-            "the tokenizer of the evaluator's reader is not there",
+            "the tokenizer of the evaluator's reader does not exist",
             seen=str(tokenizer),
             allowed="a tokenizer.json, such as zoo/seq2seq/tokenizer.json",
-            next_step="run this where zoo/ is, in the root of the repository, or name it with --tokenizer",
+            next_step="run this in the root of the repository, or give the file with --tokenizer",
         )
 
 
 def nothing_written(folder: Path) -> CorpusError:
-    """The error of a folder without continuations."""
+    """Return the error for a folder without continuations."""
     return CorpusError(
         "there are no continuations of these contexts",
         seen=str(folder),
-        allowed="a folder that `weft evaluate --task adversarial` has written to",
-        next_step="run it first, or name the folder with --work",
+        allowed="a folder that `weft evaluate adversarial` has written to",
+        next_step="run it first, or give the folder with --work",
     )
 
 
 def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]]]:
-    """All finished continuations of these chunks in a folder, by model and way of reranking.
+    """Return all complete continuations of these chunks in a folder, by system.
 
     Raises:
-        CorpusError: There are none.
+        CorpusError: There is none.
     """
     found: dict[str, list[tuple[str, ...]]] = {}
     for path in sorted(folder.glob("*.jsonl.xz")):
@@ -72,13 +72,13 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
                 if len(texts) != len(chunks):
                     raise ValueError(f"{len(texts)} continuations, not {len(chunks)}")
                 name = _name(head)
-                # The same model may have written twice with other weights: then the name of the file tells which.
+                # A model may have written twice with other weights: the name of the file distinguishes them.
                 found[f"{name}, {path.name}" if name in found else name] = texts
         except NO_LINES as error:
             raise CorpusError(
                 f"cannot read {path}: {error}",
                 allowed="continuations that an adversarial evaluation wrote",
-                next_step="delete it, and write it again",
+                next_step="delete it and run the evaluation again",
             ) from error
     if not found:
         raise nothing_written(folder)
@@ -86,7 +86,7 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
 
 
 def _name(head: Mapping[str, Any]) -> str:
-    """Who wrote, and how where that is not the standard way.
+    """Return the name of a system with the decoding settings that are not the default.
 
     Example:
         >>> _name({"model": "seq2seq", "combine": "mmi", "decoding": {"method": "sample", "beam": 1}})
@@ -100,7 +100,7 @@ def _name(head: Mapping[str, Any]) -> str:
 def samples_page(
     chunks: Chunks, systems: Mapping[str, Sequence[Sequence[str]]], tokenizer: Tokenizer, *, count: int, seed: int
 ) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     test = chunks.part("test")
     numbers = np.random.default_rng(seed).permutation(np.arange(test.start, test.stop))[:count].tolist()
     parts = [HEAD.format(count=len(numbers), seed=seed)]
@@ -122,14 +122,14 @@ def samples_page(
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is taken for markup."""
+    """Return text with Markdown characters escaped."""
     return "".join(f"\\{character}" if character in "\\`*_<>[]|#" else character for character in text)
 
 
 def write_samples(
     path: Path, chunks: Chunks, folder: Path, tokenizer: Tokenizer, *, count: int = 20, seed: int = 1
 ) -> int:
-    """Write the page, atomically; returns how many systems are on it."""
+    """Write the page atomically and return the number of systems on it."""
     systems = read_systems(folder, chunks)
     with write_atomically(path) as handle:
         handle.write(samples_page(chunks, systems, tokenizer, count=count, seed=seed).encode("utf-8"))

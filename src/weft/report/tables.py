@@ -1,4 +1,4 @@
-"""The paper's tables with ours beside them, rendered from a folder of results and nothing else."""
+"""The paper's tables with the measured numbers beside the paper's, rendered from a results folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NOTHING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number with its interval; a number of the paper has none.
+    """A number of a table, with its interval if it was measured here.
 
     Attributes:
-        value: The number; the mean where the model was trained with several seeds.
-        interval: Its bootstrap interval; one standard deviation to either side where there are several seeds.
-        seeds: How many seeds there are, 0 where the model was trained once.
+        value: The number, or the mean over seeds.
+        interval: Its bootstrap interval, or one standard deviation to either side for several seeds.
+        seeds: Number of seeds; 0 if the model was trained once.
     """
 
     value: float | None = None
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a rendered table: its name, and whether it holds intervals."""
+    """A column of a rendered table: its name, and whether its numbers were measured here."""
 
     name: str
     ours: bool
@@ -44,7 +44,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class RenderedTable:
-    """A table ready to be written in any format."""
+    """A table that can be written in any format."""
 
     number: int
     title: str
@@ -52,15 +52,17 @@ class RenderedTable:
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
-SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # of a point of the learning curve
-ONE_SHARD = re.compile(r"(?:.+-)?one-shard-.+")  # of a training on the first shard alone, made to be compared to others
+SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # variant of a point of the learning curve
+ONE_SHARD = re.compile(
+    r"(?:.+-)?one-shard-.+"
+)  # variant of a model that was trained on the first shard for a comparison
 
 
 def load_results(folder: str | Path) -> dict[Key, Result]:
-    """Every result below a folder, by task, model and variant; only runs with the standard data and settings.
+    """Return the results on standard data with standard settings in a folder, by task, model and variant.
 
     Raises:
-        CorpusError: There is no such folder.
+        CorpusError: The folder does not exist.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -68,7 +70,7 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
             "no such results folder",
             seen=str(root),
             allowed="a folder written by `weft evaluate`",
-            next_step="run `weft evaluate` first, or name the folder with --results",
+            next_step="run `weft evaluate` first, or give the folder with --results",
         )
     from weft.evaluation.tasks import is_standard
 
@@ -77,17 +79,17 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
 
 
 def check_results(folder: str | Path) -> None:
-    """Refuse a folder without any result: of it a table would have nothing but the paper's numbers.
+    """Check that a folder has at least one result.
 
     Raises:
-        CorpusError: There is none.
+        CorpusError: There is no result.
     """
     if not _result_files(Path(folder)):
         raise CorpusError(
             "no results in the folder",
             seen=str(folder),
             allowed="a folder with TASK/MODEL.json, as `weft evaluate` writes them",
-            next_step="run `weft evaluate` first, or name another folder with --results",
+            next_step="run `weft evaluate` first, or give another folder with --results",
         )
 
 
@@ -98,7 +100,7 @@ def _result_files(root: Path) -> list[Path]:
 
 
 def is_trial(variant: str) -> bool:
-    """Whether a training was made to learn something from it (docs/findings.md) rather than to be a row of a table.
+    """Return whether a variant belongs to an experiment of docs/findings.md and is not a row of a table.
 
     Example:
         >>> is_trial("mmi-shards-2"), is_trial("one-shard-corpus"), is_trial("mmi")
@@ -108,7 +110,7 @@ def is_trial(variant: str) -> bool:
 
 
 def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTable:
-    """Put ours beside the paper's: its rows first, then rows of ours that it does not have."""
+    """Return one of the paper's tables with the measured numbers, followed by measured rows that the paper lacks."""
     columns = [Column(f"{name}, {who}", who == "weft") for name in table.columns for who in ("paper", "weft")]
     columns += [Column(name, True) for name, _, _ in table.beside]
     rows = [(row.label, _cells(table, row, results)) for row in table.rows]
@@ -117,7 +119,7 @@ def build_table(table: PaperTable, results: Mapping[Key, Result]) -> RenderedTab
 
 
 def further_rows(table: PaperTable, results: Mapping[Key, Result]) -> list[PaperRow]:
-    """Rows of ours that the paper does not have."""
+    """Return the measured rows that the paper does not have."""
     tasks = {task for task, _ in table.cells}
     shown = {(row.model, row.variant) for row in table.rows}
     found = {(model, without_seed(variant)) for task, model, variant in results if task in tasks}
@@ -139,7 +141,7 @@ def _cells(table: PaperTable, row: PaperRow, results: Mapping[Key, Result]) -> t
 
 
 def _seeds_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell | None:
-    """Mean and standard deviation over trainings that differ by their seed, or None where there are none."""
+    """Return mean and standard deviation over the seeds of a row, or None without several seeds."""
     seeded = [
         result.metrics.get(metric)
         for (name, model, variant), result in results.items()
@@ -163,7 +165,7 @@ def _our_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Resul
 
 
 def render(table: RenderedTable, form: Format) -> str:
-    """A table as Markdown, CSV or LaTeX.
+    """Return a table as Markdown, CSV or LaTeX.
 
     Example:
         >>> table = RenderedTable(9, "T", (Column("x", True),), (("a", (Cell(0.5, (0.4, 0.6)),)),))
@@ -177,7 +179,7 @@ def render(table: RenderedTable, form: Format) -> str:
 
 
 def render_tables(results: Mapping[Key, Result], numbers: Sequence[int], form: Format) -> str:
-    """Some of the paper's tables, or all of them, one after the other."""
+    """Return some of the paper's tables as text, or all of them if `numbers` is empty."""
     known = {table.number: table for table in TABLES}
     for number in numbers:
         if number not in known:
@@ -193,7 +195,7 @@ def _titled(table: RenderedTable, form: Format) -> str:
 
 
 def name_of(model: str, variant: str) -> str:
-    """A row's label.
+    """Return the label of a row.
 
     Example:
         >>> name_of("seq2seq", "mmi"), name_of("random", "")
@@ -203,7 +205,7 @@ def name_of(model: str, variant: str) -> str:
 
 
 def decimal(value: float | None) -> str:
-    """Three places, without the leading zero, as the field prints accuracies.
+    """Return a number with three decimals and without the leading zero.
 
     Example:
         >>> decimal(0.9465), decimal(-0.0376), decimal(1.0)
@@ -216,7 +218,7 @@ def decimal(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """A difference, as tables write it.
+    """Return a difference with its sign and three decimals.
 
     Example:
         >>> signed(0.0134), signed(-0.5), signed(0.0)
@@ -227,7 +229,7 @@ def signed(value: float) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as tables write it."""
+    """Return the text of a cell: number, and interval or standard deviation."""
     if cell.interval is None:
         return decimal(cell.value)
     low, high = cell.interval
@@ -244,7 +246,7 @@ def _markdown(table: RenderedTable) -> str:
 
 
 def pipe(cells: Iterable[str]) -> str:
-    """A row of a Markdown table."""
+    """Return a row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -1,4 +1,4 @@
-"""Training curves: the loss of a run's parts over steps, from their logs, as one picture."""
+"""Draw the training curves of a run: the loss of each part over steps, from the training logs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from weft.report.figures import new_figure, picture_format, save_figure
 
 LOG = "log.jsonl"
 WIDTH, HEIGHT = 8.0, 4.0  # inches
-SMOOTHED = 40  # a shown point is the mean over this share of the log (1/40): a step's loss depends on its batch
+SMOOTHED = 40  # a point is the mean over 1/40 of the log, because the loss of one step depends on its batch
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One part of a run.
+    """The curve of one part of a run.
 
     Attributes:
-        name: Of the part.
-        steps: Where training losses were logged.
-        losses: Per token, smoothed.
-        valid_steps: Where it was validated.
-        valid_losses: Per token.
+        name: Name of the part.
+        steps: Steps at which the training loss was logged.
+        losses: Smoothed training losses per token.
+        valid_steps: Steps at which the part was validated.
+        valid_losses: Validation losses per token.
     """
 
     name: str
@@ -37,10 +37,13 @@ class Curve:
 
 
 def find_logs(place: str | Path) -> dict[str, Path]:
-    """The logs of a run by the names of its parts: a run's folder, a folder of ``PART.jsonl``, or one log.
+    """Return the logs of a run by the names of its parts.
+
+    Args:
+        place: A run's folder, a folder of ``PART.jsonl``, or one log.
 
     Raises:
-        CorpusError: There is none.
+        CorpusError: There is no log.
     """
     root = Path(place)
     if root.is_file():
@@ -52,16 +55,16 @@ def find_logs(place: str | Path) -> dict[str, Path]:
             "no training log",
             seen=str(place),
             allowed=f"a run's folder with PART/{LOG}, a folder of PART.jsonl, or one of these files",
-            next_step="name the folder that `weft train` calls run.folder",
+            next_step="give the folder that run.folder names in the configuration",
         )
     return found
 
 
 def read_curve(name: str, path: Path) -> Curve:
-    """The curve of one log.
+    """Return the curve of one log.
 
     Raises:
-        CorpusError: It is not a training log.
+        CorpusError: The file is not a training log.
     """
     try:
         records: list[Mapping[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
@@ -78,7 +81,7 @@ def read_curve(name: str, path: Path) -> Curve:
         raise CorpusError(
             f"{path} holds no loss",
             seen=f"{len(records)} records",
-            allowed="a log with steps or validations (a step in 50 is logged)",
+            allowed="a log with steps or validations (one step in 50 is logged)",
             next_step="train for longer, or validate (training.validate_every)",
         )
     losses = smooth([loss for _, loss in trained])
@@ -86,7 +89,7 @@ def read_curve(name: str, path: Path) -> Curve:
 
 
 def smooth(values: Sequence[float]) -> tuple[float, ...]:
-    """Means over a window that grows with the series; the ends are means of fewer values.
+    """Return means over a window that grows with the length of the series; windows at the ends are shorter.
 
     Example:
         >>> smooth([1.0, 2.0, 3.0])
@@ -98,7 +101,7 @@ def smooth(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def draw_curves(place: str | Path, out: str | Path, *, title: str = "") -> Path:
-    """Draw all parts of a run into one SVG, PNG or PDF file.
+    """Draw all parts of a run in one SVG, PNG or PDF file and return its path.
 
     Raises:
         CorpusError: There is no log, or matplotlib is not installed.
@@ -120,7 +123,7 @@ def _figure(curves: Sequence[Curve], title: str) -> Any:
 
 
 def _draw_panel(axes: Any, curves: Sequence[Curve], label: str) -> None:
-    """Training losses as lines, validation losses as points; the steep beginning is cut off."""
+    """Draw training losses as lines and validation losses as points; the steep beginning is cut off."""
     for curve in curves:
         (line,) = axes.plot(curve.steps, curve.losses, linewidth=1, alpha=0.6)
         final = f" (valid {curve.valid_losses[-1]:.3f})" if curve.valid_losses else ""
