@@ -12,7 +12,7 @@ from weft.registry import create_model
 
 def test_a_text_too_long_is_refused_unless_the_model_sorts() -> None:
     text = Document("long", tuple(f"In {1000 + n} it rained." for n in range(MOST_ORDERED + 1)))
-    with pytest.raises(ConfigError, match="too long to put in order") as caught:
+    with pytest.raises(ConfigError, match="too long to order") as caught:
         order_document(create_model("random"), text)
     assert str(MOST_ORDERED + 1) in str(caught.value.seen)
     assert "--input blocks" in str(caught.value.next_step)

@@ -129,7 +129,7 @@ def test_bad_options_are_named() -> None:
     document = Document("d", ("a", "b"))
     with pytest.raises(ConfigError, match="unknown search.*'best'.*beam"):
         order_document(create_model("random"), document, search="best")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="no such first sentence.*saw 2.*0 to 1"):
+    with pytest.raises(ConfigError, match="first sentence does not exist.*saw 2.*0 to 1"):
         order_document(create_model("random"), document, first=2)
     with pytest.raises(ConfigError, match="beam is too narrow"):
         order_document(create_model("random"), document, beam=0)

@@ -1,12 +1,13 @@
-"""Putting sentences in order: exact for short texts, beam for long ones, greedy at both ends.
+"""Putting sentences in order (section 4.2.2): the objective, and the choice of a search.
 
-All searches work on a table of pairwise scores where the model has one; a model with memory is asked to score
-prefixes. Inputs are shuffled first and ties fall by the seed, so that the order a text came in can never help.
+A model with a table of pairs is searched exactly up to 12 sentences, then by beam, or by beam and greedily if no first
+sentence is given. A model with memory is searched by beam over partial orders. The input is shuffled first and ties are
+broken by the seed, so that the order of the input never helps.
 
-What is searched for is the highest sum of transitions (coherence, as in the paper) and, where the model has learned
-it, of the log-odds of all pairs, near or far, to stand in this order (precedence). Both are sums over sentences
-placed one after the other, so that one search does for both: a sentence placed next gains its transition, and its
-precedence over all that are still to come.
+The objective is the sum of transitions (coherence, as in the paper) plus, if the model has learned it, the log-odds of
+all pairs of sentences, near or far, to stand in this order (precedence). Both are sums over sentences placed one after
+the other, so one search serves for both: the next sentence gains its transition, and its precedence over all sentences
+that are not placed yet.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from weft.protocols import Arranger, DocumentScorer, OrderSearch, PairwiseModel,
 from weft.scoring.pairs import Table, check_numbers, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
-EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take a tenth of a second; each sentence more doubles it
-MOST_ORDERED = 2000  # tables of all pairs take 32 MB each, partial orders up to a gigabyte; both grow with the square
-EXACT_MOST = 16  # a second or two; asked for by name only
+EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take 0.1 s; each further sentence doubles the time
+MOST_ORDERED = 2000  # a table of pairs takes 32 MB, partial orders up to 1 GB; both grow quadratically
+EXACT_MOST = 16  # one or two seconds; only if the search is exact
 SEARCHES = ("auto", "exact", "beam", "greedy")
 Objective = Literal["auto", "coherence", "precedence", "both"]
 OBJECTIVES = ("auto", "coherence", "precedence", "both")
@@ -48,9 +49,9 @@ class Ordering:
     Attributes:
         order: Indices into the input, in the proposed order.
         value: The score of that order.
-        input_value: The score of the order the sentences came in.
-        search: What found it: ``exact``, ``beam-10``, ``greedy``, or ``rule`` for a model that sorts.
-        objective: What was searched for: ``coherence``, ``precedence`` or ``both``.
+        input_value: The score of the order of the input.
+        search: The search used: ``exact``, ``beam-10``, ``greedy``, or ``rule`` for a model that sorts.
+        objective: The objective used: ``coherence``, ``precedence`` or ``both``.
         id: Name of the text.
         sentences: The sentences in the proposed order.
         warnings: Reasons to distrust the order, as in `weft.document.Score`.
@@ -86,19 +87,19 @@ def order_document(
     beam: int = 10,
     seed: int = 1,
 ) -> Ordering:
-    """Find the most coherent order of a document's sentences.
+    """Return the most coherent order of a document's sentences.
 
     Args:
-        model: What scores an order.
+        model: The model that scores orders.
         document: The sentences, in any order.
-        first: The index of the sentence that must come first, if that is known.
-        search: ``auto`` takes exact up to 12 sentences, then beam, or with no first sentence the better of beam and
-            greedy. A model with memory is always searched from left to right: ``greedy`` is then a beam of one, and
-            ``exact`` is refused.
+        first: The index of the sentence that must come first, if it is known.
+        search: ``auto`` uses exact up to 12 sentences, then beam, or the better of beam and greedy if ``first`` is not
+            given. A model with memory is always searched from left to right: ``greedy`` is then a beam of one, and
+            ``exact`` raises ConfigError.
         objective: ``coherence`` (transitions, as in the paper), ``precedence`` (which of two comes first, for every
-            pair) or ``both``; ``auto`` takes both where the model has learned precedence.
+            pair) or ``both``; ``auto`` uses both if the model has learned precedence.
         beam: Beam width.
-        seed: Breaks ties.
+        seed: Seed of the shuffle that breaks ties.
 
     Example:
         >>> from weft.registry import create_model
@@ -135,9 +136,9 @@ def order_document(
 
 def _too_long(document: Document) -> ConfigError:
     return ConfigError(
-        "a text too long to put in order: every sentence is compared with every other",
+        "the text is too long to order: each sentence is compared with each other",
         seen=f"{len(document)} sentences in {document.id}",
-        allowed=f"up to {MOST_ORDERED}; any number for a model that sorts, such as year-sort",
+        allowed=f"up to {MOST_ORDERED} sentences; any number for a model that sorts, such as year-sort",
         next_step="order its sections one by one (--input blocks)",
     )
 
@@ -153,17 +154,17 @@ def order_table(
     beam: int = 10,
     seed: int = 1,
 ) -> Ordering:
-    """Find the best order in tables of pairwise scores, each [sentences, sentences]; ``name`` seeds the ties.
+    """Return the best order by tables of pairs, each [sentences, sentences].
 
     Args:
-        table: What each sentence gains by standing right after another.
-        precedence: What each gains by standing anywhere before another.
-        objective: What the tables stand for; ``precedence`` leaves transitions out of the search.
-        name: Of the text.
+        table: The score of each transition (row: sentence before; column: sentence after).
+        precedence: The gain of each sentence from standing anywhere before another.
+        objective: The objective; ``precedence`` ignores transitions in the search.
+        name: Name of the text, which is part of the seed.
         first: The sentence that must come first.
-        search: How.
-        beam: How wide.
-        seed: Breaks ties.
+        search: The search.
+        beam: Beam width.
+        seed: Seed of the shuffle that breaks ties.
 
     Example:
         >>> order_table(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float)).order
@@ -183,10 +184,10 @@ def order_table(
 
 
 def check_objective(objective: str) -> None:
-    """Refuse an unknown objective.
+    """Raise ConfigError if an objective is not one of `OBJECTIVES`.
 
     Raises:
-        ConfigError: It is none of `OBJECTIVES`.
+        ConfigError: The objective is unknown.
     """
     check_known("objective", objective, OBJECTIVES)
 
@@ -194,16 +195,16 @@ def check_objective(objective: str) -> None:
 def search_tables(
     model: PairwiseModel, document: Document, objective: Objective = "auto"
 ) -> tuple[Table, Table | None, str]:
-    """What `order_table` searches with: transitions, precedence if any, and what the search is then for."""
+    """Return the arguments of `order_table`: transitions, precedence if available, and the objective."""
     check_objective(objective)
     return model.pair_table(document), *precedence_of(model, document, objective)
 
 
 def precedence_of(model: object, document: Document, objective: Objective) -> tuple[Table | None, str]:
-    """What is known of pairs that stand anywhere, if it is asked for, and what a search is then for.
+    """Return the precedence table if the objective uses one, and the objective that results.
 
     Raises:
-        ConfigError: It is asked for by name, and the model has not learned it.
+        ConfigError: The objective needs precedence, and the model has not learned it.
     """
     if objective == "coherence":
         return None, objective
@@ -217,14 +218,14 @@ def precedence_of(model: object, document: Document, objective: Objective) -> tu
 
 
 def _beam_width(search: str, beam: int) -> int:
-    """How wide a model with memory is searched with: one path where greedy is asked for.
+    """Return the beam width for a model with memory; greedy search is a beam of one.
 
     Raises:
-        ConfigError: The search needs a table of pairs, which such a model has not.
+        ConfigError: The search is exact, which needs a table of pairs.
     """
     if search == "exact":
         raise ConfigError(
-            "a model that remembers all sentences before has no table of pairs to search exactly",
+            "exact search needs a table of pairs, which a model with memory does not have",
             seen=search,
             allowed="auto, beam, greedy",
             next_step="use --search beam, with a larger --beam",
@@ -233,7 +234,7 @@ def _beam_width(search: str, beam: int) -> int:
 
 
 def _order_search(model: SearchableModel, document: Document, precedence: Table | None, objective: str) -> OrderSearch:
-    """A search with what a model with memory knows of partial orders, and with precedence where it is wanted."""
+    """Return the search state of a model with memory, with precedence if there is a table."""
     if precedence is None:
         return model.order_search(document)
     pairs = TableOrderSearch(np.zeros_like(precedence), precedence)
@@ -245,12 +246,12 @@ def _no_precedence(objective: str) -> ConfigError:
         "this model has not learned which of two sentences comes first",
         seen=objective,
         allowed="auto, coherence",
-        next_step="use another model, such as weft-small, or leave --objective away",
+        next_step="use another model, such as weft-small, or omit --objective",
     )
 
 
 def _shuffle(size: int, first: int | None, seed: int, name: str) -> list[int]:
-    """A random order of the input, the given sentence in front."""
+    """Return a random order of the input that starts with the given sentence."""
     order = hash_order(size, seed, name, "shuffle")
     return list(order) if first is None else [first, *(i for i in order if i != first)]
 
@@ -267,7 +268,7 @@ def _search(
     found = beam_order(table, precedence, first=first, beam=beam), f"beam-{beam}"
     if search == "beam" or first is not None or precedence is not None:
         return found
-    # With no first sentence a left-to-right beam can start in the middle; growth at both ends cannot.
+    # Without a first sentence, a left-to-right beam may start in the middle of a text; growth at both ends does not.
     other = greedy_order(table), "greedy"
     return max(found, other, key=lambda pair: order_gain(table, None, pair[0]))
 
@@ -275,7 +276,7 @@ def _search(
 def beam_by_scores(
     model: DocumentScorer, document: Document, *, first: int | None = None, beam: int = 10
 ) -> tuple[int, ...]:
-    """Beam search for any model that scores documents: every extension of every kept prefix, in one batch a step."""
+    """Return an order by beam search for any model that scores documents; each step scores one batch."""
     size = len(document)
     if not size:
         return ()
@@ -298,7 +299,7 @@ def _check(size: int, first: int | None, search: str, beam: int) -> None:
         raise ConfigError("the beam is too narrow", seen=beam, allowed="1 or more", next_step="use the default, 10")
     if first is not None and not 0 <= first < size:
         raise ConfigError(
-            "there is no such first sentence",
+            "the first sentence does not exist",
             seen=first,
             allowed=f"0 to {size - 1}",
             next_step="count sentences from 0",
@@ -307,6 +308,6 @@ def _check(size: int, first: int | None, search: str, beam: int) -> None:
         raise ConfigError(
             "too many sentences for an exact search",
             seen=size,
-            allowed=f"{EXACT_MOST} at most",
+            allowed=f"at most {EXACT_MOST}",
             next_step="use --search beam",
         )

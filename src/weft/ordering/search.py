@@ -1,4 +1,4 @@
-"""The searches for an order: exact, beam and greedy, over tables of pairs and over partial orders that grow."""
+"""Searches for an order: exact, beam and greedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.scoring.pairs import Table, path_value
 
 
 def order_gain(table: Table, precedence: Table | None, order: Sequence[int]) -> float:
-    """What an order gains in all: the sum of its transitions and of the precedence of its pairs.
+    """Return the objective of an order: the sum of its transitions and of the precedence of its pairs.
 
     Example:
         >>> order_gain(np.array([[0.0, 2.0], [3.0, 0.0]]), np.array([[0.0, -1.0], [1.0, 0.0]]), [1, 0])
@@ -26,7 +26,7 @@ def order_gain(table: Table, precedence: Table | None, order: Sequence[int]) -> 
 
 
 def exact_order(table: Table, precedence: Table | None = None, *, first: int | None = None) -> tuple[int, ...]:
-    """The order with the highest sum, by dynamic programming over subsets (Held and Karp 1962).
+    """Return the order with the highest sum, by dynamic programming over subsets (Held and Karp 1962).
 
     Example:
         >>> exact_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float))
@@ -45,9 +45,9 @@ def exact_order(table: Table, precedence: Table | None = None, *, first: int | N
         through = reached[:, None] + table  # [last, next]
         previous = through.argmax(axis=0)  # [next]
         gains = through[previous, everyone]  # [next]
-        if precedence is not None:  # the placed stand before the next, whatever their own order: it needs no memory
+        if precedence is not None:  # depends on which sentences are placed, not on their order
             gains = gains + precedence[(subset >> everyone) & 1 == 1].sum(axis=0)
-        # Every (grown subset, next) cell is reached from exactly one subset, so it is written once.
+        # Each (larger subset, next) cell is reached from exactly one subset, so it is written once.
         new = everyone[(subset >> everyone) & 1 == 0]
         best[subset | (1 << new), new] = gains[new]
         came_from[subset | (1 << new), new] = previous[new]
@@ -69,7 +69,7 @@ def _walk_back(best: Table, came_from: npt.NDArray[np.int16], size: int) -> tupl
 def beam_order(
     table: Table, precedence: Table | None = None, *, first: int | None = None, beam: int = 10
 ) -> tuple[int, ...]:
-    """Left to right, keeping the best ``beam`` partial texts (the paper's section 4.2.2, beam 10).
+    """Return an order by beam search from left to right (section 4.2.2 of the paper, beam 10).
 
     Example:
         >>> beam_order(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float), first=1)
@@ -78,78 +78,80 @@ def beam_order(
     return beam_search(TableOrderSearch(table, precedence), len(table), first=first, beam=beam)
 
 
-def beam_search(steps: OrderSearch, size: int, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
-    """The one beam search: partial texts grow to the right, and ``steps`` says what each next sentence gains."""
+def beam_search(search: OrderSearch, size: int, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
+    """Return an order by beam search from left to right; ``search`` computes the gain of each next sentence."""
     paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
-    totals = steps.begin(paths[:, 0].tolist())  # [beam]
+    totals = search.begin(paths[:, 0].tolist())  # [beam]
     for _ in range(size - 1):
-        scores = totals[:, None] + steps.gains()  # [beam, sentences]
+        scores = totals[:, None] + search.gains()  # [beam, sentences]
         scores[np.arange(len(paths))[:, None], paths] = -np.inf  # a sentence is used once
         flat = scores.ravel()
         kept = _highest(flat, beam)
         rows, columns = np.divmod(kept, size)
         paths = np.concatenate([paths[rows], columns[:, None]], axis=1)
         totals = flat[kept]
-        steps.keep(rows.tolist(), columns.tolist())
+        search.keep(rows.tolist(), columns.tolist())
     return tuple(int(i) for i in paths[0])
 
 
 class TableOrderSearch:
-    """What a sentence gains by tables: its transition, and its precedence over all that are still to come."""
+    """The state of a beam search over tables: a sentence gains its transition, and precedence over those not placed."""
 
     def __init__(self, table: Table, precedence: Table | None) -> None:
         self.table, self.before = table, np.zeros_like(table) if precedence is None else precedence
 
     def begin(self, firsts: Sequence[int]) -> Table:
-        """A path is charged now for what it will stand before, so that paths of one length compare: [beam]."""
+        """Start one path with each sentence, and return its precedence over all others: [beam]."""
         self.last = np.asarray(firsts, dtype=np.int64)  # [beam]
-        self.ahead = self.before.sum(axis=1) - self.before[:, self.last].T  # [beam, sentences]: over what is not placed
+        self.ahead = (
+            self.before.sum(axis=1) - self.before[:, self.last].T
+        )  # [beam, sentences], over sentences not placed
         totals: Table = self.before[self.last].sum(axis=1)
         return totals
 
     def gains(self) -> Table:
-        """[beam, sentences]."""
+        """Return the gain of each next sentence: [beam, sentences]."""
         found: Table = self.table[self.last] + self.ahead
         return found
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         self.last = np.asarray(columns, dtype=np.int64)
         self.ahead = self.ahead[np.asarray(rows, dtype=np.int64)] - self.before[:, self.last].T
 
 
 class SumOrderSearch:
-    """What a sentence gains by several ways of counting."""
+    """The state of a beam search whose gains are the sum of several searches' gains."""
 
     def __init__(self, parts: Sequence[OrderSearch]) -> None:
         self.parts = parts
 
     def begin(self, firsts: Sequence[int]) -> Table:
-        """[beam]."""
+        """Start one path with each sentence, and return the summed gains: [beam]."""
         return np.sum([part.begin(firsts) for part in self.parts], axis=0)  # type: ignore[no-any-return]
 
     def gains(self) -> Table:
-        """[beam, sentences]."""
+        """Return the gain of each next sentence: [beam, sentences]."""
         return np.sum([part.gains() for part in self.parts], axis=0)  # type: ignore[no-any-return]
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         for part in self.parts:
             part.keep(rows, columns)
 
 
 def _highest(values: Table, count: int) -> npt.NDArray[np.int64]:
-    """Places of the highest finite values, highest first; of equal ones the earlier, as a stable sort has it."""
+    """Return the indices of the highest finite values, highest first; of equal values the earlier comes first."""
     threshold = np.partition(values, -count)[-count] if count < len(values) else -np.inf
     candidates = np.flatnonzero((values >= threshold) & np.isfinite(values))
     return candidates[np.argsort(-values[candidates], kind="stable")[:count]]
 
 
 def greedy_order(table: Table, precedence: Table | None = None, *, first: int | None = None) -> tuple[int, ...]:
-    """Start with the best pair and grow at whichever end gains most (Lapata 2003).
+    """Return an order that starts with the best pair and grows at the end that gains most (Lapata 2003).
 
-    With ``first``, and with precedence, it only grows to the right: precedence says where a text begins, and growth at
-    both ends could never put a sentence between two that are placed.
+    With ``first`` or with precedence, the order grows to the right only, which is a beam of one: precedence determines
+    the beginning of a text, and growth at both ends cannot insert a sentence between two placed ones.
 
     Example:
         >>> greedy_order(np.array([[0, 0, 5], [4, 0, 0], [0, 0, 0]], dtype=float))
@@ -173,7 +175,7 @@ def greedy_order(table: Table, precedence: Table | None = None, *, first: int | 
 
 
 def _best_pair(table: Table) -> tuple[int, int]:
-    """The pair with the highest score, row by row, so that no copy of a large table is made."""
+    """Return the pair with the highest score; row by row, because a copy of a large table costs memory."""
     rows = []
     for i, row in enumerate(table):
         others = np.where(np.arange(len(row)) == i, -np.inf, row)
