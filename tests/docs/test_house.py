@@ -54,7 +54,7 @@ HEAVY = (
     "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
 )  # fmt: skip
 LONGEST_FILE = 400
-LONG_FILES = {"hmm_lda.py", "combination.py"}
+LONG_FILES = {"hmm_lda.py"}
 LARGEST_FOLDER = 16
 LARGE_FOLDERS = {"report": 17, "models/common": 21}
 DEEP_CLASSES = {

@@ -18,10 +18,11 @@ from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.evaluation.discrimination import discriminate
 from weft.hub import load_model
-from weft.models.discriminative import clique_order_search as prefixes
+from weft.models.discriminative import clique_order_search
+from weft.models.discriminative import pair_model as pairs
 from weft.models.discriminative.clique_model import Discriminative, transition_shares
 from weft.models.discriminative.clique_windows import EDGES, clique_windows, damaged_windows, shuffled
-from weft.models.discriminative.networks import CliqueNetwork, Reading
+from weft.models.discriminative.networks import CliqueHead, CliqueNetwork, Reading
 from weft.models.discriminative.pair_model import DiscriminativePair, replaced_pairs
 from weft.models.discriminative.sentence_similarity import Contents, all_cosines, cosines
 from weft.ordering.order import order_document
@@ -168,7 +169,7 @@ def test_orders_and_documents_are_scored_alike(judge: Discriminative) -> None:
 
 @pytest.mark.parametrize(("window", "at_once"), [(1, 2**14), (2, 2), (3, 2**14)])
 def test_growing_an_order_adds_up_to_its_cliques(window: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefixes, "AT_ONCE", at_once)
+    monkeypatch.setattr(clique_order_search, "AT_ONCE", at_once)
     model = create_model("discriminative", {**SMALL, "window": window}).fit(STORIES[:4])
     assert isinstance(model, SearchableModel)
     assert isinstance(model, Discriminative)
@@ -273,3 +274,66 @@ def test_a_folder_without_its_network_is_refused(judge: Discriminative, tmp_path
 def test_settings_that_make_no_sense_are_refused(setting: str, value: object) -> None:
     with pytest.raises(ConfigError, match="allowed"):
         create_model("discriminative", {setting: value})
+
+
+def test_a_centre_of_the_document_is_always_replaced() -> None:
+    places = torch.tensor([[0, 1, 2], [3, 4, -1]])
+    drawn = set()
+    for seed in range(20):
+        windows, kept = damaged_windows(places, 1, "document", torch.Generator().manual_seed(seed))
+        assert kept.tolist() == [[True, True, True], [True, True, False]]
+        drawn |= {(place, int(row) - 2) for place, row in enumerate(windows[0, :, 1])}
+    assert drawn == {(place, other) for place in range(3) for other in range(3) if place != other}
+
+
+@pytest.mark.parametrize("each", [1, 4])
+def test_both_kinds_of_cliques_weigh_the_same(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where everything has log-odds 0, each clique costs log 2, however many damaged ones there are."""
+    model = Discriminative(each=each, dimensions=4, hidden=4, width=4, likeness=False)
+    monkeypatch.setattr(CliqueHead, "forward", lambda self, rows, cliques: torch.zeros(len(cliques)))
+    head = CliqueHead(4, 1, 4, 0.0, 0)
+    loss = model.clique_loss(head, torch.zeros(5, 4), np.array([[0, 1, 2, 3, 4]]), torch.nn.Linear(1, 1).eval())
+    assert loss.count == 5
+    assert float(loss.total) == pytest.approx(5 * math.log(2))
+
+
+# Pairs ----------------------------------------------------------------------------------------------------------------
+
+
+class Batch:
+    """One text of four sentences."""
+
+    places = np.array([[0, 1, 2, 3]])
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(("direction", "kept"), [("forward", "left"), ("backward", "right")])
+def test_each_direction_replaces_its_side_of_a_pair(direction: str, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the side that stays is looked at, both pairs look alike, and each is a whole margin short."""
+    model = DiscriminativePair(margin=2.0, each=3, dimensions=3, hidden=4, width=5)
+    network = model.build(direction, Reading(vocabulary=9, dimensions=3, hidden=4))
+    monkeypatch.setattr(pairs, "moved_sentences", lambda batch, device: None)
+    monkeypatch.setattr(network, "read", lambda sentences: torch.randn(4, network.size))
+    for side in ("left", "right"):
+        look = (lambda left, right: left.sum(-1)) if side == "left" else (lambda left, right: right.sum(-1))
+        monkeypatch.setattr(network, "forward", look)
+        loss = model.batch_loss(network, Batch(), torch.device("cpu"))  # type: ignore[arg-type]
+        assert loss.count == 3
+        assert (loss.total.item() == pytest.approx(3 * 2.0, abs=1e-4)) is (side == kept)
+
+
+def test_a_pair_scores_the_mean_of_both_directions() -> None:
+    texts = [Document(str(n), ("a dog", "the dog ran", "it ran home", "a cat")) for n in range(4)]
+    settings = TrainingSettings(steps=2, warmup=0, validate_every=0, batch_tokens=100)
+    model = fit_documents(DiscriminativePair(dimensions=4, hidden=4, width=4), texts, settings=settings, vocabulary=300)
+    with torch.inference_mode():
+        both = [
+            model.judge(part)(vectors[:1], vectors[1:2])
+            for part in ("forward", "backward")
+            for vectors in [model._vectors(part, texts[0])]
+        ]
+    assert float(both[0]) != pytest.approx(float(both[1]))
+    expected = (float(both[0]) + float(both[1])) / 2
+    assert model.score([texts[0]])[0].transitions[0] == pytest.approx(expected, abs=1e-6)

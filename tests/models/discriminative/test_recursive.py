@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,8 +14,8 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.trees import read_tree
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.discriminative.recursive_model import Recursive, TreeStream
-from weft.models.discriminative.tree_encoder import TreeReader, known_tree, plant
+from weft.models.discriminative.recursive_model import Recursive, TreeBatch, TreeStream
+from weft.models.discriminative.tree_encoder import KnownTree, TreeReader, known_tree, plant
 from weft.models.discriminative.tree_source import ParsedTrees
 from weft.progress import Progress, silent
 
@@ -172,3 +173,31 @@ def test_penn_trees_stand_before_the_parser(tmp_path) -> None:  # type: ignore[n
     source = ParsedTrees(penn=str(tmp_path / "trees.txt"))
     (tree,) = source.trees(["Dogs don't bark."])
     assert tree.words == ("Dogs", "do", "n't", "bark", ".")
+
+
+@pytest.mark.parametrize("composition", ["tanh", "lstm"])
+def test_a_node_is_made_of_its_left_and_its_right_child(composition: str) -> None:
+    torch.manual_seed(1)
+    reader = TreeReader(9, 3, 4, composition, "root", 0.0, fixed_words=False, likeness=False)
+    below = torch.randn(1, 2, 4 if composition == "tanh" else 8)
+    left, right = below[0, 0], below[0, 1]
+    mixed = reader.compose.weight @ torch.cat([left[:4], right[:4]]) + reader.compose.bias
+    found = reader._composed(below)[0]
+    if composition == "tanh":
+        assert torch.allclose(found, torch.tanh(mixed), atol=1e-6)
+        return
+    enter, keep_left, keep_right, output, new = mixed.chunk(5)
+    cell = torch.sigmoid(enter) * torch.tanh(new)
+    cell = cell + torch.sigmoid(keep_left + 1) * left[4:] + torch.sigmoid(keep_right + 1) * right[4:]
+    assert torch.allclose(found, torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell]), atol=1e-6)
+
+
+def test_a_process_gets_its_texts_and_their_trees() -> None:
+    trees = [KnownTree((number,), (1,), (), ()) for number in range(6)]
+    batch = TreeBatch(np.array([[0, 1, -1], [2, 3, 4], [5, -1, -1]]), trees)
+    for start in range(2):
+        share = batch.rows(start, 2)
+        assert len(share) == (2, 1)[start]
+        for row, places in zip(batch.places[start::2], share.places, strict=True):
+            assert [share.trees[place].tokens[0] for place in places[places >= 0]] == row[row >= 0].tolist()
+        assert len(share.trees) == (share.places >= 0).sum()

@@ -32,6 +32,7 @@ from weft.models.entity.transitions import (
     count_windows,
     find_windows,
     transition_name,
+    transition_shares,
 )
 from weft.ordering.order import order_document
 from weft.protocols import OrderScorer, SearchableModel
@@ -323,3 +324,53 @@ def test_a_grid_is_written_as_the_authors_do() -> None:
     grid = build_grid([{"dog": 3}, {"cat": 2}])
     assert grid.rows() == ["dog S -", "cat - O"]
     assert isinstance(grid.restricted([1]), SparseGrid) and grid.restricted([1]).rows() == ["cat O"]
+
+
+# Classes, weights and parts of a grid ---------------------------------------------------------------------------------
+
+GRID = build_grid([{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}])
+
+
+@pytest.mark.parametrize(("salience", "classes"), [(0, 1), (1, 1), (2, 2)])
+def test_one_class_of_entities_where_all_would_be_salient(salience: int, classes: int) -> None:
+    options = WindowOptions(salience)
+    assert options.classes == classes
+    assert len(set(options.class_of(GRID).tolist())) == classes
+
+
+def test_shares_are_of_the_transitions_of_a_class() -> None:
+    shares = transition_shares(GRID, [range(4)], 2, WindowOptions())
+    assert shares.sum(axis=2) == pytest.approx(np.ones((1, 2)))
+
+
+@pytest.mark.parametrize(("by_class", "value"), [(True, 2.0), (False, 1.0)])
+def test_weights_count_for_shares_of_a_class_or_of_all(by_class: bool, value: float) -> None:
+    weights = TransitionWeights({2: np.ones((2, BASE**2))}, WindowOptions(), by_class)
+    assert weights.values(GRID, [range(4)]) == pytest.approx([value])
+    assert weights.score(GRID).value == pytest.approx(value)
+
+
+def test_the_generative_grid_sees_the_beginning_and_not_the_end() -> None:
+    assert EntityGridGenerative(EntityGridGenerative.Settings(salience=3)).options == WindowOptions(
+        3, start=True, end=False
+    )
+
+
+def test_without_syntax_two_things_are_possible_in_a_cell() -> None:
+    texts = [Document(str(n), ("dog/nsubj", "dog/dobj cat/nsubj", "cat/pobj")) for n in range(3)]
+    model = (
+        EntityGridGenerative(EntityGridGenerative.Settings(syntax=False, history=1))
+        .with_parser(MarkedParser())
+        .fit(texts)
+    )
+    assert model.weights is not None
+    table = np.exp(model.weights.tables[2]).reshape(2, BASE, BASE)
+    assert table[:, :2, :2].sum(axis=2) == pytest.approx(np.ones((2, 2)), abs=1e-5)
+
+
+def test_some_sentences_of_a_grid_are_the_grid_of_these_sentences() -> None:
+    rows = [{"a": 3, "b": 1}, {"a": 2, "c": 3}, {"d": 1, "a": 1}, {"b": 2}]
+    found, alone = GRID.restricted([3, 2, 0]), build_grid([rows[3], rows[2], rows[0]])
+    assert sorted(found.rows()) == sorted(alone.rows())
+    assert (np.diff(found.entity) >= 0).all()
+    assert all(np.all(np.diff(found.sentence[found.entity == entity]) > 0) for entity in range(len(found.names)))

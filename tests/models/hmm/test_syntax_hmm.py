@@ -13,10 +13,20 @@ import numpy as np
 import pytest
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
+from weft.corpora.syntax.trees import TreeBank, read_tree
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
-from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, _best, learn_hmm
+from weft.models.hmm.cluster_hmm import (
+    BACKGROUND,
+    ClusterHmm,
+    HmmOptions,
+    PatternVocabulary,
+    _best,
+    _clusters,
+    _estimated,
+    learn_hmm,
+)
 from weft.models.hmm.content_hmm import ContentHmm
 from weft.models.hmm.hmm_combinations import HmmContent, HmmEntity
 from weft.models.hmm.local_syntax import SyntaxLocal
@@ -327,3 +337,60 @@ def test_the_weights_in_the_zoo_give_the_results(name: str, shared_data: Path) -
     told = Result.load(root / "results" / "accidents" / f"{name}.json").per_document["accuracy"]
     # Another processor's arithmetic may turn a pair that is nearly even.
     assert sum(found.numerators) == pytest.approx(sum(told["numerators"][:10]), abs=2)
+
+
+def bags(documents: Sequence[Sequence[tuple[str, ...]]], patterns: str) -> Any:
+    return PatternVocabulary({pattern: number for number, pattern in enumerate(patterns)}).bags(documents)
+
+
+def test_the_best_path_begins_where_texts_begin() -> None:
+    emissions = np.log(np.full((2, 2), 0.5))
+    hmm = ClusterHmm(emissions, np.array([0.01, 0.99]), np.full((2, 2), 0.4), np.full(2, 0.2), power=1.0)
+    shares, _ = _best(hmm, bags([[("a",)]], "ab"))
+    assert shares.tolist() == [[0.0, 1.0]]
+
+
+def test_a_state_without_sentences_emits_what_all_texts_have() -> None:
+    found = bags([[("a", "a", "a"), ("b",)]], "ab")
+    shares = np.array([[1.0, 0.0], [1.0, 0.0]])
+    hmm = _estimated(found, shares, np.zeros((2, 2)), HmmOptions(smoothing=0.5), rest=False)
+    background = np.array([3.0, 1.0]) + BACKGROUND
+    assert np.exp(hmm.emissions[1]) == pytest.approx(background / background.sum())
+
+
+@pytest.mark.parametrize(("smallest", "rest"), [(3, False), (4, True)])
+def test_a_cluster_of_the_smallest_size_is_not_too_small(smallest: int, rest: bool) -> None:
+    found = bags([[("a", "b")] * 3 + [("c", "d")] * 5], "abcd")
+    clusters, has_rest = _clusters(found.counts, HmmOptions(clusters=2, smallest=smallest), seed=1)
+    assert sorted(np.bincount(clusters).tolist()) == [3, 5]
+    assert has_rest is rest
+
+
+def content_model() -> ContentHmm:
+    generator = np.random.default_rng(4)
+    words = [f"word{number}" for number in range(40)]
+    texts = [Document(str(n), tuple(" ".join(generator.choice(words, size=6)) for _ in range(5))) for n in range(12)]
+    return ContentHmm(ContentHmm.Settings(clusters=5, members=3, rarest=1)).fit(texts)
+
+
+def test_members_come_of_different_clusterings_and_are_saved_as_they_score(tmp_path: Path) -> None:
+    model = content_model()
+    assert model.committee is not None
+    one, other, _ = (member.emissions for member in model.committee.members)
+    assert one.shape != other.shape or not np.allclose(one, other)
+    model.save(tmp_path / "m")
+    text = Document("d", ("word1 word2 word3", "word4 word5", "word6 word7 word8 word9"))
+    assert load_model(tmp_path / "m").score([text]) == model.score([text])
+
+
+def test_after_a_sentence_of_which_nothing_is_known_nothing_is_gained() -> None:
+    trees = ("(SQ (VBZ Is) (PRP it) (. ?))", "(S (PRP It) (VBZ is) (. .))", "(XX (YY what))")
+    model = SyntaxLocal(SyntaxLocal.Settings(trees="penn", treebank="toy", rarest=2))
+    model.finder.bank = TreeBank([read_tree(tree) for tree in trees])
+    model.fit([Document(str(n), ("Is it?", "It is.")) for n in range(5)])
+    score = model.score([Document("d", ("Is it?", "what", "It is.", "Is it?"))])[0]
+    assert all(map(math.isfinite, score.transitions))
+    assert score.transitions[:2] == pytest.approx((0.0, 0.0))
+    assert score.transitions[2] != pytest.approx(0.0)
+    table = model.pair_table(Document("d", ("Is it?", "It is.")))
+    assert table[0, 1] == pytest.approx(model.score([Document("d", ("Is it?", "It is."))])[0].value)
