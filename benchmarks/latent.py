@@ -26,6 +26,7 @@ from weft.corpora.store.token_store import TokenStore
 from weft.evaluation.discrimination import discriminate
 from weft.evaluation.metrics import bootstrap_interval, paired_bootstrap, ratio
 from weft.evaluation.result import Measure
+from weft.hub import model_folder
 from weft.io.atomic_files import write_atomically
 from weft.models.common.encoder_decoder import Tokens
 from weft.models.common.neural_model import moved
@@ -75,7 +76,7 @@ def told(measure: Measure, seed: int) -> dict[str, Any]:
 def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="zoo/vlv-gm", help="a folder with a vlv-gm")
+    parser.add_argument("--model", default="vlv-gm", help="a trained vlv-gm")
     parser.add_argument("--store", type=Path, required=True, help="held-out text, made by `weft prepare`")
     parser.add_argument("--data", default="wikipedia/valid.paragraphs.jsonl", help="paragraphs to tell from shuffles")
     parser.add_argument("--data-root")
@@ -87,7 +88,7 @@ def main() -> int:
     options = parser.parse_args()
     store = TokenStore(options.store)
     with start_runtime(options.device) as runtime:
-        model = VlvGm.load(options.model).to(runtime.device)
+        model = VlvGm.load(model_folder(options.model)).to(runtime.device)
         use = {
             part: asdict(latent_use(chain.network, held_out(model, part, store, options.texts, runtime.device)))
             for part, chain in model.chains.items()

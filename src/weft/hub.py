@@ -1,44 +1,340 @@
-"""The hub: from a model's name or folder to the model."""
+"""From the name of a model to the trained model.
+
+A name is looked up in this order:
+
+1. a path: a folder with a ``model.json``;
+2. models of the package, and of other packages, that need no training, such as ``weft-small``;
+3. model folders in installed packages, such as ``weft-zoo`` (entry point group ``weft.models``);
+4. model folders in ``zoo/`` below the working folder;
+5. model folders in the folders that the environment variable ``WEFT_MODELS`` lists.
+
+The result is a model that can score, or an error that says how to get one; never an untrained model. Nothing in a
+model folder is executed: its ``model.json`` names a model class, which comes from this package or from a package that
+the user has installed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.errors import ConfigError, ModelError, did_you_mean
-from weft.io.model_folder import load_artifact
-from weft.protocols import CoherenceModel
-from weft.registry import MODELS, create_model, model_class
+from weft.errors import ConfigError, ModelError, WeftError, did_you_mean
+from weft.io.model_folder import MANIFEST, read_manifest
+from weft.io.package_files import PRETRAINED
+from weft.protocols import CoherenceModel, ModelCard
+from weft.registry import (
+    DEFAULT_MODEL,
+    MODEL_GROUP,
+    MODELS,
+    create_model,
+    entry_points,
+    is_registered,
+    model_class,
+    model_names,
+    package_of,
+)
 from weft.settings import Settings, check_type
 
+MODELS_VARIABLE = "WEFT_MODELS"
+ZOO_FOLDER = "zoo"
+ZOO_PACKAGE = "weft-zoo"
+PACKAGE = "weft"  # the source of models that need no training
+# Folders inside the package that hold the weights of models which need no training.
+INSIDE = {"weft-small": "weft-small", "foltz-glove": "glove", "foltz-sif": "glove"}
+# Texts of 15 sentences scored in a second by one core: medians in results/benchmarks/scoring.json.
+SPEEDS = {"weft-small": 9.6, "foltz-embedding": 5.5, "hf": 0.7}
 
-def load_model(name_or_folder: str | Path, settings: Mapping[str, Any] | None = None) -> CoherenceModel:
-    """A model by registered name, or from a folder written by `weft train`.
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """A model that can be loaded.
+
+    Attributes:
+        name: The name or path it was found by.
+        model: The name of its class in the registry.
+        folder: Its trained weights; None for a model that needs no training.
+        source: Where it was found: ``weft``, the name of an installed package, or a folder.
+    """
+
+    name: str
+    model: str
+    folder: Path | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """A line of `weft models`.
+
+    Attributes:
+        name: What ``--model`` and `load_model` take.
+        summary: One line on what the model does.
+        source: Where it was found; empty if it is not there.
+        missing: How to get it; empty if it is there.
+        size: Bytes on disk; None if it has no files of its own.
+        speed: Texts of 15 sentences scored in a second by one core; None if it was not measured.
+        default: Whether commands use it when no model is named.
+    """
+
+    name: str
+    summary: str
+    source: str
+    missing: str
+    size: int | None
+    speed: float | None
+    default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What `weft models NAME` shows.
+
+    Attributes:
+        model: The name of its class in the registry, under which results are kept.
+        known: Its line in the list.
+        card: What its score means.
+        config: The settings it was trained with; empty if it needs no training or is not there.
+        training: How it was made: seed, data fingerprint, command.
+    """
+
+    model: str
+    known: KnownModel
+    card: ModelCard
+    config: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load_model(name: str | Path, settings: Mapping[str, Any] | None = None) -> CoherenceModel:
+    """Return a trained model by name or path, ready to score.
+
+    Args:
+        name: A name that `weft models` lists, or a folder that `weft train` wrote.
+        settings: Values that replace those of the model; of a trained model, only adjustable ones.
+
+    Raises:
+        ConfigError: There is no model of that name, or a setting is wrong.
+        ModelError: The model has to be trained first, or its folder is damaged.
 
     Example:
         >>> type(load_model("foltz-glove")).__name__
         'FoltzGlove'
     """
-    name = str(name_or_folder)
-    if name in MODELS:
-        return create_model(name, settings)
-    folder = Path(name_or_folder)
-    if not folder.exists():
-        model_class(name)  # raises with the nearest name
-    trained = load_artifact(folder).model
-    if trained not in MODELS:
-        raise ModelError(
-            f"{folder} holds a model this weft does not have",
-            seen=trained,
-            allowed=did_you_mean(trained, MODELS),
-            next_step="upgrade weft",
+    found = find_model(name)
+    if found.folder is None:
+        return create_model(found.model, settings)
+    return _adjusted(_known_class(found).load(found.folder), settings or {})
+
+
+def find_model(name: str | Path) -> FoundModel:
+    """Return where a model is, without loading its weights.
+
+    Raises:
+        ConfigError: There is no model of that name.
+        ModelError: The model has to be trained first, or its folder is damaged.
+
+    Example:
+        >>> find_model("weft-small").source
+        'weft'
+    """
+    text = str(name)
+    if (Path(text) / MANIFEST).is_file():
+        return FoundModel(text, read_manifest(text)["model"], Path(text), str(Path(text).parent))
+    if not _is_plain(text):
+        raise _no_folder(text)
+    registered = is_registered(text)
+    if registered and not model_class(text).card.needs_training:
+        return FoundModel(text, text, None, _package_with(text))
+    for source, place in _places():
+        if (place / text / MANIFEST).is_file():
+            return FoundModel(text, read_manifest(place / text)["model"], place / text, source)
+    raise _untrained(text) if registered else _unknown(text)
+
+
+def model_folder(name: str | Path) -> Path:
+    """Return the folder of a trained model by name or path.
+
+    Raises:
+        ConfigError: There is no model of that name, or it has no folder.
+        ModelError: The model has to be trained first, or its folder is damaged.
+    """
+    found = find_model(name)
+    if found.folder is None:
+        raise ConfigError(
+            "this model needs no training and has no folder",
+            seen=found.name,
+            allowed="a trained model",
+            next_step="name another model, or its folder",
         )
-    return _adjusted(model_class(trained).load(folder), settings or {})
+    return found.folder
+
+
+def is_model(name: str | Path) -> bool:
+    """Return whether a name or path is that of a model, trained or not."""
+    text = str(name)
+    if (Path(text) / MANIFEST).is_file():
+        return True
+    return _is_plain(text) and (is_registered(text) or text in _trained())
+
+
+def known_models() -> list[KnownModel]:
+    """Return all models: those of the registry first, then further trained ones, such as those for one domain."""
+    trained = _trained()
+    rest = [name for name in trained if name not in model_names()]
+    return [_known(name, trained) for name in [*model_names(), *rest]]
+
+
+def describe_model(name: str | Path) -> ModelDescription:
+    """Return the card of a model, and how it was trained if it is there.
+
+    Raises:
+        ConfigError: There is no model of that name.
+        ModelError: Its folder is damaged.
+    """
+    try:
+        found = find_model(name)
+    except ModelError:
+        if not is_registered(str(name)):
+            raise
+        return ModelDescription(str(name), _known(str(name), _trained()), model_class(str(name)).card)
+    card = _known_class(found).card
+    if found.folder is None:
+        return ModelDescription(found.model, _known(found.name, {}), card)
+    manifest = read_manifest(found.folder)
+    known = _known(found.name, {found.name: found})
+    return ModelDescription(found.model, known, card, manifest["config"], manifest.get("training", {}))
+
+
+def _places() -> Iterator[tuple[str, Path]]:
+    """Yield the folders that hold model folders, with their names, in the order of the search."""
+    for entry in entry_points(MODEL_GROUP):
+        if ":" not in entry.value:
+            yield from ((package_of(entry), place) for place in _package_folders(entry.value))
+    yield f"{ZOO_FOLDER}/", Path(ZOO_FOLDER)
+    yield from ((folder, Path(folder)) for folder in os.environ.get(MODELS_VARIABLE, "").split(os.pathsep) if folder)
+
+
+def _package_with(name: str) -> str:
+    """Return the package that a registered model belongs to."""
+    if name in MODELS:
+        return PACKAGE
+    return next(package_of(entry) for entry in entry_points(MODEL_GROUP) if entry.name == name)
+
+
+def _package_folders(package: str) -> list[Path]:
+    """Return where an installed package lies; it is not imported, so that none of its code runs."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):  # a package that was removed by hand has no models
+        return []
+    return [Path(place) for place in (spec.submodule_search_locations or ())] if spec is not None else []
+
+
+def _trained() -> dict[str, FoundModel]:
+    """Return all trained models that a plain name finds."""
+    found: dict[str, FoundModel] = {}
+    for source, place in _places():
+        for manifest in sorted(place.glob(f"*/{MANIFEST}")):
+            folder = manifest.parent
+            if folder.name not in found and not folder.name.startswith("."):
+                found[folder.name] = FoundModel(folder.name, _model_in(folder), folder, source)
+    return found
+
+
+def _model_in(folder: Path) -> str:
+    """Return the registry name in a folder; empty if the folder is damaged, which `load_model` reports."""
+    try:
+        return str(read_manifest(folder)["model"])
+    except ModelError:
+        return ""
+
+
+def _known(name: str, trained: Mapping[str, FoundModel]) -> KnownModel:
+    found = trained.get(name)
+    try:
+        card = model_class(found.model if found else name).card
+    except WeftError as error:  # a broken package, or a damaged folder, is a line in the list
+        return KnownModel(name, f"cannot be used: {error.what}", "", error.next_step or "", None, None, False)
+    speed, default = SPEEDS.get(name), name == DEFAULT_MODEL
+    if is_registered(name) and not card.needs_training:
+        size = _size(PRETRAINED / INSIDE[name]) if name in INSIDE else None
+        return KnownModel(name, card.summary, _package_with(name), "", size, speed, default)
+    if found is None or found.folder is None:
+        return KnownModel(name, card.summary, "", _how_to_get(name, trained), None, speed, default)
+    return KnownModel(name, card.summary, found.source, "", _size(found.folder), speed, default)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+
+
+def _known_class(found: FoundModel) -> type[CoherenceModel]:
+    """Return the class of a found model.
+
+    Raises:
+        ModelError: Its folder names a class that is not installed.
+    """
+    if not is_registered(found.model):
+        raise ModelError(
+            f"{found.folder or found.name} holds a model that is not installed",
+            seen=found.model,
+            allowed=did_you_mean(found.model, model_names()),
+            next_step="install the package that adds this model, or pip install --upgrade weft-coherence",
+        )
+    return model_class(found.model)
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a text can be the name of a model and is not a path."""
+    return bool(name) and not name.startswith(".") and not any(mark in name for mark in ("/", os.sep, "\0"))
+
+
+def _no_folder(name: str) -> ModelError:
+    last = Path(name).name
+    named = f"; {last} is found by its name" if _is_plain(last) and last in _trained() else ""
+    return ModelError(
+        "no model folder there",
+        seen=name,
+        allowed=f"a folder with a {MANIFEST}, or a name that `weft models` lists{named}",
+        next_step=f"use --model {last}" if named else "check the path, or run `weft models`",
+    )
+
+
+def _how_to_get(name: str, trained: Mapping[str, FoundModel]) -> str:
+    """Return what gives a trained model of a registered name."""
+    train = f"train it (weft train configs/{name}.toml)" if name in MODELS else "train it"
+    variants = sorted(other for other, found in trained.items() if found.model == name)
+    install = f"pip install {ZOO_PACKAGE} (in a clone: pip install ./zoo)"
+    first = f"use {' or '.join(variants)}, which are trained for one domain" if variants else install
+    return f"{first}; or {train} and name its folder; or set {MODELS_VARIABLE} to a folder of trained models"
+
+
+def _untrained(name: str) -> ModelError:
+    return ModelError(
+        f"no trained {name} was found",
+        seen=name,
+        allowed="a model that needs no training, an installed one, or the folder of a trained one",
+        next_step=_how_to_get(name, _trained()),
+    )
+
+
+def _unknown(name: str) -> WeftError:
+    if Path(name).is_dir():
+        return _no_folder(name)
+    return ConfigError(
+        "unknown model",
+        seen=name,
+        allowed=f"a folder with a {MANIFEST}, or a name: {did_you_mean(name, {*model_names(), *_trained()})}",
+        next_step=f"run `weft models`; pip install {ZOO_PACKAGE} adds the paper's trained models",
+    )
 
 
 def _adjusted(model: Any, settings: Mapping[str, Any]) -> CoherenceModel:
-    """A trained model with other settings, of those that leave what it has learned as it is."""
+    """Return a trained model with other settings, of those that leave its weights as they are."""
     own = vars(model).get("settings")  # all models, once each has its dataclass
     known = own.to_dict() if isinstance(own, Settings) else vars(model)
     free: tuple[str, ...] = own.adjustable() if isinstance(own, Settings) else getattr(model, "adjustable", ())
@@ -47,8 +343,8 @@ def _adjusted(model: Any, settings: Mapping[str, Any]) -> CoherenceModel:
             raise ConfigError(
                 "this setting of a trained model is fixed",
                 seen=key,
-                allowed=", ".join(free) or "no --set with this model folder",
-                next_step="leave it away, or train again with it",
+                allowed=", ".join(free) or "no --set with this model",
+                next_step="omit it, or train again with it",
             )
         check_type(key, value, known[key] if key in known else getattr(model, key))
     adjusted: CoherenceModel = model.adjusted(settings) if settings else model

@@ -44,6 +44,7 @@ class ModelCard:
         meaning: What a higher score says.
         comparable: Whether scores of different texts can be compared.
         needs: What has to be there before it can score: nothing, training, or an extra.
+        needs_training: Whether it has to be trained before it can score.
     """
 
     summary: str
@@ -52,6 +53,7 @@ class ModelCard:
     meaning: str
     comparable: str
     needs: str = "nothing"
+    needs_training: bool = True
 
 
 @runtime_checkable

@@ -1,6 +1,9 @@
-"""The registry: names of models and the classes behind them.
+"""Names of models, readers and tasks, and the code behind them.
 
-A plain dictionary maps a name to ``module:Class``; a module is imported when its model is first asked for.
+The models of this package are one plain dictionary from a name to ``module:Class``; a module is imported when its
+model is first used. Other installed packages add models, readers and tasks through the entry point groups
+``weft.models``, ``weft.readers`` and ``weft.tasks``. Entry points are read when a name is looked up that this package
+does not have, or when names are listed; never by ``import weft``. A name of this package always wins.
 """
 
 from __future__ import annotations
@@ -8,12 +11,14 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import ConfigError, did_you_mean
-from weft.io.model_folder import MANIFEST
 from weft.protocols import CoherenceModel
 from weft.settings import check_type
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 DEFAULT_MODEL = "weft-small"
 
@@ -43,28 +48,103 @@ MODELS: Mapping[str, str] = {
     "random": "weft.models.trivial:RandomModel",
     "year-sort": "weft.models.trivial:YearSort",
 }
+MODEL_GROUP, READER_GROUP, TASK_GROUP = "weft.models", "weft.readers", "weft.tasks"
+CONTRACT = ("Settings", "card", "fit", "load", "save", "score")  # what a model class of another package must have
+
+
+def entry_points(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group, of all installed packages, sorted by name."""
+    from importlib.metadata import entry_points as read_entry_points  # slow to import, and rarely needed
+
+    return sorted(read_entry_points(group=group), key=lambda entry: entry.name)
+
+
+def added_names(group: str) -> list[str]:
+    """Return the names that other installed packages add to a group."""
+    return sorted({entry.name for entry in entry_points(group) if ":" in entry.value})
+
+
+def load_added(group: str, name: str) -> Any:
+    """Import what another installed package adds under a name.
+
+    Returns:
+        The object behind the entry point, or None if no installed package adds the name.
+
+    Raises:
+        ConfigError: Two packages add the same name, or the package that adds it cannot be imported.
+    """
+    found = [entry for entry in entry_points(group) if entry.name == name and ":" in entry.value]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise ConfigError(
+            f"several installed packages add {name} to {group}",
+            seen=", ".join(map(package_of, found)),
+            allowed="one package for each name",
+            next_step=f"pip uninstall {package_of(found[0])}, or another of them",
+        )
+    try:
+        return found[0].load()
+    except Exception as error:  # whatever the other package raises, the user is to see which package it was
+        raise ConfigError(
+            f"the installed package {package_of(found[0])}, which adds {name}, cannot be imported",
+            seen=f"{type(error).__name__}: {error}",
+            allowed=f"an entry point of {group} that can be imported",
+            next_step=f"repair the package, or pip uninstall {package_of(found[0])}",
+        ) from error
+
+
+def package_of(entry: EntryPoint) -> str:
+    """Return the name of the distribution that an entry point belongs to."""
+    return entry.dist.name if entry.dist is not None else entry.value
+
+
+def model_names() -> list[str]:
+    """Return the names of all model classes: those of this package first, then those that other packages add."""
+    return [*MODELS, *(name for name in added_names(MODEL_GROUP) if name not in MODELS)]
+
+
+def is_registered(name: str) -> bool:
+    """Return whether there is a model class of that name; entry points are read only if this package has none."""
+    return name in MODELS or name in added_names(MODEL_GROUP)
 
 
 def model_class(name: str) -> type[CoherenceModel]:
-    """Import the class of a registered model.
+    """Import the class of a model.
 
     Raises:
-        ConfigError: There is no model of that name.
+        ConfigError: There is no model of that name, or the package that adds it is broken.
 
     Example:
         >>> model_class("random").__name__
         'RandomModel'
     """
-    if name not in MODELS:
+    if name in MODELS:
+        module, _, attribute = MODELS[name].partition(":")
+        built_in: type[CoherenceModel] = getattr(importlib.import_module(module), attribute)
+        return built_in
+    added = load_added(MODEL_GROUP, name)
+    if added is None:
         raise ConfigError(
             "unknown model",
             seen=name,
-            allowed=f"a folder with a {MANIFEST}, or a built-in name; {did_you_mean(name, MODELS)}",
+            allowed=did_you_mean(name, model_names()),
             next_step="run `weft models`",
         )
-    module, _, attribute = MODELS[name].partition(":")
-    found: type[CoherenceModel] = getattr(importlib.import_module(module), attribute)
-    return found
+    return _checked_class(name, added)
+
+
+def _checked_class(name: str, added: Any) -> type[CoherenceModel]:
+    """Return a class of another package if it has all that a model needs."""
+    missing = [part for part in CONTRACT if part not in dir(added)]
+    if missing or not isinstance(added, type):
+        raise ConfigError(
+            f"the entry point {name} in {MODEL_GROUP} is not a model class",
+            seen=f"{added!r} without {', '.join(missing)}" if missing else repr(added),
+            allowed=f"a class with {', '.join(CONTRACT)}",
+            next_step="see CONTRIBUTING.md, or uninstall the package that adds it",
+        )
+    return added
 
 
 def create_model(name: str, settings: Mapping[str, Any] | None = None) -> CoherenceModel:
@@ -95,7 +175,7 @@ def create_model(name: str, settings: Mapping[str, Any] | None = None) -> Cohere
 
 
 def model_settings(name: str) -> dict[str, Any]:
-    """The settings of a model and their defaults."""
+    """Return the settings of a model and their defaults."""
     kind: Any = model_class(name)
     if "Settings" in vars(kind):
         defaults: dict[str, Any] = kind.Settings.defaults()

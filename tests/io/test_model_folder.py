@@ -103,14 +103,14 @@ def test_weights_that_are_not_safetensors_are_refused(folder: Path) -> None:
         load_artifact(folder)
 
 
-def test_a_model_this_weft_does_not_have(folder: Path) -> None:
+def test_a_model_that_is_not_installed(folder: Path) -> None:
     edit(folder, model="os:system")
-    with pytest.raises(ModelError, match="does not have.*'os:system'"):
+    with pytest.raises(ModelError, match="not installed.*'os:system'"):
         load_model(folder)
 
 
 def test_not_a_model_folder(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="not a model folder"):
+    with pytest.raises(ModelError, match="no model folder"):
         load_model(tmp_path)
 
 

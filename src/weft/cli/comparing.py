@@ -188,10 +188,10 @@ def _text(name: str, reading: ReadOptions) -> Document:
     """The one text of a file."""
     from weft.corpora.readers.formats import read_documents
     from weft.errors import ConfigError
-    from weft.registry import MODELS
+    from weft.hub import is_model
 
     stem, _ = _model_and_way(name)
-    if stem in MODELS or (Path(stem) / "model.json").is_file():
+    if is_model(stem) and not Path(name).is_file():
         raise ConfigError(
             "models are compared on a task",
             seen=name,

@@ -125,9 +125,9 @@ def samples(
         "adversarial"
     ),
     out: Annotated[Path, typer.Option("--out", "-o", help="The Markdown file to write.")] = Path("docs/samples.md"),
-    tokenizer: Annotated[str, typer.Option(help="The tokenizer.json of the evaluator's reader.")] = (
-        "zoo/seq2seq/tokenizer.json"
-    ),
+    tokenizer: Annotated[
+        str, typer.Option(help="The evaluator's reader, or its tokenizer.json.", metavar="MODEL")
+    ] = "seq2seq",
     count: Annotated[int, typer.Option(min=1, max=1000, help="Contexts to show.")] = 20,
     data: Annotated[str | None, typer.Option(help="A file of documents instead of the task's standard data.")] = None,
     data_root: DataRoot = None,
@@ -143,10 +143,11 @@ def samples(
     from weft.evaluation.adversarial.chunks import Protocol, load_chunks
     from weft.evaluation.task import EvaluateOptions
     from weft.evaluation.tasks import find_experiment
-    from weft.report.samples import check_places, write_samples
+    from weft.report.samples import check_places, tokenizer_file, write_samples
 
-    check_places(work, Path(tokenizer))
-    reads = load_tokenizer(tokenizer)
+    file = tokenizer_file(tokenizer)
+    check_places(work, file)
+    reads = load_tokenizer(file)
     path = find_experiment("adversarial", data).open(EvaluateOptions(data_root)).path
     chunks = load_chunks(path, reads, Protocol.limited(limit), folder=work)
     message(f"wrote {out}: {write_samples(out, chunks, work, reads, count=count, seed=seed)} systems")

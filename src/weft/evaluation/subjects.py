@@ -10,10 +10,8 @@ from typing import Any
 from weft.errors import ConfigError, check_known
 from weft.evaluation.task import Subject
 from weft.evaluation.tasks import find_task, joined
-from weft.hub import load_model
-from weft.io.model_folder import load_artifact
+from weft.hub import describe_model, load_model
 from weft.protocols import CombinableModel
-from weft.registry import MODELS
 
 CONTROL = "control-"
 
@@ -52,10 +50,8 @@ def load_subjects(
 def _load(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
     """A subject from a folder is named after the model inside."""
     model = load_model(name, settings)
-    if name in MODELS:
-        return Subject(model, name, variant, settings)
-    artifact = load_artifact(name)
-    return Subject(model, artifact.model, variant, {**artifact.config, **settings}, artifact.training)
+    about = describe_model(name)
+    return Subject(model, about.model, variant, {**about.config, **settings}, about.training)
 
 
 def _control(

@@ -43,6 +43,7 @@ class RandomModel:
         score_range="0 to 1",
         meaning="nothing",
         comparable="no",
+        needs_training=False,
     )
 
     Settings = RandomSettings
@@ -103,6 +104,7 @@ class YearSort:
         score_range="0 to 1",
         meaning="the share of dated sentence pairs in the order of their years; 0 where no two years differ",
         comparable="no: most texts mention few years",
+        needs_training=False,
     )
     Settings = YearSortSettings
 

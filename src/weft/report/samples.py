@@ -16,6 +16,7 @@ from weft.errors import CorpusError
 from weft.evaluation.adversarial.chunks import Chunks
 from weft.evaluation.adversarial.saved_arrays import NO_LINES
 from weft.evaluation.adversarial.turns import ADVERSARIAL
+from weft.hub import model_folder
 from weft.io.atomic_files import write_atomically
 
 HEAD = """\
@@ -40,9 +41,14 @@ def check_places(folder: Path, tokenizer: Path) -> None:
         raise CorpusError(
             "the tokenizer of the evaluator's reader does not exist",
             seen=str(tokenizer),
-            allowed="a tokenizer.json, such as zoo/seq2seq/tokenizer.json",
-            next_step="run this in the root of the repository, or give the file with --tokenizer",
+            allowed="a tokenizer.json, or a trained model that has one, such as seq2seq",
+            next_step="name it with --tokenizer",
         )
+
+
+def tokenizer_file(name: str) -> Path:
+    """Return a tokenizer.json, or that of the trained model of a name."""
+    return Path(name) if name.endswith(".json") else model_folder(name) / "tokenizer.json"
 
 
 def nothing_written(folder: Path) -> CorpusError:

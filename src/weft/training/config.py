@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
-from weft.registry import MODELS, create_model, model_class, model_settings
+from weft.registry import create_model, is_registered, model_class, model_settings
 from weft.settings import check_type
 from weft.training.settings import TrainingSettings, check_training
 
@@ -301,7 +301,7 @@ def _not_a_section(name: str, value: object) -> ConfigError:
 
 def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     """The configuration in a file, or a model's defaults where the name is a model's."""
-    if name in MODELS and not Path(name).is_file():
+    if is_registered(name) and not Path(name).is_file():
         return build_config(_with_overrides({"model": {"name": name}}, overrides))
     if not Path(name).exists() and not name.endswith(".toml"):
         model_class(name)  # raises with the nearest name

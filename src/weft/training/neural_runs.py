@@ -15,7 +15,7 @@ from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
-from weft.hub import load_model
+from weft.hub import load_model, model_folder
 from weft.io.model_folder import read_manifest
 from weft.progress import Progress
 from weft.training.config import RunConfig, split_tables
@@ -75,7 +75,7 @@ def train_parts(
         if set(model.parts) <= set(model.networks()) and runtime.is_main:
             built_on = (config.run.start, config.run.base, *model.built_on())
             record = _record(config, corpus, command)
-            model.save(config.run.out, training=record, beside=[folder for folder in built_on if folder])
+            model.save(config.run.out, training=record, beside=[model_folder(one) for one in built_on if one])
     return model
 
 
@@ -148,7 +148,7 @@ def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
     """The networks of a model folder that the run builds on; none where no folder is named."""
     if not folder:
         return {}
-    base: Any = load_model(folder)
+    base: Any = load_model(model_folder(folder))
     if not hasattr(base, "networks"):
         raise ConfigError(
             "this model has no networks to build on",
@@ -216,7 +216,7 @@ def _record(config: RunConfig, corpus: Corpus, command: str) -> dict[str, Any]:
 
 def lineage(folder: str) -> dict[str, Any]:
     """What a model that is built on another one says of that one: which it was, and how it was made in its turn."""
-    manifest = read_manifest(folder)
+    manifest = read_manifest(model_folder(folder))
     made = {name: value for name, value in manifest.get("training", {}).items() if name != "data"}
     return {"folder": folder, "sha256": manifest["sha256"], "training": made}
 

@@ -283,7 +283,7 @@ def test_training_starts_from_given_weights(store: TokenStore, tmp_path: Path) -
             assert torch.allclose(weights[name], value, atol=1e-3), name
     with pytest.raises(ConfigError, match="another tokenizer"):
         train(build_config(config(store, tmp_path, start=str(EMBEDDED), out=str(tmp_path / "no"))))
-    with pytest.raises(ConfigError, match="no networks"):
+    with pytest.raises(ConfigError, match="has no folder"):
         train(build_config(config(store, tmp_path, base="foltz-sif", out=str(tmp_path / "no"))))
 
 

@@ -32,7 +32,7 @@ class EvaluatorSettings:
     """How an evaluator is built and trained.
 
     Attributes:
-        reader: A Seq2Seq, such as zoo/seq2seq, whose tokenizer and frozen encoders read every sentence.
+        reader: Name or folder of a Seq2Seq, whose tokenizer and frozen encoders read every sentence.
         hidden: Size of the word LSTM's states.
         width: Size of sentence vectors and of the sentence LSTM's states.
         dropout: In training.
@@ -49,7 +49,7 @@ class EvaluatorSettings:
             chunks and those of a machine never do, which only the training part can teach.
     """
 
-    reader: str = "zoo/seq2seq"
+    reader: str = "seq2seq"
     hidden: int = 256
     width: int = 256
     dropout: float = 0.3

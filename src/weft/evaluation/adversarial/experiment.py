@@ -33,13 +33,13 @@ from weft.generation.bulk import bulk_writer
 from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.progress import Progress, silent
-from weft.registry import MODELS
 from weft.scoring.pairs import Combine
 from weft.training.devices import Runtime, start_runtime
 from weft.training.loop import Report
 
 SECOND, INFORMED = "second_", "informed_"  # what the measures of other evaluators begin with
 LENGTHS, MATCHED = "lengths_", "matched_"
+READER = "zoo/seq2seq"  # stands for the reader in the names of kept verdicts, so that earlier ones stay valid
 FORMAT = 2  # rises when evaluators are built or trained differently
 
 
@@ -175,6 +175,7 @@ class Arena:
         settings = asdict(self.options.evaluator)
         for name in ("seeds", "second", "informed"):  # what an evaluator says does not depend on who else is asked
             del settings[name]
+        settings["reader"] = READER  # its weights count, by their hash below, and not the name it was found by
         content = [FORMAT, what, self.chunks.fingerprint, settings, seed, self.reader_hash]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         path = self.options.folder / "verdicts" / f"{digest[:16]}.npz"
@@ -241,17 +242,13 @@ class _Sentences:
         return SentenceFeatures(self.rows, arena.tokenizer, (self.vectors, arena.frozen.groups), arena.seen)
 
 
-def _reader(folder: str) -> Any:
-    if folder not in MODELS and not Path(folder).is_dir():
-        raise ConfigError(
-            "the evaluator's reader is not there", seen=folder, allowed="the folder of a Seq2Seq, such as zoo/seq2seq",
-            next_step="run this where zoo/ is, in the root of the repository, or --set evaluator.reader=FOLDER",
-        )  # fmt: skip
-    reader = load_model(folder)
+def _reader(name: str) -> Any:
+    """Return the model that `evaluator.reader` names."""
+    reader = load_model(name)
     networks: Mapping[str, Any] = getattr(reader, "networks", dict)()
     if not {"forward", "backward", "prior"} <= set(networks):
         raise ConfigError(
-            "the evaluator's reader has no encoders", seen=folder, allowed="a Seq2Seq, such as zoo/seq2seq",
+            "the evaluator's reader has no encoders", seen=name, allowed="a trained Seq2Seq, such as seq2seq",
             next_step="change evaluator.reader",
         )  # fmt: skip
     return reader

@@ -172,6 +172,6 @@ def untrained(name: str) -> ModelError:
     """The error of a model that is asked to score before it has learned."""
     return ModelError(
         f"{name} has not been trained",
-        allowed="a folder of a trained one; `weft models` names those in zoo/",
-        next_step=f"run `weft train configs/{name}.toml`, then give the folder as --model",
+        allowed="a trained model; `weft models` lists those that are installed",
+        next_step=f"pip install weft-zoo, or run `weft train configs/{name}.toml` and give the folder as --model",
     )

@@ -79,6 +79,7 @@ class FoltzGlove:
         score_range=SCORE_RANGE,
         meaning="adjacent sentences use related words; the direction of reading does not matter",
         comparable=COMPARABLE,
+        needs_training=False,
     )
     Settings: ClassVar[type[FoltzGloveSettings] | type[FoltzSifSettings]] = FoltzGloveSettings
 
@@ -164,6 +165,7 @@ class FoltzSif(FoltzGlove):
         score_range=SCORE_RANGE,
         meaning="adjacent sentences use related content words; the direction of reading does not matter",
         comparable=COMPARABLE,
+        needs_training=False,
     )
     Settings: ClassVar[type[FoltzGloveSettings] | type[FoltzSifSettings]] = FoltzSifSettings
 

@@ -54,6 +54,7 @@ class FoltzEmbedding:
         meaning="adjacent sentences have similar meanings",
         comparable="roughly, between texts of the same kind",
         needs="the extra `hf`",
+        needs_training=False,
     )
     Settings = FoltzEmbeddingSettings
 

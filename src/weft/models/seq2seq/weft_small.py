@@ -123,6 +123,7 @@ class WeftSmall:
         score_range="around -1 to 3 nats per token (mmi); 0 says that neighbours do not help each other",
         meaning="each sentence makes the words of the next, and of the one before, likelier than they are alone",
         comparable="roughly, between texts of one kind and length; best between versions of one text",
+        needs_training=False,
     )
 
     def __init__(self, combine: str = "mmi") -> None:

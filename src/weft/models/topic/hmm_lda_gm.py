@@ -17,6 +17,7 @@ from weft.corpora.store.pair_batches import Direction, PairBatch, PairStream
 from weft.corpora.store.token_store import TokenStore
 from weft.document import Document
 from weft.errors import ConfigError
+from weft.hub import model_folder
 from weft.io.model_folder import Artifact
 from weft.models.common.encoder_decoder import Architecture
 from weft.models.common.guided_model import GuidedModel
@@ -168,7 +169,7 @@ class HmmLdaGm(GuidedModel):
         """The topics, read from their folder where they are not here yet."""
         if self._topic_model is None:
             self.check_run()
-            self._topic_model = HmmLda.load(self.topics)
+            self._topic_model = HmmLda.load(model_folder(self.topics))
         return self._topic_model
 
     def check_run(self) -> None:
@@ -181,7 +182,7 @@ class HmmLdaGm(GuidedModel):
             raise ConfigError(
                 "hmm-lda-gm needs a topic model",
                 seen="topics = ''",
-                allowed="the folder of a trained hmm-lda, such as topics=zoo/hmm-lda",
+                allowed="a trained hmm-lda, by its name or its folder, such as topics=hmm-lda",
                 next_step="run `weft train configs/hmm-lda.toml`, then set `topics` to the folder it writes",
             )
 

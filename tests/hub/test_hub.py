@@ -1,0 +1,169 @@
+"""Where a model's name is looked up, and what is said when it is not found."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.errors import ConfigError, ModelError
+from weft.hub import SPEEDS, describe_model, find_model, is_model, known_models, load_model, model_folder
+from weft.io.model_folder import Artifact, save_artifact
+from weft.models.trivial import RandomModel, RandomSettings
+from weft.registry import MODELS, model_class
+
+ROOT = Path(__file__).parents[2]
+NEED_NO_TRAINING = (
+    "entity-graph", "foltz-embedding", "foltz-glove", "foltz-sif", "hf", "random", "weft-small", "year-sort",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Each test works in an empty folder, without models from elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WEFT_MODELS", raising=False)
+    monkeypatch.setattr("weft.hub.entry_points", lambda group: [])
+    return tmp_path
+
+
+def random_model(seed: int, folder: str) -> None:
+    RandomModel(RandomSettings(seed=seed)).save(folder, training={"seed": seed})
+
+
+def seed_of(name: str) -> int:
+    model: Any = load_model(name)
+    return int(model.settings.seed)
+
+
+def test_models_that_need_no_training() -> None:
+    assert {name for name in MODELS if not model_class(name).card.needs_training} == set(NEED_NO_TRAINING)
+
+
+@pytest.mark.parametrize("name", NEED_NO_TRAINING)
+def test_a_model_that_needs_no_training_has_no_folder(name: str) -> None:
+    found = find_model(name)
+    assert (found.model, found.folder, found.source) == (name, None, "weft")
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - set(NEED_NO_TRAINING)))
+def test_an_untrained_model_is_never_loaded(name: str) -> None:
+    with pytest.raises(ModelError, match=rf"no trained {name}.*weft-zoo.*weft train configs/{name}.toml.*WEFT_MODELS"):
+        load_model(name)
+    assert is_model(name)
+
+
+def test_a_path_comes_first_then_zoo_then_the_folders_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_MODELS", os.pathsep.join(["first", "second"]))
+    random_model(5, "second/mine")
+    assert seed_of("mine") == 5
+    random_model(4, "first/mine")
+    assert seed_of("mine") == 4
+    random_model(3, "zoo/mine")
+    assert seed_of("mine") == 3
+    random_model(2, "mine")
+    assert seed_of("mine") == 2
+    assert seed_of("zoo/mine") == 3
+    assert find_model("zoo/mine").folder == model_folder("zoo/mine") == Path("zoo/mine")
+
+
+def test_a_folder_of_the_zoo_does_not_replace_a_model_that_needs_no_training() -> None:
+    random_model(7, "zoo/random")
+    assert seed_of("random") == 1
+    assert seed_of("zoo/random") == 7
+
+
+def test_a_folder_that_is_no_model_does_not_hide_a_name() -> None:
+    Path("weft-small").mkdir()
+    assert find_model("weft-small").folder is None
+    Path("notes").mkdir()
+    with pytest.raises(ModelError, match="no model folder.*model.json"):
+        find_model("notes")
+
+
+def test_a_path_that_is_not_there_says_which_name_would_be_found() -> None:
+    random_model(1, "zoo/mine")
+    with pytest.raises(ModelError, match="no model folder there.*next: use --model mine"):
+        load_model("elsewhere/mine")
+    with pytest.raises(ModelError, match="no model folder there.*next: check the path"):
+        load_model("elsewhere/other")
+
+
+@pytest.mark.parametrize("name", ["", "..", ".hidden", "a/../b", "a\0b"])
+def test_names_that_are_no_names(name: str) -> None:
+    with pytest.raises(ModelError, match="no model folder"):
+        find_model(name)
+
+
+def test_an_unknown_name_gets_the_nearest_one() -> None:
+    random_model(1, "zoo/stories")
+    with pytest.raises(ConfigError, match=r"unknown model.*did you mean stories\?.*weft models"):
+        load_model("storys")
+    assert not is_model("storys")
+    assert is_model("stories")
+
+
+def test_a_model_without_a_folder_cannot_be_built_on() -> None:
+    with pytest.raises(ConfigError, match="needs no training and has no folder"):
+        model_folder("weft-small")
+
+
+def test_models_for_one_domain_are_named_where_there_is_no_general_one() -> None:
+    save_artifact(Artifact("foltz-lsa", {}), "zoo/foltz-lsa-cats")
+    with pytest.raises(ModelError, match="no trained foltz-lsa .*next: use foltz-lsa-cats"):
+        load_model("foltz-lsa")
+    rows = {row.name: row for row in known_models()}
+    assert "foltz-lsa-cats" in rows["foltz-lsa"].missing
+    assert rows["foltz-lsa-cats"].source == "zoo/"
+
+
+def test_the_list_has_every_model_with_where_it_is_or_how_to_get_it() -> None:
+    random_model(1, "zoo/mine")
+    rows = {row.name: row for row in known_models()}
+    assert list(rows) == [*MODELS, "mine"]
+    assert [row.name for row in rows.values() if row.default] == ["weft-small"]
+    assert all(bool(row.source) != bool(row.missing) for row in rows.values())
+    assert rows["weft-small"].size is not None
+    assert rows["weft-small"].size > 10**7
+    assert "pip install weft-zoo" in rows["seq2seq"].missing
+    assert rows["mine"].size == Path("zoo/mine/model.json").stat().st_size
+
+
+def test_a_damaged_folder_is_a_line_of_the_list_and_an_error_when_it_is_used() -> None:
+    random_model(1, "zoo/mine")
+    Path("zoo/mine/model.json").write_text("{}")
+    row = next(row for row in known_models() if row.name == "mine")
+    assert row.summary.startswith("cannot be used")
+    with pytest.raises(ModelError, match="damaged"):
+        load_model("mine")
+
+
+def test_the_card_of_a_model() -> None:
+    random_model(9, "zoo/mine")
+    about = describe_model("mine")
+    assert (about.model, about.config, about.training) == ("random", {"seed": 9}, {"seed": 9})
+    assert about.card == RandomModel.card
+    missing = describe_model("seq2seq")
+    assert (missing.known.source, missing.config) == ("", {})
+    with pytest.raises(ConfigError, match="unknown model"):
+        describe_model("nothing-like-it")
+
+
+def test_speeds_are_those_of_the_benchmark() -> None:
+    medians = json.loads((ROOT / "results/benchmarks/scoring.json").read_text())["medians"]
+    names = {
+        "weft-small": "weft-small", "foltz-embedding": "minilm-adjacent-cosine", "hf": "smollm2-135m-log-likelihood",
+    }  # fmt: skip
+    measured = {name: medians[f"{there} documents per CPU second"] for name, there in names.items()}
+    assert pytest.approx(measured, abs=0.05) == SPEEDS
+
+
+def test_entry_points_are_not_read_for_a_model_of_the_package() -> None:
+    code = "import sys, weft.hub; weft.hub.load_model('foltz-sif'); print('importlib.metadata' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "False"
