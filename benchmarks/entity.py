@@ -1,20 +1,22 @@
-"""Entity grid and entity graph from parsed documents: documents a CPU second, beside TRUNAJOD 0.1.1 in one run.
+"""Speed of the entity grid and the entity graph, beside TRUNAJOD 0.1.1: documents per CPU second.
 
     pip install 'weft-coherence[parse]'
     pip install --no-deps TRUNAJOD==0.1.1
     python benchmarks/entity.py --data accidents.train.jsonl --data valid.paragraphs.jsonl
         [--out results/benchmarks/entity.json]
 
-Both get the same parses, by weft's parser: weft as it keeps them, TRUNAJOD as documents of spaCy. Parsing is timed
-apart. Grid: from parses to the shares of all transitions of length 2, TRUNAJOD's only ones; weft also up to length 3,
-with salience and edges, as its model uses them. Graph: all six scores (three projections, with and without distance),
-TRUNAJOD's only way, from parses, and from grids that are there already (`get_local_coherence` takes a grid); weft also
-the one score of its model, with the part of every gap. Permutations: 20 orders of each document, which TRUNAJOD can
-only score as documents of their own. Where TRUNAJOD is not installed its figures are left out.
+Both programs get the same parses, made by weft's parser: weft in its own form, TRUNAJOD as spaCy documents. Parsing is
+timed separately.
 
-Everything is measured in turn in each round, and the best round of each counts: other work on the machine slows some
-rounds down. Before it is timed each is done once, so that what was measured before it does not count against it by what
-it left in the caches. Neither program keeps anything from one document, or one round, to the next.
+- Grid: from parses to the shares of all transitions of length 2, the only length that TRUNAJOD has; for weft also up to
+  length 3 with salience and edges, as in its model.
+- Graph: all six scores (three projections, with and without distance), from parses and from finished grids
+  (`get_local_coherence` takes a grid); for weft also the one score of its model, with the part of every gap.
+- Permutations: 20 orders of each document. TRUNAJOD scores each order as a separate document.
+
+Every piece of work runs once before it is timed, so that the caches are in the same state for all. The pieces take
+turns in each round, and the best round of each counts, because other processes slow some rounds down. Neither program
+keeps anything between documents or rounds. If TRUNAJOD is not installed, its figures are omitted.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ POS = {"NN": "NOUN", "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN", "PRP": "PRO
 
 
 def main() -> None:
-    """Measure, say how it went, and write it down."""
+    """Measure, print the results and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, action="append", required=True)
     parser.add_argument("--rounds", type=int, default=40)
@@ -75,7 +77,7 @@ def main() -> None:
 
 
 def peer_version() -> str:
-    """The installed TRUNAJOD, or that there is none."""
+    """Return the version of the installed TRUNAJOD, or ``not installed``."""
     try:
         return f"{PEER} {importlib.metadata.version(PEER)}"
     except importlib.metadata.PackageNotFoundError:
@@ -83,7 +85,7 @@ def peer_version() -> str:
 
 
 def measure(path: Path, rounds: int) -> dict[str, Any]:
-    """All rates of one set of documents."""
+    """Return all rates of one set of documents."""
     documents = [document for document in read_documents(path) if len(document) > 1]
     parser = find_parser("weft-parser")
     start = time.process_time()
@@ -107,7 +109,7 @@ def measure(path: Path, rounds: int) -> dict[str, Any]:
 
 
 def our_works(documents: Sequence[Document], parses: Sequence[Parses]) -> dict[str, Callable[[], object]]:
-    """What weft does with all documents, by name."""
+    """Return the pieces of work of weft by name."""
     grids = [columns(document) for document in parses]
     return {
         "grid_length_2": lambda: each(grid_features, parses),
@@ -120,7 +122,7 @@ def our_works(documents: Sequence[Document], parses: Sequence[Parses]) -> dict[s
 
 
 def peer_works(parses: Sequence[Parses]) -> dict[str, Callable[[], object]]:
-    """What TRUNAJOD does with the same parses."""
+    """Return the pieces of work of TRUNAJOD, on the same parses."""
     from TRUNAJOD.entity_grid import EntityGrid as PeerGrid
     from TRUNAJOD.entity_grid import get_local_coherence
 
@@ -134,7 +136,7 @@ def peer_works(parses: Sequence[Parses]) -> dict[str, Callable[[], object]]:
 
 
 def compared(rates: dict[str, float], names: tuple[str, ...]) -> dict[str, Any]:
-    """TRUNAJOD's rates, and how many times faster weft is."""
+    """Return TRUNAJOD's rates and the ratios of weft's rates to them."""
     theirs = {name: rates[f"{PEER} {name}"] for name in names}
     theirs["grid_20_permutations"] = theirs["grid_length_2"] / 21
     times = {name: rates[name] / value for name, value in theirs.items()}
@@ -150,13 +152,13 @@ def compared(rates: dict[str, float], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def each(work: Callable[[Any], object], items: Sequence[Any]) -> None:
-    """Do one after the other, and keep nothing: memory that piles up would be measured too."""
+    """Call the function on each item and drop the results, so that their memory is not measured."""
     for item in items:
         work(item)
 
 
 def best_seconds(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The processor time of each work in its best round; all take turns."""
+    """Return the CPU seconds of each piece of work in its best round."""
     best = dict.fromkeys(works, float("inf"))
     for _ in range(rounds):
         for name, work in works.items():
@@ -168,12 +170,12 @@ def best_seconds(works: dict[str, Callable[[], object]], rounds: int) -> dict[st
 
 
 def columns(parses: Parses) -> SparseGrid:
-    """The grid of a parsed document."""
+    """Return the grid of a parsed document."""
     return build_grid([find_mentions(parse) for parse in parses])
 
 
 def grid_features(parses: Parses) -> object:
-    """TRUNAJOD's features: the shares of transitions of length 2."""
+    """Return the features that TRUNAJOD has: the shares of transitions of length 2."""
     grid = columns(parses)
     return transition_shares(grid, [range(grid.size)], 2, WindowOptions(salience=0))
 
@@ -182,25 +184,25 @@ MODEL, GRAPH = EntityGrid(), EntityGraph()
 
 
 def model_features(parses: Parses) -> object:
-    """The features of weft's ranker."""
+    """Return the features of weft's ranker."""
     grid = columns(parses)
     return MODEL.features(grid, [range(grid.size)])
 
 
 def permuted_features(documents: Sequence[Document], parses: Sequence[Parses]) -> None:
-    """The features of each document and 20 permutations, as in the field's standard task."""
+    """Compute the features of each document and 20 permutations, as in the discrimination task."""
     for document, parsed in zip(documents, parses, strict=True):
         orders = [tuple(range(len(document))), *permutations(document, count=20, seed=1)]
         transition_shares(columns(parsed), orders, 2, WindowOptions(salience=0))
 
 
 def six_scores(parses: Parses) -> object:
-    """All six scores of Guinaudeau and Strube."""
+    """Return all six scores of Guinaudeau and Strube."""
     return graph_scores(find_shared(parses), len(parses))
 
 
 def spacy_documents(parses: Sequence[Parses]) -> list[Any]:
-    """The same parses as TRUNAJOD wants them."""
+    """Return the parses as spaCy documents."""
     from spacy.tokens import Doc
     from spacy.vocab import Vocab
 
@@ -221,7 +223,7 @@ def spacy_documents(parses: Sequence[Parses]) -> list[Any]:
 
 
 def measure_long() -> dict[str, Any]:
-    """A text of 10,000 sentences: seconds, and how much memory it took on top."""
+    """Return the seconds and the additional memory for a text of 10,000 sentences."""
     found = [{f"noun{place * 7919 % 3001}": 3, f"rare{place}": 1, "report": 2} for place in range(LONG)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()

@@ -1,13 +1,13 @@
-"""Our entity grids beside Barzilay and Lapata's own: how many cells agree.
+"""Agreement of weft's entity grids with Barzilay and Lapata's own grids, cell by cell.
 
     pip install 'weft-coherence[parse]'
     python benchmarks/entity_agreement.py --data barzilay_lapata [--out results/benchmarks/entity_agreement.json]
 
 The folder holds the documents (`accidents.train.jsonl`, …) and `raw_texts_and_grids.tar.gz`, the authors' grids. A
-document is compared if both split it into the same number of sentences, a sentence of it if the two rows have at least
-half of the entities of the shorter one in common: where they do not, the sentences are not the same ones. Cells that
-are empty in both grids agree, of course; so the figures that say something are those of the cells that hold something
-in one of them. The rules were chosen on the training documents; the test documents' grids were looked at here only.
+document is compared if both sides split it into the same number of sentences. A sentence is compared if the two rows
+share at least half of the entities of the shorter row; otherwise they are different sentences. Cells that are empty in
+both grids always agree, so the informative figures are those of cells with a mention in at least one grid. The rules
+were chosen on the training documents; the grids of the test documents are used only here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RULES: Mapping[str, Rules] = {"all nouns (default)": {}, "heads of noun phrases"
 
 
 def main() -> None:
-    """Compare, say how it went, and write it down."""
+    """Compare, print the results and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--parser", default="weft-parser")
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def read_grids(path: Path) -> dict[tuple[str, str, str], list[Mentions]]:
-    """The authors' grids of the original texts, a row a sentence, by folder, split and document."""
+    """Return the authors' grids of the original texts by folder, split and document; one row per sentence."""
     found = {}
     with tarfile.open(path) as archive:
         for member in archive:
@@ -69,7 +69,7 @@ def read_grids(path: Path) -> dict[tuple[str, str, str], list[Mentions]]:
 
 
 def read_grid(text: str) -> list[Mentions]:
-    """A grid as it is written, an entity a line: the mentions of each sentence."""
+    """Return the mentions of each sentence of a grid file, which has one entity per line."""
     rows = [line.split() for line in text.splitlines() if line.strip()]
     size = max((len(row) - 1 for row in rows), default=0)
     found: list[Mentions] = [{} for _ in range(size)]
@@ -83,7 +83,7 @@ def read_grid(text: str) -> list[Mentions]:
 def measure(
     folder: Path, domain: str, split: str, grids: Mapping[tuple[str, str, str], list[Mentions]], parser: Parser
 ) -> dict[str, Any]:
-    """The agreement on one set of documents, for each of the rules."""
+    """Return the agreement on one set of documents for each of the rules."""
     documents = list(read_documents(folder / f"{domain}.{split}.jsonl"))
     compared = [
         (document, grid)
@@ -100,7 +100,7 @@ def measure(
 
 
 def agreement(compared: Sequence[tuple[Document, list[Mentions]]], parser: Parser, rules: Rules) -> dict[str, Any]:
-    """How many cells agree, and what the others hold: theirs, then ours."""
+    """Return how many cells agree, and the counts of all pairs of cells (theirs, then ours)."""
     cells: Counter[str] = Counter()
     empty, skipped = 0, 0
     for document, grid in compared:
@@ -117,7 +117,7 @@ def agreement(compared: Sequence[tuple[Document, list[Mentions]]], parser: Parse
 
 
 def summary(cells: Counter[str], empty: int) -> dict[str, Any]:
-    """Shares of cells that agree."""
+    """Return the shares of cells that agree."""
     in_both = sum(count for pair, count in cells.items() if "-" not in pair)
     same = sum(count for pair, count in cells.items() if pair[0] == pair[1])
     theirs = sum(count for pair, count in cells.items() if pair[0] != "-")

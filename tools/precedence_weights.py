@@ -1,11 +1,11 @@
-"""How much precedence should count beside transitions when a model orders sentences: τ on validation paragraphs.
+"""Choose the weight of precedence in ordering: τ on validation paragraphs for several weights.
 
     python tools/precedence_weights.py --model zoo/seq2seq --weight 0 --weight 0.1 --weight 1
         [--combine mmi] [--data wikipedia/valid.paragraphs.jsonl] [--documents 300] [--beam 10] [--seed 1]
         [--out results/benchmarks/precedence_seq2seq.json]
 
-The first sentence is given and left out of τ. Weight 0 is order by transitions alone, as in the paper. The weight
-is a setting like any other: it is chosen here, never on test paragraphs.
+The first sentence is given and excluded from τ. Weight 0 orders by transitions alone, as in the paper. The weight is
+chosen on validation paragraphs, never on test paragraphs.
 """
 
 from __future__ import annotations
@@ -29,30 +29,32 @@ from weft.version import VERSION
 
 
 def rank_correlations(model: Any, documents: Sequence[Document], *, weight: float, beam: int, seed: int) -> list[float]:
-    """τ of every document, the given first sentence left out."""
+    """Return τ of every document without the given first sentence."""
     chosen = model.adjusted({"precedence_weight": weight}) if weight else model
     objective: Any = "both" if weight else "coherence"
     taus = []
     for document in documents:
         found = order_document(chosen, document, first=0, search="beam", objective=objective, beam=beam, seed=seed)
         tau = kendall_tau(list(found.order[1:]))
-        if tau is not None:  # fewer than three sentences have none
+        if tau is not None:  # undefined for fewer than three sentences
             taus.append(tau)
     return taus
 
 
 def summary(taus: list[float], weight: float, seed: int) -> dict[str, Any]:
-    """Mean and interval, and what they were made from."""
+    """Return the mean, its interval and the values."""
     ones = [1.0] * len(taus)
     interval = bootstrap_interval(taus, ones, seed=seed)
     return {"weight": weight, "tau": ratio(taus, ones), "interval": interval, "documents": len(taus), "taus": taus}
 
 
 def main() -> int:
-    """Order, print, write; the file is written again after every weight."""
+    """Order with every weight; print and write the results after each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", required=True, help="a folder of a model that has learned precedence")
-    parser.add_argument("--weight", type=float, action="append", required=True, help="0 or more; may be repeated")
+    parser.add_argument("--model", required=True, help="folder of a model that has learned precedence")
+    parser.add_argument(
+        "--weight", type=float, action="append", required=True, help="weight of precedence, 0 or more; may be repeated"
+    )
     parser.add_argument("--combine", default="mmi")
     parser.add_argument("--data", default="wikipedia/valid.paragraphs.jsonl")
     parser.add_argument("--data-root")

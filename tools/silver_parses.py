@@ -1,8 +1,8 @@
-"""Sentences with machine-made parses: what the embedded parser is trained on and measured by.
+"""Sentences with machine-made parses, for training and measuring the embedded parser.
 
 A line of the file is one sentence as a JSON object with ``words``, ``spaces`` (1 where a space follows), ``tags``,
-``heads`` (a root has its own index) and ``deps``. Where a sentence belongs is a function of its text alone, so that the
-same sentence never stands on both sides: 5% are held out, 1% choose the checkpoint, the rest train.
+``heads`` (a root has its own index) and ``deps``. The part of a sentence depends on its text alone, so that the same
+sentence is never in two parts: 5% are held out, 1% select the checkpoint, the others train.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COLUMNS = ("words", "tags", "deps", "heads", "spaces")
 
 @dataclass(frozen=True, slots=True)
 class SilverSentence:
-    """A sentence as it was written, and its parse.
+    """A sentence and its parse.
 
     Attributes:
         text: The sentence.
@@ -38,12 +38,12 @@ class SilverSentence:
 
     @property
     def part(self) -> str:
-        """Where it belongs: ``held-out``, ``development`` or ``training``."""
+        """Return ``held-out``, ``development`` or ``training``."""
         return part_of(self.text)
 
 
 def part_of(text: str) -> str:
-    """The part of the data that a sentence belongs to, by a BLAKE2 hash of its text.
+    """Return the part of the data that a sentence belongs to, by a BLAKE2 hash of its text.
 
     Example:
         >>> from collections import Counter

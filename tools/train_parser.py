@@ -1,4 +1,4 @@
-"""Trains the parser that weft has inside, in three steps.
+"""Train the parser inside weft, in three steps.
 
     pip install 'weft-coherence[parse]'
     python tools/train_parser.py prepare --data silver.jsonl.xz --out runs/parser
@@ -6,10 +6,9 @@
     python tools/train_parser.py pack --data silver.jsonl.xz --model runs/parser/model/model-best
         --out src/weft/pretrained/parser
 
-``prepare`` turns the parsed sentences into spaCy's binary files, less the 5% that `silver_parses.part_of` holds
-out. ``train`` is ``spacy train`` (the same two functions) with numpy's matrix product in place of spaCy's, which takes
-half the time; on the command line it is ``spacy train configs/parser.cfg --paths.train … --paths.dev …``. ``pack``
-measures a trained pipeline on those 5%, halves its weights (float16) and writes it as weft keeps it.
+``prepare`` writes the parsed sentences as spaCy's binary files, without the 5% that `silver_parses.part_of` holds out.
+``train`` calls the functions of ``spacy train`` with numpy's matrix product in place of spaCy's, which halves the time.
+``pack`` measures a trained pipeline on the held-out 5%, rounds its weights to float16 and writes weft's folder format.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import Any
 from weft.corpora.syntax.packed_pipeline import save_packed
 from weft.corpora.syntax.parser import find_parser
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, only its own folder is on the path
+sys.path.insert(0, str(Path(__file__).parents[1]))  # a script has only its own folder on the path
 from tools.parse_accuracy import parse_accuracy
 from tools.silver_parses import DEVELOPMENT, HELD_OUT, TRAINING, SilverSentence, read_silver
 
@@ -80,7 +79,7 @@ def prepare(data: Path, out: Path) -> None:
 
 
 def train(config: Path, data: Path, out: Path) -> None:
-    """Train as ``spacy train`` does; ``model-best`` is the checkpoint with the highest LAS on the development part."""
+    """Train as by ``spacy train``; ``model-best`` has the highest LAS on the development part."""
     import spacy.training.loop
     from spacy.training.initialize import init_nlp
     from spacy.util import load_config
@@ -94,7 +93,7 @@ def train(config: Path, data: Path, out: Path) -> None:
 
 
 def pack(data: Path, model: Path, out: Path) -> None:
-    """Write a trained pipeline as weft keeps it, with what was measured on the sentences it has not seen."""
+    """Write a trained pipeline in weft's folder format, with its accuracy on the held-out sentences."""
     import spacy
 
     language = spacy.load(model)
@@ -121,7 +120,7 @@ def pack(data: Path, model: Path, out: Path) -> None:
 
 
 def to_doc(sentence: SilverSentence, vocabulary: Any) -> Any:
-    """A parsed sentence as spaCy has it."""
+    """Return a parsed sentence as a spaCy document."""
     from spacy.tokens import Doc
 
     parse = sentence.parse
