@@ -1,6 +1,6 @@
-"""What can go wrong, said so that a person can act on it.
+"""The errors that weft raises.
 
-Every message carries four things: what was wrong, the value seen, what is allowed and the next step.
+Every message has four parts: what was wrong, the value seen, what is allowed and the next step.
 The command line prints the message on one line and exits with code 2; the library raises.
 """
 
@@ -13,13 +13,13 @@ from typing import TypeGuard
 
 
 class WeftError(Exception):
-    """The base of every error weft raises on purpose.
+    """Base class of all errors that weft raises.
 
     Args:
         what: What was wrong.
-        seen: The value that was seen, if there was one.
-        allowed: What would have been accepted.
-        next_step: What the reader can do now.
+        seen: The value that was seen, if there is one.
+        allowed: What is accepted.
+        next_step: What the user can do.
 
     Example:
         >>> print(WeftError("unknown task", seen="acidents", allowed="accidents", next_step="weft evaluate --help"))
@@ -43,22 +43,28 @@ class WeftError(Exception):
 
 
 class ConfigError(WeftError):
-    """A setting, an option or a name that does not exist or does not fit."""
+    """A setting, an option or a name does not exist or has a wrong value."""
 
 
 class CorpusError(WeftError):
-    """A text or data file that cannot be read as what it claims to be."""
+    """A text or data file cannot be read or written."""
 
 
 class ModelError(WeftError):
-    """A model folder that cannot be trusted or used."""
+    """A model folder is damaged, altered or cannot be used."""
 
 
 def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = "choose one of them") -> None:
-    """Refuse a name that is not one of a few.
+    """Raise ConfigError if a name is not one of the known names.
+
+    Args:
+        what: What the name is a name of, for the message.
+        name: The name to check.
+        known: The known names.
+        next_step: The next step in the message.
 
     Raises:
-        ConfigError: It is none of them.
+        ConfigError: The name is not known.
 
     Example:
         >>> check_known("device", "gpu", ("auto", "cpu", "cuda"))
@@ -70,7 +76,7 @@ def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = 
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a finite number: neither NaN nor infinite nor true, and not beyond what a float can hold.
+    """Return whether a value is a finite number that fits a float; booleans are not numbers.
 
     Example:
         >>> [is_number(value) for value in (1, -0.5, float("nan"), float("inf"), True, "1", 10**400)]
@@ -82,7 +88,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Say which known name is closest to a mistyped one, then list them all.
+    """Return the known name closest to a mistyped one, followed by all known names.
 
     Example:
         >>> did_you_mean("foltz-glov", ["foltz-glove", "random"])

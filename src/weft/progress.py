@@ -1,4 +1,4 @@
-"""How long work reports where it stands, without knowing who listens."""
+"""Progress reports of long computations."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called now and then with a label, the units done, if known the units in all, and what else is worth showing."""
+    """A function that is called from time to time with the progress of a computation."""
 
     def __call__(self, label: str, done: int, total: int | None = None, note: str = "") -> None:
-        """Report a step."""
+        """Report progress.
+
+        Args:
+            label: What is computed.
+            done: Units done.
+            total: Units in all, if known.
+            note: Further text to show.
+        """
 
 
 def silent(label: str, done: int, total: int | None = None, note: str = "") -> None:
-    """The listener of a library call that was given none."""
+    """Report nothing; the default of library calls."""

@@ -1,1 +1,1 @@
-"""Where documents come from: readers, sentence splitting, tokenizers, the token store and corruption."""
+"""Corpora: readers, sentence splitting, tokenizers, negatives, the token store and the parser."""

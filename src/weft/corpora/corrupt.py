@@ -1,4 +1,4 @@
-"""Writing negatives down, beside their documents, in the format the readers read back."""
+"""``weft corrupt``: write documents with their negatives as JSON lines."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.document import Document
 from weft.io.atomic_files import write_atomically
 
-Record = dict[str, Any]
-
 
 def write_negatives(path: str | Path, documents: Iterable[PermutedDocument]) -> int:
-    """Write documents with their negatives as JSONL, atomically; `read_permuted` reads them back.
+    """Write documents with their negatives as JSON lines; `read_permuted` reads them.
 
     Returns:
-        How many documents were written.
+        The number of documents written.
     """
-    return _write(path, map(_record, documents))
+    written = 0
+    with write_atomically(Path(path)) as handle:
+        for document in documents:
+            handle.write(json.dumps(_record(document), ensure_ascii=False).encode("utf-8") + b"\n")
+            written += 1
+    return written
 
 
 def corrupt_file(
@@ -36,13 +39,21 @@ def corrupt_file(
     seed: int = 1,
     options: ReadOptions | None = None,
 ) -> int:
-    """Read documents and write each with its seeded negatives: permutations, and replacements of one sentence.
+    """Read documents and write each with its seeded negatives.
 
-    A record carries ``perms``, lists of sentence indices, and ``replacements``, each a ``position`` and the
-    ``sentence`` to put there: one of another document of the file, or of its own where the file has only one.
+    A record has ``perms``, lists of sentence indices, and ``replacements``, each with a ``position`` and the
+    ``sentence`` to put there: a sentence of another document of the file, or of the same one if it is the only one.
+
+    Args:
+        source: The file to read.
+        out: The file to write.
+        permutations_each: Number of permutations per document.
+        replacements_each: Number of replacements per document.
+        seed: Seed of the negatives.
+        options: How to read the file.
 
     Returns:
-        How many documents were written.
+        The number of documents written.
 
     Example:
         >>> import pathlib, tempfile
@@ -54,7 +65,7 @@ def corrupt_file(
     documents: Iterable[Document] = read_documents(source, options or ReadOptions())
     pool: list[str] = []
     if replacements_each:
-        documents = list(documents)  # the pool of replacements is the whole file
+        documents = list(documents)  # the pool of replacements is all sentences of the file
         pool = [sentence for document in documents for sentence in document.sentences]
     corrupted = (
         PermutedDocument(
@@ -67,20 +78,11 @@ def corrupt_file(
     return write_negatives(out, corrupted)
 
 
-def _record(item: PermutedDocument) -> Record:
+def _record(item: PermutedDocument) -> dict[str, Any]:
     document = item.document
-    record: Record = {"id": document.id, "title": document.title, "sentences": document.sentences}
+    record: dict[str, Any] = {"id": document.id, "title": document.title, "sentences": document.sentences}
     if item.orders:
         record["perms"] = item.orders
     if item.replacements:
         record["replacements"] = [asdict(replacement) for replacement in item.replacements]
     return record
-
-
-def _write(path: str | Path, records: Iterable[Record]) -> int:
-    written = 0
-    with write_atomically(Path(path)) as handle:
-        for record in records:
-            handle.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
-            written += 1
-    return written

@@ -1,4 +1,4 @@
-"""Where the research data lie: here, or below the folder named by WEFT_DATA."""
+"""The folder of the research data: ``data``, or the folder named by WEFT_DATA."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ DEFAULT_DATA = "data"
 
 
 def data_root(root: str | None = None) -> Path:
-    """The data folder: the one given, else the environment variable WEFT_DATA, else ``data``."""
+    """Return the data folder: the one given, else the environment variable WEFT_DATA, else ``data``."""
     return Path(root or os.environ.get(DATA_VARIABLE) or DEFAULT_DATA)
 
 
 def find_data(name: str, root: str | None = None) -> Path:
-    """A file or folder by its path, or by its path below the data folder.
+    """Return the path of a file or folder, given as such or relative to the data folder.
 
     Raises:
-        CorpusError: It is in neither place.
+        CorpusError: Neither path exists.
     """
     for candidate in (Path(name), data_root(root) / name):
         if candidate.exists():
@@ -28,6 +28,6 @@ def find_data(name: str, root: str | None = None) -> Path:
     raise CorpusError(
         "no such data",
         seen=name,
-        allowed=f"a path here or below the data folder {data_root(root)}",
+        allowed=f"a path, or a path relative to the data folder {data_root(root)}",
         next_step=f"set {DATA_VARIABLE} or --data-root to the folder that holds it",
     )

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, read with checks; model folders, quantised weights, compressed streams."""
+"""Files: atomic writes, checked model folders, quantised weights, compressed streams, hashes."""

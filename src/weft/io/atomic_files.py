@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and saying in plain words why one could not be written."""
+"""Atomic writes: a file appears complete or not at all. Write errors become clear messages."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import IO
 
 from weft.errors import CorpusError
 
-# A disk, quota or file size that is used up, or a device that fails: the only errors a running write brings.
+# Errors of a write in progress: disk, quota or file size limit reached, or a failing device.
 STORAGE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary sibling for writing; it takes the file's name only if the block ends well.
+    """Open a temporary file beside ``path``; it is renamed to ``path`` if the block ends without an error.
 
-    A symbolic link stays one: what it points to is replaced.
+    A symbolic link is kept, and its target is replaced.
 
     Raises:
-        CorpusError: The name stands for something other than a file, or the disk does not let it be written.
+        CorpusError: ``path`` exists and is not a file, or it cannot be written.
     """
     with explain_write_errors(path):
         target = _replaceable(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Shortened, so that the longest name a file may have can still be written.
+        # Shortened, so that the temporary name of a file with the longest possible name is not too long.
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
         with explain_write_errors(path, only=STORAGE_ERRORS), os.fdopen(descriptor, "wb") as handle:
@@ -46,14 +46,14 @@ def write_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def explain_write_errors(path: Path, *, only: Container[int] | None = None) -> Iterator[None]:
-    """Say in plain words why something could not be written.
+    """Turn write errors of the block into a `CorpusError` with the reason and a next step.
 
     Args:
-        path: What was to be written.
-        only: The error numbers that are about the writing, where the block does other things too; all without it.
+        path: The file or folder that the block writes.
+        only: The error numbers to handle, for a block that does more than write; by default all.
 
     Raises:
-        CorpusError: The block met such an error.
+        CorpusError: The block raised such an error.
     """
     try:
         yield
@@ -83,14 +83,14 @@ def _next_step_of(error: OSError | ValueError) -> str:
 
 
 def _replaceable(path: Path) -> Path:
-    """The file to replace, behind any symbolic links; whatever a rename would destroy is refused."""
+    """Return the file to replace, symbolic links resolved; raise if a rename would destroy something else."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         mode = stat.S_IFREG
     if not stat.S_ISREG(mode):
         raise CorpusError(
-            f"will not write over {_KINDS.get(stat.S_IFMT(mode), 'something that is not a file')}",
+            f"cannot write over {_KINDS.get(stat.S_IFMT(mode), 'something that is not a file')}",
             seen=str(path),
             allowed="the name of a file, new or old",
             next_step="choose a file name",
@@ -108,7 +108,7 @@ _KINDS = {
 
 
 def umask() -> int:
-    """Which rights new files are not given."""
+    """Return the permission bits that new files do not get."""
     current = os.umask(0)
     os.umask(current)
     return current

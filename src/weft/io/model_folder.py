@@ -1,7 +1,7 @@
-"""A model on disk: ``model.json``, safetensors files and plain text; atomic, checked, never pickled.
+"""Model folders: ``model.json``, safetensors files and plain text; written atomically, checked when read, no pickle.
 
-``model.json`` names the model in weft's registry, its settings, how it was made, and the SHA-256 of every other
-file in the folder. Nothing in a folder is ever executed: the registry name is looked up among weft's own models.
+``model.json`` holds the model's name in the registry, its settings, how it was trained, and the SHA-256 of every other
+file of the folder. Nothing in a folder is executed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Tensors = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Weights and texts that another folder, right beside this one, holds.
+    """Weights and texts that are stored in another model folder beside this one.
 
     Attributes:
-        folder: Its name.
-        tensors: Names here, and there.
-        sha256: Of those weights and texts, as `shared_digest` has it.
-        texts: Names of files that are the same here and there.
+        folder: The name of the other folder.
+        tensors: The name of each tensor here, and its name in the other folder.
+        sha256: The hash of these weights and texts, as `shared_digest` computes it.
+        texts: Names of text files, the same in both folders.
     """
 
     folder: str
@@ -50,15 +50,15 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What a model folder holds.
+    """The contents of a model folder.
 
     Attributes:
         model: The model's name in the registry.
         config: The settings it was built with.
         tensors: Its weights; ``part/name`` for a model of several parts.
         texts: Its vocabulary and other plain-text files, by file name.
-        training: How it was made: seed, data fingerprint, command.
-        shared: What of it is written in folders beside it; read, it is among ``tensors`` and ``texts``.
+        training: How it was trained: seed, data fingerprint, command.
+        shared: What is stored in other folders; after reading, it is among ``tensors`` and ``texts``.
     """
 
     model: str
@@ -70,7 +70,7 @@ class Artifact:
 
 
 def save_artifact(artifact: Artifact, folder: str | Path) -> None:
-    """Write a model folder next to its place, then rename: a reader never sees half a model."""
+    """Write a model folder under a temporary name, then rename it: a reader never sees an incomplete model."""
     from safetensors.numpy import save
 
     target = Path(folder)
@@ -132,10 +132,10 @@ def _swap_in(fresh: Path, target: Path) -> None:
 
 
 def load_artifact(folder: str | Path) -> Artifact:
-    """Read a model folder, refusing one that is damaged, altered or from a newer format.
+    """Return the contents of a model folder.
 
     Raises:
-        ModelError: The folder cannot be trusted or read.
+        ModelError: The folder is damaged, altered, of a newer format or cannot be read.
     """
     place = Path(folder)
     manifest = read_manifest(place)
@@ -161,7 +161,13 @@ def load_artifact(folder: str | Path) -> Artifact:
 
 
 def shared_digest(artifact: Artifact, names: Mapping[str, str], texts: Sequence[str] = ()) -> str:
-    """A hash of some tensors and texts of a folder: those that another one shares, the tensors by its own names."""
+    """Return a hash of some tensors and texts of a folder.
+
+    Args:
+        artifact: The folder that holds them.
+        names: The values are names of tensors in that folder.
+        texts: Names of text files.
+    """
     digest = hashlib.sha256()
     for name in sorted(set(names.values())):
         digest.update(name.encode() + np.ascontiguousarray(artifact.tensors[name]).tobytes())
@@ -171,7 +177,7 @@ def shared_digest(artifact: Artifact, names: Mapping[str, str], texts: Sequence[
 
 
 def _read_shared(place: Path, shared: Shared) -> tuple[Tensors, Mapping[str, str]]:
-    """Weights and texts from the folder beside, which must be the one that this folder was written with."""
+    """Read weights and texts from the other folder; raise if they are not those this folder was written with."""
     beside = Path(os.path.realpath(place)).parent / shared.folder
     if not (beside / MANIFEST).is_file():
         raise _not_beside(place, shared, "no such model folder")
@@ -196,10 +202,10 @@ def _not_beside(place: Path, shared: Shared, seen: str) -> ModelError:
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
-    """What ``model.json`` says, checked as far as that goes without reading the other files.
+    """Return the contents of ``model.json``, checked; the other files are not read.
 
     Raises:
-        ModelError: It is not there, damaged, altered or from a newer format.
+        ModelError: The file is missing, damaged, altered or of a newer format.
     """
     place = Path(folder)
     path = place / MANIFEST
@@ -235,7 +241,7 @@ def _check_format(path: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _check_shape(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Every field has the type the loaders rely on, and file names stay inside the folder."""
+    """Raise ModelError if a field has a wrong type or a file name leads out of the folder."""
     for key, kind in (("model", str), ("config", dict), ("files", dict)):
         if not isinstance(manifest.get(key), kind):
             raise _damaged(path, f"{key!r} is missing or of the wrong type")
@@ -251,7 +257,7 @@ def _check_shape(path: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _check_shared(path: Path, entry: object) -> None:
-    """Weights come from a folder right beside, named plainly."""
+    """Raise ModelError if the entry does not name a folder beside this one."""
     fields = entry if isinstance(entry, dict) else {}
     folder, tensors = fields.get("folder"), fields.get("tensors")
     plain = isinstance(folder, str) and folder == os.path.basename(folder) and folder not in {"", ".", ".."}
@@ -276,7 +282,7 @@ def _read_checked(place: Path, name: str, digest: object) -> bytes:
 
 
 def _by_file(tensors: Tensors) -> dict[str, dict[str, npt.NDArray[Any]]]:
-    """A tensor called ``part/name`` goes into ``part.safetensors``, so that parts can be replaced one by one."""
+    """Group tensors by file: ``part/name`` goes into ``part.safetensors``, so that parts can be replaced singly."""
     files: dict[str, dict[str, npt.NDArray[Any]]] = {}
     for name, value in tensors.items():
         part, slash, key = name.partition("/")
@@ -313,7 +319,7 @@ def _damaged(path: Path, why: str) -> ModelError:
 
 
 def require(artifact: Artifact, folder: str | Path, *, tensors: tuple[str, ...], texts: tuple[str, ...] = ()) -> None:
-    """Check that an artifact has the parts its model needs."""
+    """Raise ModelError if an artifact lacks tensors or texts that its model needs."""
     missing = [name for name in tensors if name not in artifact.tensors]
     missing += [name for name in texts if name not in artifact.texts]
     if missing:

@@ -1,4 +1,4 @@
-"""Where the files inside the package lie: pretrained weights and minimal pairs."""
+"""Paths of the files inside the package: pretrained weights and minimal pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights in one byte each: matrices as int8 with one scale a row, vectors as they are."""
+"""Quantisation: matrices as int8 with one scale per row; vectors stay float32."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Weights = dict[str, npt.NDArray[np.float32]]
 
 
 def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
-    """Make weights small for the disk.
+    """Return weights as arrays to store.
 
     Args:
-        weights: By name.
-        precision: ``int8`` (matrices rounded to 1/127 of their row's peak) or ``float32``.
+        weights: Tensors by name.
+        precision: ``int8`` (each row of a matrix is rounded to 1/127 of its largest value) or ``float32``.
 
     Example:
         >>> import torch
@@ -42,10 +42,10 @@ def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
 
 
 def unpack(packed: Mapping[str, npt.NDArray[Any]]) -> Weights:
-    """The weights as float32.
+    """Return the weights as float32.
 
     Raises:
-        ValueError: Whole numbers have no scales, or scales do not fit what they are for.
+        ValueError: An integer matrix has no scale, or a scale has a wrong shape or type.
 
     Example:
         >>> unpack({"w": np.array([[127, -64]], dtype=np.int8), "w.scale": np.array([0.5])})["w"].tolist()
@@ -60,13 +60,13 @@ def unpack(packed: Mapping[str, npt.NDArray[Any]]) -> Weights:
 
 
 def _unpacked(name: str, value: npt.NDArray[Any], scale: npt.NDArray[Any] | None) -> npt.NDArray[np.float32]:
-    # Without its scales a matrix would pass for one with huge weights, and one scale would stretch over all rows.
+    # A matrix without its scale would be read as huge weights, and numpy would broadcast a scale of the wrong shape.
     if scale is None:
         if value.dtype.kind != "f":
             raise ValueError(f"{name} is of {value.dtype} and has no scale")
         return np.array(value, dtype=np.float32)
     if value.dtype != np.int8 or value.ndim != 2:
-        raise ValueError(f"{name} is of {value.dtype}, has the shape {value.shape} and yet a scale")
+        raise ValueError(f"{name} has a scale, but is of {value.dtype} with the shape {value.shape}")
     if scale.dtype.kind != "f" or scale.shape != value.shape[:1]:
         raise ValueError(f"{name} has the shape {value.shape}, and its scale {scale.shape} of {scale.dtype}")
     full = np.array(value, dtype=np.float32)

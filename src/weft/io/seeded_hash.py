@@ -6,12 +6,17 @@ import hashlib
 
 
 def hash_key(*parts: object) -> bytes:
-    """A stable hash of a tuple of simple values: the source of all randomness here."""
+    """Return a stable hash of simple values.
+
+    Example:
+        >>> hash_key(1, "essay").hex()[:8]
+        '7f060c34'
+    """
     return hashlib.blake2b("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def hash_order(length: int, *seed: object) -> tuple[int, ...]:
-    """A uniformly random order of ``range(length)`` determined by the seed parts alone.
+    """Return a uniformly random order of ``range(length)`` that depends on the seed parts alone.
 
     Example:
         >>> sorted(hash_order(5, 1, "essay"))

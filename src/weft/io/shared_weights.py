@@ -1,4 +1,4 @@
-"""Weights and texts that a model has in common with the one it was built on: kept once, in the folder beside it."""
+"""Sharing: weights and texts that a model has in common with the one it was built on are stored once."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ import numpy.typing as npt
 from weft.io.model_folder import Artifact, Shared, Tensors, load_artifact, shared_digest
 from weft.io.quantization import SCALE
 
-WORTH_SHARING = 2**14  # bytes: small ones are not worth a line in the manifest
-ROUNDING = 3e-7  # a scale that was multiplied out and found again differs in its last place
+WORTH_SHARING = 2**14  # bytes; smaller tensors and texts are stored in both folders
+ROUNDING = 3e-7  # a scale computed again from the weights differs in its last digit
 
 
 def share(artifact: Artifact, folder: str | Path, others: Sequence[str | Path]) -> Artifact:
-    """An artifact less what folders beside hold, with a note of where that is.
+    """Return an artifact without the weights and texts that other folders hold, with references to them.
 
     Args:
-        artifact: What is to be saved, its weights packed.
-        folder: Where.
-        others: Folders that it may have weights from; those elsewhere are passed over, since only folders that stand
-            side by side stay together.
+        artifact: The artifact to save, with quantised weights.
+        folder: The folder it will be saved to.
+        others: Folders that may hold the same weights; those with another parent folder are ignored.
     """
     found: list[Shared] = []
     tensors, texts = dict(artifact.tensors), dict(artifact.texts)
     place = Path(folder).resolve()
     for other in dict.fromkeys(Path(one).resolve() for one in others):
-        if other.parent != place.parent or other == place or not other.is_dir():  # what is replaced cannot be shared
+        if other.parent != place.parent or other == place or not other.is_dir():  # the folder itself will be replaced
             continue
         known = load_artifact(other)
-        if known.shared:  # a chain of folders would break at its weakest
+        if known.shared:  # no chains of references
             continue
         names = _in_common(tensors, known.tensors)
         same = [name for name, text in texts.items() if len(text) >= WORTH_SHARING and known.texts.get(name) == text]
@@ -46,7 +45,7 @@ def share(artifact: Artifact, folder: str | Path, others: Sequence[str | Path]) 
 
 
 def _in_common(tensors: Tensors, known: Tensors) -> dict[str, str]:
-    """Names of tensors, and of those that are the same there."""
+    """Return the names of equal tensors: here, and in the other folder."""
     by_content = {_content(value): name for name, value in known.items() if value.nbytes >= WORTH_SHARING}
     names: dict[str, str] = {}
     for name, value in tensors.items():
@@ -60,7 +59,7 @@ def _in_common(tensors: Tensors, known: Tensors) -> dict[str, str]:
 
 
 def _same_scale(name: str, there: str, tensors: Tensors, known: Tensors) -> bool:
-    """Whether whole numbers stand for the same weights."""
+    """Return whether two integer matrices have the same scales, so that they stand for the same weights."""
     one, other = tensors.get(name + SCALE), known.get(there + SCALE)
     if one is None or other is None:
         return one is None and other is None

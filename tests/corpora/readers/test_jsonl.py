@@ -54,7 +54,7 @@ DEEP = '{"text": ' + "[" * 200_000 + "]" * 200_000 + "}"
         ("{}", "none at all"),
         ('{"text": 3}', "text is a number"),
         ('{"text": null}', "text is null"),
-        ('{"sentences": "A. B."}', 'call the key "text"'),
+        ('{"sentences": "A. B."}', 'rename the key to "text"'),
         ('{"sentences": ["a", ["b"]]}', "sentences[1] is a list"),
         ('{"paragraphs": ["a"]}', "paragraphs[0] is a string"),
         ('{"paragraphs": [["a"], [true]]}', "paragraphs[1][0] is a boolean"),

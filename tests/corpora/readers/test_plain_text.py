@@ -102,7 +102,7 @@ def test_formats_of_directories(tmp_path: Path) -> None:
     assert detect_format(tmp_path / "extracted") == "wikiextractor"
     assert detect_format(tmp_path / "bl") == detect_format(tmp_path / "bl" / "raw") == "barzilay-lapata"
     assert detect_format(tmp_path / "bl" / "raw" / "ntsb" / "train") == "barzilay-lapata"
-    with pytest.raises(CorpusError, match="no known layout"):
+    with pytest.raises(CorpusError, match="unknown directory layout"):
         detect_format(tmp_path / "other")
 
 

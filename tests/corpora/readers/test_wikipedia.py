@@ -161,8 +161,8 @@ def test_a_page_that_cannot_be_parsed_is_counted_and_not_the_end(
     monkeypatch.setattr(wikipedia, "plain_paragraphs", fail_on_rain)
     with caplog.at_level(logging.WARNING):
         assert read(write(tmp_path, DUMP, "dump.xml")) == EXPECTED[1:]
-    assert "page 12 (Rain & snow) left out" in caplog.text
-    assert "1 pages left out" in caplog.text
+    assert "page 12 (Rain & snow) is omitted" in caplog.text
+    assert "1 pages are omitted" in caplog.text
 
 
 def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:

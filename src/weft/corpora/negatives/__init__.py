@@ -1,1 +1,1 @@
-"""Negatives: seeded permutations, swaps and replacements of a document."""
+"""Negatives of a document: seeded permutations, swaps and replacements."""

@@ -15,11 +15,15 @@ from weft.io.seeded_hash import hash_order
 
 
 def permutations(document: Document, *, count: int = 20, seed: int = 1) -> tuple[tuple[int, ...], ...]:
-    """Up to ``count`` distinct orders of a document, none of them one that reads like the original.
+    """Return up to ``count`` distinct orders of a document, none of which gives the original text.
 
-    Sentences with the same text are interchangeable, so an order that only swaps equal sentences is the original
-    in disguise and is left out; a short text has fewer than ``count`` orders, and a text whose sentences are all
-    equal has none.
+    Sentences with the same text are interchangeable: an order that only exchanges equal sentences is omitted. A short
+    text has fewer than ``count`` orders, and a text whose sentences are all equal has none.
+
+    Args:
+        document: The document to permute.
+        count: Number of orders.
+        seed: Seed; together with the document's id it determines the orders.
 
     Example:
         >>> permutations(Document("d", ("a", "b")), count=20)
@@ -40,7 +44,7 @@ def permutations(document: Document, *, count: int = 20, seed: int = 1) -> tuple
 
 
 def _distinct_orders(sentences: Sequence[str]) -> int:
-    """How many texts the sentences can make: n! over the factorials of the repeats."""
+    """Return the number of distinct texts: n! divided by the factorials of the repeats."""
     total = math.factorial(len(sentences))
     for sentence in set(sentences):
         total //= math.factorial(sentences.count(sentence))
@@ -48,15 +52,15 @@ def _distinct_orders(sentences: Sequence[str]) -> int:
 
 
 def inner_permutations(document: Document, *, count: int = 20, seed: int = 1) -> tuple[tuple[int, ...], ...]:
-    """Up to ``count`` distinct orders in which the first and the last sentence stay where they are.
+    """Return up to ``count`` distinct orders that keep the first and the last sentence in place.
 
-    On these, MMI and bi agree: their difference is what a language model says of the two ends.
+    MMI and bi give the same result on these orders: they differ only in the language-model scores of the two ends.
 
     Example:
         >>> inner_permutations(Document("d", ("a", "b", "c", "d")))
         ((0, 2, 1, 3),)
     """
-    if len(document) < 4:  # nothing to exchange between the ends
+    if len(document) < 4:  # fewer than two sentences between the ends
         return ()
     inner = replace(document, sentences=document.sentences[1:-1], paragraph_starts=(0,))
     last = len(document) - 1
@@ -64,6 +68,6 @@ def inner_permutations(document: Document, *, count: int = 20, seed: int = 1) ->
 
 
 def permute_documents(documents: Iterable[Document], *, count: int = 20, seed: int = 1) -> Iterator[PermutedDocument]:
-    """Attach seeded permutations to every document."""
+    """Yield every document with its seeded permutations."""
     for document in documents:
         yield PermutedDocument(document, permutations(document, count=count, seed=seed))

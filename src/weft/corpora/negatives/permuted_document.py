@@ -12,7 +12,12 @@ from weft.document import Document
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """One sentence of a document exchanged for another; `replace_sentence` makes the text."""
+    """A sentence to put in the place of one of a document's sentences; `replace_sentence` applies it.
+
+    Attributes:
+        position: The index of the sentence to replace.
+        sentence: The new sentence.
+    """
 
     position: int
     sentence: str
@@ -20,9 +25,13 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class PermutedDocument:
-    """A document and its negatives: orders of its sentences, and sentences put in the place of its own.
+    """A document and its negatives.
 
-    An order may leave sentences out; it is then compared with the document restricted to the same sentences.
+    Attributes:
+        document: The original.
+        orders: Permutations of its sentence indices. An order may omit sentences; it is then compared with the
+            document restricted to the same sentences.
+        replacements: Replacements of single sentences.
     """
 
     document: Document
@@ -31,13 +40,13 @@ class PermutedDocument:
 
 
 def fingerprint_orders(documents: Iterable[PermutedDocument]) -> str:
-    """A hash of all negatives and their documents' ids, recorded with every result.
+    """Return a hash of all negatives and document ids.
 
-    Two results are comparable if it is the same.
+    Every result records it; two results are comparable if it is the same.
     """
     digest = hashlib.sha256()
     for item in documents:
-        # Documents without replacements hash as they did before there were any: old results stay comparable.
-        exchanged = [[[one.position, one.sentence] for one in item.replacements]] if item.replacements else []
-        digest.update(json.dumps([item.document.id, item.orders, *exchanged]).encode("utf-8"))
+        # Documents without replacements hash as before replacements existed, so that old results stay comparable.
+        replaced = [[[one.position, one.sentence] for one in item.replacements]] if item.replacements else []
+        digest.update(json.dumps([item.document.id, item.orders, *replaced]).encode("utf-8"))
     return digest.hexdigest()

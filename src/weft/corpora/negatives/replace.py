@@ -11,16 +11,16 @@ from weft.io.seeded_hash import hash_key, hash_order
 
 
 def replacements(document: Document, pool: Sequence[str], *, count: int = 1, seed: int = 1) -> tuple[Replacement, ...]:
-    """Choose sentences of the pool to put, one at a time, in the place of a document's own.
+    """Return replacements of single sentences by sentences of a pool.
 
-    The paper's negatives (its section 2): a pool of the corpus for the open domain, the document's own
-    sentences for the narrow domains. In the second case the replacement differs from the sentence it stands for.
+    These are the negatives of section 2 of the paper: the pool is the corpus for the open domain, and the document's
+    own sentences for the narrow domains. A replacement always differs from the sentence it replaces.
 
     Args:
         document: The text to corrupt.
-        pool: Where the new sentences come from.
-        count: How many negatives to make; positions are drawn without repeats, then start again.
-        seed: Determines everything together with the document's id.
+        pool: The sentences to choose from.
+        count: Number of negatives; positions repeat only after all have been used.
+        seed: Seed; together with the document's id it determines the replacements.
 
     Raises:
         CorpusError: The pool has no sentence that differs from the one to replace.
@@ -42,7 +42,7 @@ def replacements(document: Document, pool: Sequence[str], *, count: int = 1, see
 
 
 def _draw(current: str, own: set[str], pool: Sequence[str], seed: tuple[object, ...]) -> str:
-    """A sentence from the pool, foreign to the document where the pool has one."""
+    """Return a sentence of the pool that differs from the current one, if possible one not in the document."""
     start = int.from_bytes(hash_key(*seed, "draw")[:8], "big") % len(pool)
     familiar = None
     for step in range(len(pool)):
@@ -54,15 +54,18 @@ def _draw(current: str, own: set[str], pool: Sequence[str], seed: tuple[object, 
     if familiar is not None:
         return familiar
     raise CorpusError(
-        "no sentence to replace with: every sentence of the pool is already there",
-        seen=f"a pool of {len(pool)}",
+        "no sentence to replace with: all sentences of the pool are equal to the one to replace",
+        seen=f"a pool of {len(pool)} sentences",
         allowed="a pool with at least one other sentence",
         next_step="give a larger pool",
     )
 
 
 def replace_sentence(document: Document, replacement: Replacement) -> Document:
-    """The document with the replacement's sentence in the place of its own.
+    """Return the document with a replacement applied.
+
+    Raises:
+        CorpusError: The position is outside the document.
 
     Example:
         >>> replace_sentence(Document("d", ("A.", "B.")), Replacement(1, "C.")).sentences

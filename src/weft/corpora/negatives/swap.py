@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from weft.document import Document
 from weft.io.seeded_hash import hash_key, hash_order
 
-NEIGHBOURS, SWAPS = "neighbours", (1, 2, 4, 8)  # two neighbours exchanged; any two, so many times
+NEIGHBOURS, SWAPS = "neighbours", (1, 2, 4, 8)  # one exchange of neighbours; numbers of exchanges of any two sentences
 
 
 def swaps_name(order: Sequence[int]) -> str:
-    """What an order did to a text: ``neighbours``, or how many exchanges of two sentences it takes to undo.
+    """Return the kind of an order: ``neighbours``, or ``swaps_n`` if n exchanges of two sentences undo it.
 
     Example:
         >>> swaps_name([0, 2, 1]), swaps_name([2, 1, 0]), swaps_name([1, 2, 0])
@@ -24,7 +24,7 @@ def swaps_name(order: Sequence[int]) -> str:
 
 
 def _cycles(order: Sequence[int]) -> int:
-    """Rings of places that pass their sentences on: a text needs one exchange for each place beyond one a ring."""
+    """Return the number of cycles of a permutation; it takes length − cycles exchanges to undo it."""
     seen: set[int] = set()
     count = 0
     for start in range(len(order)):
@@ -36,11 +36,18 @@ def _cycles(order: Sequence[int]) -> int:
 
 
 def swapped_orders(document: Document, *, count: int = 20, seed: int = 1) -> tuple[tuple[int, ...], ...]:
-    """Orders that differ little from a document's own: `NEIGHBOURS` and every number of `SWAPS` get an equal share.
+    """Return orders that differ from the original by a few exchanges, with equal shares of all kinds.
 
-    An order with n swaps takes n exchanges to undo, not fewer; one swap never exchanges neighbours, which has a name
-    of its own. Orders that read like the original, or like one that is already there, are left out, and a text that
-    is too short for a number of swaps has none of that number.
+    The kinds are `NEIGHBOURS` and each number of `SWAPS`.
+
+    An order with n swaps takes exactly n exchanges to undo; ``swaps_1`` does not contain exchanges of neighbours, which
+    are a kind of their own. Orders that give the original text or a text that is already included are omitted. A text
+    that is too short for a number of swaps has no order of that kind.
+
+    Args:
+        document: The document to permute.
+        count: Number of orders of all kinds together.
+        seed: Seed; together with the document's id it determines the orders.
 
     Example:
         >>> [swaps_name(order) for order in swapped_orders(Document("d", tuple("abcdef")), count=5)]
@@ -50,9 +57,9 @@ def swapped_orders(document: Document, *, count: int = 20, seed: int = 1) -> tup
     orders = []
     for swaps in (0, *SWAPS):
         if len(document) <= max(swaps, 1):
-            continue  # n exchanges that no fewer undo need n + 1 sentences
+            continue  # n swaps need at least n + 1 sentences
         found = 0
-        # A short text has few orders of a kind: the draws end, whether or not there were enough.
+        # A short text has few orders of a kind, so the number of draws is limited.
         for number in range(20 * count):
             if found == count // (len(SWAPS) + 1):
                 break
@@ -66,23 +73,23 @@ def swapped_orders(document: Document, *, count: int = 20, seed: int = 1) -> tup
 
 
 def _swapped(length: int, swaps: int, seed: tuple[object, ...]) -> tuple[int, ...]:
-    """An order after so many exchanges, each joining two rings; 0 stands for one exchange of neighbours."""
+    """Return an order with a number of swaps, each of which joins two cycles; 0 means one exchange of neighbours."""
     order = list(range(length))
     if not swaps and length > 1:
         place = hash_order(length - 1, *seed)[0]
         order[place], order[place + 1] = order[place + 1], order[place]
-    ring = list(range(length))  # the ring that each place belongs to
-    for one, other in _pairs_of_places(length, seed):
-        if length - len(set(ring)) == swaps:
+    cycle = list(range(length))  # the cycle of each position
+    for one, other in _pairs_of_positions(length, seed):
+        if length - len(set(cycle)) == swaps:
             break
-        if ring[one] != ring[other]:
+        if cycle[one] != cycle[other]:
             order[one], order[other] = order[other], order[one]
-            ring = [ring[one] if name == ring[other] else name for name in ring]
+            cycle = [cycle[one] if name == cycle[other] else name for name in cycle]
     return tuple(order)
 
 
-def _pairs_of_places(length: int, seed: tuple[object, ...]) -> Iterator[tuple[int, int]]:
-    """Pairs of places, drawn by hash; a thousand are far more than the few exchanges ever need."""
+def _pairs_of_positions(length: int, seed: tuple[object, ...]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of positions drawn by hash; a thousand are far more than needed."""
     for number in range(1000 if length else 0):
         key = hash_key(*seed, "pair", number)
         yield int.from_bytes(key[:8], "big") % length, int.from_bytes(key[8:], "big") % length

@@ -1,1 +1,1 @@
-"""Readers: one module per file format, each from a file to documents."""
+"""Readers: one module per file format; each turns a file into documents."""

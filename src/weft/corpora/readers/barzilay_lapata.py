@@ -1,12 +1,12 @@
 """The discourse corpora of Barzilay & Lapata (2008): NTSB accident reports and AP earthquake stories.
 
-Read from JSON lines with ``sentences`` and ``perms``, or from the original layout, unpacked or packed::
+They are read from JSON lines with ``sentences`` and ``perms``, or from the original layout, a folder or a tar file::
 
     raw/{apws,ntsb}/{train,test}/NAME[.perm-1][-p]        the original documents
     raw/{apws,ntsb}/{train,test}_staging/NAME.perm-K[-p]  their permutations
 
-where every line is a tag and a sentence. ``perm-1`` IS the original: an order equal to it is left out, or no
-model could be right more than 20 times in 21.
+where every line is a tag and a sentence. ``perm-1`` is the original itself: orders equal to the original are omitted,
+because they would limit accuracy to 20/21.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.corpora.negatives.permuted_document import PermutedDocument, Replacement
-from weft.corpora.readers.jsonl import Record, document_of, read_records
+from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.readers.permuted_jsonl import read_permuted_jsonl
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import check_language
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import Source, name_of, open_bytes
@@ -33,17 +32,17 @@ _LAYOUT = re.compile(
     r"(?:^|/)(?P<domain>apws|ntsb)/(?P<split>train|test)(?P<staging>_staging)?/"
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9.-]*?)(?:\.perm-(?P<number>\d+))?(?:-p)?$"
 )
-# The longest of the 4,400 texts has 9 kB.
+# The longest of the 4,400 texts has 9 kB
 _MAX_MEMBER_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """One file of the original layout: a document or one of its permutations."""
+    """A file of the original layout: a document or one of its permutations."""
 
     group: tuple[str, str]  # domain and split
     name: str
-    number: int  # of the permutation; 0 for an original
+    number: int  # number of the permutation; 0 for an original
     sentences: tuple[str, ...]
 
 
@@ -54,17 +53,17 @@ def read_barzilay_lapata(
     domain: str | None = None,
     split: str | None = None,
 ) -> Iterator[PermutedDocument]:
-    """Read documents with their permutations from JSON lines, an unpacked directory or the archive.
+    """Yield documents with their permutations from JSON lines, a directory or a tar file.
 
     Args:
         source: A ``.jsonl`` file, a directory at any level of the original layout, or a tar file.
         options: The encoding and the longest line.
-        domain: ``apws`` or ``ntsb``, to read only these from the original layout.
-        split: ``train`` or ``test``, to read only these from the original layout.
+        domain: ``apws`` or ``ntsb``: the only domain to read from the original layout.
+        split: ``train`` or ``test``: the only split to read from the original layout.
 
     Yields:
-        Each document with its orders: none equal to the original, none twice. An order lists, for every
-        position, the index of the sentence that stands there; it may leave sentences out.
+        Each document with its distinct orders, without the original order. An order lists, for every position, the
+        index of its sentence; it may omit sentences.
 
     Example:
         >>> import tempfile
@@ -95,7 +94,7 @@ def _check_choice(option: str, value: str | None, known: tuple[str, ...]) -> Non
 
 
 def is_tar(source: Source) -> bool:
-    """Whether the name of a file says that it is a tar archive.
+    """Return whether a file has the name of a tar archive.
 
     Example:
         >>> is_tar("raw_texts_and_grids.tar.gz")
@@ -105,7 +104,7 @@ def is_tar(source: Source) -> bool:
 
 
 def looks_like_layout(folder: Path) -> bool:
-    """Whether a directory lies somewhere in the original layout.
+    """Return whether a directory is part of the original layout.
 
     Example:
         >>> looks_like_layout(Path("raw/ntsb"))
@@ -118,105 +117,6 @@ def looks_like_layout(folder: Path) -> bool:
     return bool(inside) or below
 
 
-# ---- JSON lines --------------------------------------------------------------------------------------------
-
-
-def read_permuted_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
-    r"""Read JSON lines whose objects may carry ``perms``, lists of sentence indices.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
-        >>> _ = path.write_text('{"sentences": ["A.", "B."], "perms": [[1, 0]]}\n')
-        >>> next(read_permuted_jsonl(path)).orders
-        ((1, 0),)
-    """
-    check_language(options.language)
-    for record in read_records(source, options):
-        document = document_of(record, options.language)
-        if document.sentences:
-            yield PermutedDocument(document, _orders(record, document), _replacements(record, document))
-
-
-def _orders(record: Record, document: Document) -> tuple[tuple[int, ...], ...]:
-    value = record.fields.get("perms")
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise _bad_order(record, "perms is not a list", value)
-    _refuse_dropped_sentences(record, document)
-    # A dict keeps the first of equal orders: scored twice, a pair would count twice.
-    return tuple(dict.fromkeys(_order(record, index, item, len(document)) for index, item in enumerate(value)))
-
-
-def _order(record: Record, index: int, value: object, length: int) -> tuple[int, ...]:
-    if not isinstance(value, list) or not all(type(item) is int for item in value):
-        raise _bad_order(record, f"perms[{index}] is not a list of integers", value)
-    if not all(0 <= item < length for item in value):
-        raise _bad_order(record, f"perms[{index}] points outside the {length} sentences", value)
-    if len(set(value)) < len(value):
-        raise _bad_order(record, f"perms[{index}] uses a sentence twice", value)
-    if value == sorted(value):
-        raise _bad_order(record, f"perms[{index}] is the original order", value)
-    return tuple(value)
-
-
-def _replacements(record: Record, document: Document) -> tuple[Replacement, ...]:
-    value = record.fields.get("replacements")
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise _bad_replacement(record, value)
-    _refuse_dropped_sentences(record, document)
-    return tuple(_replacement(record, item, len(document)) for item in value)
-
-
-def _replacement(record: Record, value: object, length: int) -> Replacement:
-    if not isinstance(value, dict):
-        raise _bad_replacement(record, value)
-    position, sentence = value.get("position"), value.get("sentence")
-    if type(position) is not int or not 0 <= position < length or not isinstance(sentence, str):
-        raise _bad_replacement(record, value)
-    return Replacement(position, sentence)
-
-
-def _bad_replacement(record: Record, value: object) -> CorpusError:
-    return record.error(
-        "replacements cannot be read",
-        seen=str(value)[:80],
-        allowed='a list of {"position": sentence index, "sentence": text}',
-        next_step="mend or remove it",
-    )
-
-
-def _bad_order(record: Record, what: str, value: object) -> CorpusError:
-    return record.error(
-        what,
-        seen=str(value)[:80],
-        allowed="lists of distinct sentence indices from 0, none in the original order",
-        next_step="mend or remove the order",
-    )
-
-
-def _given_lists(fields: dict[str, object]) -> list[list[object]]:
-    lists = fields["paragraphs"] if "paragraphs" in fields else [fields.get("sentences")]
-    return [item for item in lists if isinstance(item, list)] if isinstance(lists, list) else []
-
-
-def _refuse_dropped_sentences(record: Record, document: Document) -> None:
-    given = sum(map(len, _given_lists(record.fields))) or len(document)
-    if blank := given - len(document):
-        raise record.error(
-            "a blank sentence, which the indices in perms would count",
-            seen=f"{given} sentences, {blank} of them blank",
-            allowed="sentences that are not blank where there are perms",
-            next_step="remove the blank sentences and number the orders anew",
-        )
-
-
-# ---- the original layout -----------------------------------------------------------------------------------
-
-
 def _groups(domain: str | None, split: str | None) -> set[tuple[str, str]]:
     domains = [domain] if domain else ["apws", "ntsb"]
     return {(name, part) for name in domains for part in ([split] if split else ["train", "test"])}
@@ -225,7 +125,7 @@ def _groups(domain: str | None, split: str | None) -> set[tuple[str, str]]:
 def _directory_texts(folder: Path, encoding: str) -> Iterator[_Text]:
     folder = folder.resolve()
     folders = [folder]
-    if folder.name in ("train", "test"):  # The permutations of a split lie beside it.
+    if folder.name in ("train", "test"):  # the permutations of a split are in a folder beside it
         folders.append(folder.with_name(f"{folder.name}_staging"))
     for path in sorted(path for top in folders for path in top.rglob("*")):
         found = _LAYOUT.search(path.as_posix())
@@ -235,14 +135,14 @@ def _directory_texts(folder: Path, encoding: str) -> Iterator[_Text]:
 
 
 def _archive_texts(source: Source, encoding: str) -> Iterator[_Text]:
-    """Read the texts of a tar file as it streams by; links, devices and odd names are passed over."""
+    """Yield the texts of a tar file, read as a stream; links, devices and names with ``..`` are skipped."""
     name = name_of(source)
     try:
         with open_bytes(source) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 found = _LAYOUT.search(member.name)
-                odd = ".." in member.name.split("/") or not member.isreg()
-                file = archive.extractfile(member) if found and not odd else None
+                unsafe = ".." in member.name.split("/") or not member.isreg()
+                file = archive.extractfile(member) if found and not unsafe else None
                 if found and file:
                     yield _text(found, file.read(_MAX_MEMBER_BYTES + 1), f"{name}, {member.name}", encoding)
     except tarfile.TarError as error:
@@ -283,7 +183,7 @@ def _bad_text(where: str, seen: str) -> CorpusError:
 
 
 def _joined(texts: Iterable[_Text]) -> Iterator[PermutedDocument]:
-    """Bring originals and permutations together; an archive has them in any order: all are held (10 MB)."""
+    """Yield originals with their permutations; an archive has any order, so all are held in memory (10 MB)."""
     originals: dict[tuple[str, ...], tuple[str, ...]] = {}
     permutations: dict[tuple[str, ...], dict[int, tuple[str, ...]]] = defaultdict(dict)
     for text in texts:
@@ -305,14 +205,14 @@ def _text_orders(
     for number, sentences in sorted(permutations.items()):
         order = _align(original, sentences)
         if order is None:
-            _logger.warning("%s.perm-%d has a sentence its original has not; left out", name, number)
+            _logger.warning("%s.perm-%d is omitted: it has a sentence that is not in its original", name, number)
         elif list(order) != sorted(order):
             orders[order] = None
     return tuple(orders)
 
 
 def _align(original: tuple[str, ...], permuted: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Where each permuted sentence stands in the original; equal sentences are taken from first to last."""
+    """Return the original index of each permuted sentence; equal sentences are assigned from first to last."""
     places: dict[str, list[int]] = defaultdict(list)
     for index in reversed(range(len(original))):
         places[original[index]].append(index)
@@ -320,5 +220,5 @@ def _align(original: tuple[str, ...], permuted: tuple[str, ...]) -> tuple[int, .
         return None
     try:
         return tuple(places[sentence].pop() for sentence in permuted)
-    except IndexError:  # A sentence stands more often in the permutation than in the original.
+    except IndexError:  # a sentence occurs more often in the permutation than in the original
         return None

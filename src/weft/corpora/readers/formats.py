@@ -1,4 +1,4 @@
-"""One door to every corpus: a source and a format in, documents out, as a stream."""
+"""`read_documents`: documents from a file of any known format."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from weft.corpora.negatives.permuted_document import PermutedDocument
-from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata, read_permuted_jsonl
+from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.readers.lines import check_encoding
+from weft.corpora.readers.permuted_jsonl import read_permuted_jsonl
 from weft.corpora.readers.plain_text import read_blocks, read_presplit_lines, read_text
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.readers.tables import read_csv, read_parquet, read_tsv
@@ -58,18 +59,18 @@ _EXTENSIONS = {
 
 
 def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Read a corpus, one document at a time.
+    r"""Yield the documents of a file, one at a time.
 
     Args:
         source: A file, plain or compressed, a directory of a known layout, or ``-`` for standard input.
-        options: The format, the encoding and the rest; the format is told from the name unless it is given.
+        options: Format, encoding and others; by default the format is detected from the name.
 
     Yields:
         The documents that have at least one sentence.
 
     Raises:
-        CorpusError: The source cannot be read as what it claims to be, or there is no text in it.
-        ConfigError: An option does not exist or does not fit.
+        CorpusError: The source cannot be read in its format, or contains no text.
+        ConfigError: An option has a wrong value.
 
     Example:
         >>> import tempfile
@@ -79,19 +80,19 @@ def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> It
         [('It rained.', 'He slept.')]
     """
     name = _format_of(source, options)
-    yield from _never_empty(FORMATS[name](source, options), source, name)
+    yield from _raise_if_empty(FORMATS[name](source, options), source, name)
 
 
 def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
-    r"""Read documents together with the orders they are compared with.
+    r"""Yield documents with their negatives.
 
     Args:
-        source: JSON lines with ``perms``, or the original Barzilay & Lapata layout, unpacked or a tar file; any other
-            format is read too, without orders.
+        source: JSON lines with ``perms``, or the Barzilay & Lapata layout, a folder or a tar file. Documents of other
+            formats have no negatives.
         options: As for :func:`read_documents`.
 
     Yields:
-        Each document with its orders, none where its line gives none.
+        Each document with the negatives that the file gives.
 
     Example:
         >>> import tempfile
@@ -102,19 +103,19 @@ def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
     """
     name = _format_of(source, options)
     if name in PERMUTED_FORMATS:
-        yield from _never_empty(PERMUTED_FORMATS[name](source, options), source, name)
+        yield from _raise_if_empty(PERMUTED_FORMATS[name](source, options), source, name)
     else:
         yield from (PermutedDocument(document, ()) for document in read_documents(source, options))
 
 
 def detect_format(source: Source) -> str:
-    """Tell a format from the name of a file, or from what lies in a directory.
+    """Return the format of a file by its name, or of a directory by its contents.
 
     Args:
-        source: A path, or ``-``, which is taken for text.
+        source: A path, or ``-``, which is read as text.
 
     Returns:
-        A key of :data:`FORMATS`; ``text`` where the name says nothing.
+        A key of :data:`FORMATS`; ``text`` if the name is of no known format.
 
     Example:
         >>> detect_format("train-00.jsonl.xz"), detect_format("notes")
@@ -139,16 +140,16 @@ def _detect_directory(folder: Path) -> str:
         extracted_files(folder)
     except (CorpusError, OSError) as error:
         raise CorpusError(
-            f"a directory of no known layout: {folder}",
+            f"unknown directory layout: {folder}",
             seen=getattr(error, "seen", None) or str(error),
             allowed="WikiExtractor output (AA/wiki_00 ...), or Barzilay & Lapata's (raw/ntsb/train ...)",
-            next_step="give the files in it one at a time",
+            next_step="give the files in it",
         ) from error
     return "wikiextractor"
 
 
 def _format_of(source: Source, options: ReadOptions) -> str:
-    """Check the options, and name the format to read."""
+    """Return the name of the format; raise ConfigError for a wrong option."""
     check_encoding(options.encoding)
     check_language(options.language)
     name = detect_format(source) if options.format == "auto" else options.format
@@ -157,12 +158,12 @@ def _format_of(source: Source, options: ReadOptions) -> str:
             "unknown format",
             seen=name,
             allowed=did_you_mean(name, FORMATS),
-            next_step="leave --input away or change it",
+            next_step="omit --input, or choose one of these",
         )
     return name
 
 
-def _never_empty(items: Iterator[Item], source: Source, name: str) -> Iterator[Item]:
+def _raise_if_empty(items: Iterator[Item], source: Source, name: str) -> Iterator[Item]:
     found = False
     for item in items:
         found = True

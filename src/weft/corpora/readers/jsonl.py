@@ -1,7 +1,6 @@
-"""JSON lines: one object per line, already split into sentences or not.
+"""JSON lines: one object per line.
 
-``{"sentences": [...]}`` and ``{"paragraphs": [[...], ...]}`` are taken as they are, ``{"text": "..."}`` is
-split.
+``{"sentences": [...]}`` and ``{"paragraphs": [[...], ...]}`` are used as they are; ``{"text": "..."}`` is split.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ class Record:
 
     @property
     def default_id(self) -> str:
-        """The name of a document whose line gives none."""
+        """The id of a document without an ``id``."""
         return f"{stem_of(self.source)}:{self.number}"
 
     def error(self, what: str, *, seen: object, allowed: str = _ALLOWED, next_step: str) -> CorpusError:
-        """An error that says where it is."""
+        """Return an error with the file and the line number."""
         return _error(self.source, self.number, what, seen=seen, allowed=allowed, next_step=next_step)
 
 
 def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Read a JSON lines file; blank lines and documents without a sentence are passed over.
+    r"""Yield the documents of a JSON lines file; blank lines and documents without sentences are skipped.
 
     Example:
         >>> import tempfile, pathlib
@@ -64,7 +63,12 @@ def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterat
 def read_records(
     source: Source, options: ReadOptions = DEFAULT_OPTIONS, *, allowed: str = _ALLOWED
 ) -> Iterator[Record]:
-    r"""Read the objects of a JSON lines file, whatever they hold; what is allowed is said of a line that is none.
+    r"""Yield the objects of a JSON lines file, with any keys.
+
+    Args:
+        source: A path, or ``-`` for standard input.
+        options: The encoding and the longest line.
+        allowed: What the error message of a bad line says is allowed.
 
     Example:
         >>> import tempfile, pathlib
@@ -78,7 +82,7 @@ def read_records(
 
 
 def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: str = _ALLOWED) -> Iterator[Record]:
-    """Parse numbered lines that were read already; the source is for messages and ids.
+    """Yield the objects of numbered lines; the source is used in messages and ids.
 
     Example:
         >>> next(parse_records("a.jsonl", [(1, ""), (2, '{"any": 1}')])).number
@@ -90,7 +94,7 @@ def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: 
 
 
 def document_of(record: Record, language: str = "en") -> Document:
-    """The document a record describes; it has no sentences where the record's text is empty.
+    """Return the document of a record; it has no sentences if its text is empty.
 
     Example:
         >>> document_of(Record("a.jsonl", 1, {"sentences": ["It rained.", "He slept."]})).id
@@ -116,7 +120,7 @@ def _parse(source: Source, number: int, line: str, allowed: str) -> Record:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         raise _bad_json(source, number, line, error, allowed) from error
-    except (RecursionError, ValueError) as error:  # ValueError: an integer of thousands of digits.
+    except (RecursionError, ValueError) as error:  # ValueError: an integer with thousands of digits
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise _error(
             source,
@@ -128,17 +132,17 @@ def _parse(source: Source, number: int, line: str, allowed: str) -> Record:
         ) from error
     if not isinstance(value, dict):
         raise _not_an_object(source, number, line, value, allowed)
-    # Surrogates can only come from escapes, as the line itself was decoded strictly; few lines have any.
+    # The line was decoded strictly, so surrogates can only come from escapes; few lines have any.
     if "\\ud" in line or "\\uD" in line:
-        _refuse_surrogates(source, number, value)
+        _check_surrogates(source, number, value)
     return Record(source, number, value)
 
 
 def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeError, allowed: str) -> CorpusError:
     if number == 1 and line.strip() in ("[", "{"):
-        next_step = "the file is laid out over several lines: jq -c . (or jq -c '.[]') makes one line of each object"
+        next_step = "write each object on one line: jq -c . (or jq -c '.[]' for a list)"
     else:
-        next_step = "mend or remove the line" + ("; for plain text use --input text" if allowed == _ALLOWED else "")
+        next_step = "correct or remove the line" + ("; for plain text use --input text" if allowed == _ALLOWED else "")
     start = max(0, error.pos - 20)
     return _error(
         source,
@@ -151,18 +155,18 @@ def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeErro
 
 
 def _not_an_object(source: Source, number: int, line: str, value: object, allowed: str) -> CorpusError:
-    otherwise = 'write it as {"text": ...}' if allowed == _ALLOWED else "mend or remove the line"
+    otherwise = 'write it as {"text": ...}' if allowed == _ALLOWED else "correct or remove the line"
     return _error(
         source,
         number,
         f"expected a JSON object, got {_kind(value)}",
         seen=_clip(line),
         allowed=allowed,
-        next_step="jq -c '.[]' makes one line of each object" if isinstance(value, list) else otherwise,
+        next_step="write each object on one line: jq -c '.[]'" if isinstance(value, list) else otherwise,
     )
 
 
-def _refuse_surrogates(source: Source, number: int, value: object) -> None:
+def _check_surrogates(source: Source, number: int, value: object) -> None:
     for text in _strings(value):
         try:
             text.encode()
@@ -170,15 +174,15 @@ def _refuse_surrogates(source: Source, number: int, value: object) -> None:
             raise _error(
                 source,
                 number,
-                "half a surrogate pair, which is not a character",
+                "a lone surrogate, which is not a character",
                 seen=f"\\u{ord(text[error.start]):04x}",
                 allowed="Unicode text; \\ud800-\\udfff only in pairs",
-                next_step="mend the program that wrote the line",
+                next_step="correct the program that wrote the line",
             ) from error
 
 
 def _strings(value: object) -> Iterator[str]:
-    # A stack and not recursion: json.loads parses deeper than Python code can recurse.
+    # A stack instead of recursion: json.loads accepts deeper nesting than Python code can recurse.
     stack: list[object] = [value]
     while stack:
         match stack.pop():
@@ -234,9 +238,9 @@ def _sentences(record: Record, value: object, key: str) -> list[str]:
 
 
 def _wrong_type(record: Record, key: str, value: object, allowed: str) -> CorpusError:
-    what, next_step = f"{key} is {_kind(value)}", "mend the line"
+    what, next_step = f"{key} is {_kind(value)}", "correct the line"
     if key == "sentences" and isinstance(value, str):
-        next_step = 'call the key "text" to have it split'
+        next_step = 'rename the key to "text", which is split into sentences'
     return record.error(what, seen=_clip(json.dumps(value)), allowed=allowed, next_step=next_step)
 
 

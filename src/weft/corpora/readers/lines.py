@@ -1,7 +1,7 @@
-"""Reading files that nobody vouches for as lines: any compression, encoding or length, and clear words.
+"""Lines of text files, with any compression and encoding, and clear errors.
 
-Everything that reads text goes through :func:`open_lines` or :func:`open_bytes`, so a truncated archive, a
-wrong encoding or a binary file is reported in the same way whatever format it was taken for.
+All readers use `open_lines` or `open_bytes`, so that a truncated archive, a wrong encoding or a binary file gives the
+same error in every format.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from weft.corpora.readers.read_options import MAX_LINE_BYTES
 from weft.errors import ConfigError, CorpusError
 from weft.io.compressed_streams import Source, name_of, open_bytes
 
-# Enough to judge what a file is, and small enough that judging costs nothing.
+# The part of a file that is checked for binary contents.
 HEAD_BYTES = 2**16
-# Bytes no text contains: everything below space but tab, newline, vertical tab, form feed, return and escape
-# (ISO-2022 encodings switch alphabets with escape), and delete.
+# Bytes that text does not contain: delete, and everything below space except tab, newline, vertical tab, form feed,
+# return and escape (ISO-2022 encodings switch alphabets with escape).
 _CONTROL = bytes({*range(1, 32), 127} - {9, 10, 11, 12, 13, 27})
 _MAX_CONTROL_SHARE = 0.05
 _SIGNATURES = {
@@ -36,9 +36,9 @@ def open_lines(
     encoding: str = "utf-8",
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[tuple[int, str]]:
-    r"""Stream the lines of a text file, compressed or not.
+    r"""Yield the lines of a text file, compressed or not.
 
-    Lines end at ``\n`` alone (a ``\r`` before it goes too): U+2028 and its kin are characters like any other.
+    Only ``\n`` ends a line, and a ``\r`` before it is removed; U+2028 and similar characters do not end a line.
 
     Args:
         source: A path, or ``-`` for standard input.
@@ -46,11 +46,11 @@ def open_lines(
         max_line_bytes: The longest line allowed, in bytes of UTF-8.
 
     Yields:
-        The number of the line, from 1, and its text without the newline.
+        The line number, from 1, and the line without its newline.
 
     Raises:
-        CorpusError: The file is missing, binary, corrupt, in another encoding or has too long a line.
-        ConfigError: There is no such encoding.
+        CorpusError: The file is missing, binary or damaged, has another encoding, or has a line that is too long.
+        ConfigError: The encoding is unknown.
 
     Example:
         >>> import tempfile, pathlib
@@ -70,16 +70,16 @@ def open_lines(
 
 
 def check_encoding(encoding: str) -> None:
-    """Refuse an encoding that does not exist or that does not make text (``hex``, ``zlib``).
+    """Raise ConfigError if an encoding does not exist or is not a text encoding (``hex``, ``zlib``).
 
     Example:
         >>> check_encoding("latin-1")
     """
     try:
         codecs.getincrementaldecoder(encoding)
-        b"a".decode(encoding)  # Refuses the codecs that do not make text.
+        b"a".decode(encoding)  # fails for codecs that are not text encodings
     except UnicodeDecodeError:
-        pass  # One byte is too little for UTF-16, but the encoding exists.
+        pass  # one byte is too short for UTF-16, but the encoding exists
     except (LookupError, ValueError) as error:
         raise ConfigError(
             "unknown encoding",
@@ -110,7 +110,7 @@ def _refuse_binary(head: bytes, name: str, encoding: str) -> None:
 
 def _binary(name: str, seen: str, next_step: str) -> CorpusError:
     return CorpusError(
-        f"not a text file but a binary one: {name}",
+        f"not a text file, but a binary one: {name}",
         seen=seen,
         allowed="text, plain or as .gz, .bz2 or .xz",
         next_step=next_step,

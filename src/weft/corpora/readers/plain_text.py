@@ -1,4 +1,4 @@
-"""Plain text in three shapes: a document per file, documents between blank lines, or a sentence per line."""
+"""Plain text: one document per file, documents separated by blank lines, or one sentence per line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft.io.compressed_streams import Source, stem_of
 
 
 def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Read a file as one document; blank lines separate its paragraphs.
+    r"""Yield a file as one document; blank lines separate its paragraphs.
 
     Example:
         >>> import tempfile, pathlib
@@ -30,7 +30,7 @@ def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
 
 
 def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Read documents that blank lines separate; each is one paragraph, named after its first line's number.
+    r"""Yield documents separated by blank lines; each is one paragraph, and its id has the number of its first line.
 
     Example:
         >>> import tempfile, pathlib
@@ -47,7 +47,7 @@ def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Itera
 
 
 def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Read one sentence per line, never split again; blank lines separate documents.
+    r"""Yield documents with one sentence per line; blank lines separate documents, and sentences are not split.
 
     Example:
         >>> import tempfile, pathlib
@@ -65,7 +65,7 @@ def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
 
 
 def _numbered_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
-    """Blocks between blank lines, each with the number of its first line."""
+    """Yield blocks between blank lines, each with the number of its first line."""
     seen = 0
 
     def lines() -> Iterator[str]:
@@ -73,7 +73,7 @@ def _numbered_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[int
         for number, line in _lines(source, options):
             seen = number
             yield line
-        seen += 1  # The end of the file closes a block as a blank line would.
+        seen += 1  # the end of the file ends a block like a blank line
 
     for block in blank_line_blocks(lines()):
         yield seen - len(block), block

@@ -12,13 +12,13 @@ class ReadOptions:
     """How to read a corpus file.
 
     Attributes:
-        format: A key of :data:`weft.corpora.readers.formats.FORMATS`, or ``auto`` to go by the file's name.
+        format: A key of :data:`weft.corpora.readers.formats.FORMATS`, or ``auto`` to detect it from the file's name.
         encoding: The text encoding, any that Python knows.
-        language: The language whose rules split text into sentences.
+        language: The language for sentence splitting.
         column: The text column of a table.
-        id_column: The column of a table that names its documents, if there is one.
-        max_line_bytes: The longest line that is read; a longer one is an error, not a memory problem.
-        min_sentences: Paragraphs of a Wikipedia dump with fewer sentences are left out.
+        id_column: The column of document ids in a table, if there is one.
+        max_line_bytes: Longest line allowed, so that a damaged file cannot fill the memory.
+        min_sentences: Smallest number of sentences of a paragraph of a Wikipedia dump.
     """
 
     format: str = "auto"

@@ -1,4 +1,4 @@
-"""Tables with a column of text: CSV, TSV and Parquet. One row is one document."""
+"""Tables with a text column: CSV, TSV and Parquet. One row is one document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BATCH_ROWS = 1024
 
 
 def read_csv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Read the text column of a CSV file with a header; quoted fields may run over several lines.
+    r"""Yield the documents of a CSV file with a header; quoted fields may contain newlines.
 
     Example:
         >>> import tempfile, pathlib
@@ -33,7 +33,7 @@ def read_csv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator
 
 
 def read_tsv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    """Read the text column of a TSV file with a header; see :func:`read_csv`."""
+    """Yield the documents of a TSV file with a header; see :func:`read_csv`."""
     return _read_delimited(source, options, "\t")
 
 
@@ -52,9 +52,9 @@ def _read_delimited(source: Source, options: ReadOptions, delimiter: str) -> Ite
 
 
 def _rows(source: Source, options: ReadOptions, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the number of its first line."""
+    """Yield the rows that are not blank, each with the number of its first line."""
     lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
-    # strict: a quote that is never closed is an error and not the rest of the file as one field.
+    # strict: a quote that is never closed is an error; otherwise the rest of the file would be one field.
     reader = csv.reader((line + "\n" for _, line in lines), delimiter=delimiter, strict=True)
     while True:
         number = reader.line_num + 1
@@ -69,8 +69,8 @@ def _rows(source: Source, options: ReadOptions, delimiter: str) -> Iterator[tupl
 
 
 def _next_row(reader: Iterator[list[str]], limit: int) -> list[str] | None:
-    # The csv module's limit of 131,072 characters is too small for a document, and it is one for the whole
-    # process: it is raised for this one call and put back.
+    # The csv module's limit of 131,072 characters is too small for a document. The limit holds for the whole process,
+    # so it is raised for this call only.
     previous = csv.field_size_limit(limit)
     try:
         return next(reader, None)
@@ -104,7 +104,7 @@ def _positions(header: list[str], source: Source, options: ReadOptions) -> tuple
 
 
 def _check_columns(names: list[str], source: Source, options: ReadOptions) -> None:
-    # The command line has no option for the id column, so only a program can have named it.
+    # The command line has no option for the id column.
     steps = (("--column NAME", options.column), ("ReadOptions(id_column=NAME)", options.id_column))
     for next_step, wanted in steps:
         if wanted and wanted not in names:
@@ -123,11 +123,11 @@ def _document(name: str, text: str, language: str) -> Iterator[Document]:
 
 
 def read_parquet(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    """Read the text column of a Parquet file, batch by batch; rows without text are passed over.
+    """Yield the documents of a Parquet file, read in batches; rows without text are skipped.
 
     Raises:
         ConfigError: pyarrow is not installed.
-        CorpusError: The file is not Parquet, or has no such column of strings.
+        CorpusError: The file is not Parquet, or has no text column of that name.
 
     Example:
         >>> import tempfile, pathlib, pyarrow, pyarrow.parquet
@@ -177,7 +177,7 @@ def _check_parquet_source(source: Source) -> None:
             allowed="a Parquet file on disk, as its index is at its end",
             next_step="save it to a file first",
         )
-    with open_bytes(source) as stream:  # For the same words as everywhere where there is no such file.
+    with open_bytes(source) as stream:  # gives the usual error if the file does not exist
         if stream.read(4) != b"PAR1":
             raise _corrupt(source, "the first bytes are not PAR1")
 

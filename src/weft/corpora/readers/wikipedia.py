@@ -1,7 +1,4 @@
-"""Wikipedia: an XML dump as it is downloaded, or what WikiExtractor made of one.
-
-A dump (``pages-articles.xml.bz2``) is read as a stream: memory does not grow with it.
-"""
+"""Wikipedia: an XML dump (``pages-articles.xml.bz2``), or the output of WikiExtractor. Both are read as streams."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from weft.io.compressed_streams import Source, name_of, open_bytes
 
 _logger = logging.getLogger(__name__)
 
-# WikiExtractor does not escape the title, which may hold quotes: the header goes to the end of its line.
+# WikiExtractor does not escape quotes in the title, so the title extends to the end of the line.
 _HEADER = re.compile(r'<doc id="(?P<id>[^"]*)".*? title="(?P<title>.*)">\s*$')
 _EXTRACTED_NAME = re.compile(r"wiki_\d+(\.gz|\.bz2|\.xz)?$")
 
@@ -42,11 +39,10 @@ class _Page:
 
 
 def read_wikipedia_dump(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    """Read the articles of a MediaWiki XML dump, compressed or not.
+    """Yield the articles of a MediaWiki XML dump, compressed or not.
 
-    Redirects and pages outside the article namespace are passed over, and so are paragraphs of fewer than
-    ``options.min_sentences`` sentences and pages with no other. A page whose markup cannot be parsed is left
-    out with a warning in the log, and the log says at the end how many there were.
+    Redirects, pages outside the article namespace and paragraphs of fewer than ``options.min_sentences`` sentences are
+    omitted. A page whose markup cannot be parsed is omitted with a warning in the log.
 
     Example:
         >>> import tempfile
@@ -62,13 +58,13 @@ def read_wikipedia_dump(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         for page in _articles(stream, name_of(source)):
             try:
                 paragraphs = plain_paragraphs(page.text)
-            except Exception as error:  # The parser is C code fed with anything: one page must not end the run.
+            except Exception as error:  # the parser is C code: a page that it cannot handle must not end the run
                 unparsed += 1
-                _logger.warning("page %s (%s) left out: its markup cannot be parsed: %r", page.id, page.title, error)
+                _logger.warning("page %s (%s) is omitted: its markup cannot be parsed: %r", page.id, page.title, error)
                 continue
             yield from _kept(page, paragraphs, options.language, options.min_sentences)
     if unparsed:
-        _logger.warning("%s: %d pages left out, as their markup cannot be parsed", name_of(source), unparsed)
+        _logger.warning("%s: %d pages are omitted because their markup cannot be parsed", name_of(source), unparsed)
 
 
 def _kept(page: _Page, paragraphs: list[str], language: str, min_sentences: int) -> Iterator[Document]:
@@ -81,11 +77,7 @@ def _kept(page: _Page, paragraphs: list[str], language: str, min_sentences: int)
 def _articles(stream: BinaryIO, name: str) -> Iterator[_Page]:
     try:
         yield from (page for element in _page_elements(stream, name) if (page := _article(element)))
-    except (
-        ElementTree.ParseError,
-        LookupError,
-        ValueError,
-    ) as error:  # The last two: an encoding expat has not.
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: an unknown encoding
         raise CorpusError(
             f"the XML is malformed or ends too early: {name}",
             seen=str(error),
@@ -103,7 +95,7 @@ def _page_elements(stream: BinaryIO, name: str) -> Iterator[ElementTree.Element]
             _check_root(root, name)
         elif event == "end" and _local(element.tag) == "page":
             yield element
-            root.clear()  # And not only the page: the root would keep an empty element for each.
+            root.clear()  # not only the page: the root would keep an empty element for each
 
 
 def _check_root(root: ElementTree.Element, name: str) -> None:
@@ -137,9 +129,9 @@ def _local(tag: str) -> str:
 
 
 def read_wikiextractor(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Read what WikiExtractor wrote, ``<doc>`` files or ``--json`` lines: one file or a tree (AA/wiki_00).
+    r"""Yield the articles of WikiExtractor's output: a file or a folder (AA/wiki_00), ``<doc>`` or ``--json``.
 
-    Every line of an article is a paragraph, as WikiExtractor writes them; none is left out.
+    Every line of an article is a paragraph; none is omitted.
 
     Example:
         >>> import tempfile
@@ -155,10 +147,10 @@ def read_wikiextractor(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -
 
 
 def extracted_files(folder: Path) -> list[Path]:
-    """The files of a WikiExtractor tree, in order.
+    """Return the files of a WikiExtractor folder, sorted.
 
     Raises:
-        CorpusError: There are none.
+        CorpusError: There are no such files.
     """
     paths = sorted(path for path in folder.rglob("wiki_*") if is_extracted_name(path.name))
     if paths:
@@ -172,7 +164,7 @@ def extracted_files(folder: Path) -> list[Path]:
 
 
 def is_extracted_name(name: str) -> bool:
-    """Whether a file is named as WikiExtractor names its files.
+    """Return whether a file has a name that WikiExtractor gives.
 
     Example:
         >>> is_extracted_name("wiki_07.bz2")
@@ -182,13 +174,13 @@ def is_extracted_name(name: str) -> bool:
 
 
 def _extracted_pages(source: Source, options: ReadOptions) -> Iterator[_Page]:
-    """The pages of one file, in whichever of the two shapes its first line has."""
+    """Yield the pages of one file; its first line decides which of the two formats it has."""
     lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
         return
     pages = _json_pages if first[1].lstrip().startswith("{") else _tagged_pages
-    # Looked at and put back, not opened twice: standard input can be read only once.
+    # The file is not opened twice, because standard input can be read only once.
     yield from pages(source, itertools.chain([first], lines))
 
 
@@ -205,7 +197,7 @@ def _tagged_pages(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[
     for number, line in lines:
         if found := _HEADER.match(line):
             if header:
-                raise _misplaced(source, number, "<doc> before the </doc> of the one before")
+                raise _misplaced(source, number, "<doc> before the </doc> of the previous page")
             header, body = found, []
         elif header and line.strip() == "</doc>":
             yield _Page(header["id"], header["title"], "\n".join(body))
@@ -228,7 +220,7 @@ def _misplaced(source: Source, number: int, seen: str) -> CorpusError:
 
 
 def _body(page: _Page) -> list[str]:
-    """The paragraphs of an extracted page, without the title that WikiExtractor repeats on the first line."""
-    # WikiExtractor escapes &, < and > in the text (html_safe, its default), but not in the title.
+    """Return the paragraphs of an extracted page without the title, which WikiExtractor repeats on the first line."""
+    # WikiExtractor escapes &, < and > in the text (its default, html_safe), but not in the title.
     paragraphs = [html.unescape(line) for line in page.text.split("\n") if line.strip()]
     return paragraphs[1:] if paragraphs and paragraphs[0].strip() == page.title.strip() else paragraphs

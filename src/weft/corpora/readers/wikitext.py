@@ -1,6 +1,6 @@
-"""Wiki markup to plain paragraphs: what a reader of the article would read as running text.
+"""Wiki markup as plain paragraphs.
 
-Templates, tables, references, files, categories, lists and headings go; links and emphasis leave their words.
+Templates, tables, references, files, categories, lists and headings are removed; links and emphasis keep their words.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-# Elements whose content is no prose. Wiki tables reach us as <table>.
+# Elements whose content is not running text. The parser returns wiki tables as <table>.
 _DROPPED_TAG_NAMES = """
 ref references table gallery math chem timeline score syntaxhighlight source pre imagemap hiero templatestyles
 mapframe maplink graph indicator noinclude style script
 """
 _DROPPED_TAGS = frozenset(_DROPPED_TAG_NAMES.split())
 _LIST_TAGS = frozenset(("li", "dt", "dd"))
-# [[File:...]], [[Category:...]] and links to other languages ([[de:...]]) show nothing in the text.
-# The latter are lower case without a space, unlike [[CSI: Miami]].
+# [[File:...]], [[Category:...]] and links to other languages ([[de:...]]) are not shown in the text.
+# Language links are lower case without a space, unlike [[CSI: Miami]].
 _DROPPED_LINK = re.compile(r"\s*((?i:file|image|category|media)\s*:|[a-z]{2,3}(-[a-z-]+)?:\S)")
 _SWITCH = re.compile(r"__[A-Z]+__")
-# {{convert|5|km|mi}} reads "5 km": dropped whole, a sentence would lose its number. The value is the slice of
-# the unnamed parameters that is read.
+# {{convert|5|km|mi}} is shown as "5 km"; without it, the sentence would lose its number. The value is the slice of the
+# unnamed parameters that is shown.
 _SHOWN_TEMPLATES = {
     "convert": slice(0, 2),
     "cvt": slice(0, 2),
@@ -29,24 +29,24 @@ _SHOWN_TEMPLATES = {
     "lang": slice(1, 2),
     "transliteration": slice(1, 2),
 }
-# A private-use character that marks list items until their lines are dropped; no text uses it.
+# A private-use character that marks list items until their lines are removed.
 _ITEM = "\ue000"
 
 
 def plain_paragraphs(wikitext: str) -> list[str]:
-    r"""The paragraphs of running text in an article's markup.
+    r"""Return the paragraphs of running text of an article.
 
     Args:
-        wikitext: The source of a page.
+        wikitext: The markup of a page.
 
     Returns:
-        Its paragraphs, as plain text that may still hold single newlines.
+        Its paragraphs as plain text, which may contain single newlines.
 
     Example:
         >>> plain_paragraphs("{{Infobox|a=1}}'''Rain''' is [[water|wet]].<ref>x</ref>\n== See ==\n* [[Snow]]")
         ['Rain is wet.']
     """
-    import mwparserfromhell  # Here and not above: `import weft` stays light.
+    import mwparserfromhell  # imported here: `import weft` stays fast
 
     text = _SWITCH.sub("", _render(mwparserfromhell.parse(wikitext)))
     lines = ("" if _ITEM in line else line for line in text.split("\n"))
@@ -55,13 +55,13 @@ def plain_paragraphs(wikitext: str) -> list[str]:
 
 
 def _punctuated(block: str) -> str:
-    """Mend what removed templates leave behind: empty brackets and spaces before a comma."""
+    """Remove the empty brackets and spaces before punctuation that removed templates leave."""
     without_brackets = re.sub(r"\(\s*[,;:\s]*\)", "", block)
     return re.sub(r"[ \t]+([,.;:!?])(?=\s|$)", r"\1", without_brackets).strip()
 
 
 def _render(code: Any) -> str:
-    # One walk over the tree: wikicode.remove() searches the page for every node it removes: quadratic.
+    # One walk over the tree; wikicode.remove() searches the whole page for every node, which takes quadratic time.
     return "".join(map(_render_node, code.nodes))
 
 
@@ -81,7 +81,7 @@ def _render_node(node: Any) -> str:
             return str(node.normalize())
         case "Heading":
             return "\n\n"
-        case _:  # Comments and arguments.
+        case _:  # comments and arguments
             return ""
 
 

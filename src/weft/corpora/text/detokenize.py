@@ -1,4 +1,4 @@
-"""From a list of words and punctuation back to text a person can read."""
+"""Detokenisation: a list of words and punctuation as readable text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 _NO_SPACE_BEFORE = frozenset(",.;:!?%)]}’”…")
 _NO_SPACE_AFTER = frozenset("([{$£€“‘#@")
 _JOINS_BOTH = frozenset("-–/_&+=~")
-# After an apostrophe these are the rest of a word: cat's, don't, we're, I've, she'll, he'd, I'm.
+# Endings of a word after an apostrophe: cat's, don't, we're, I've, she'll, he'd, I'm.
 _CLITICS = frozenset(("s", "t", "re", "ve", "ll", "d", "m"))
 
 
 def join_words(pieces: Sequence[str]) -> str:
-    """Join words and punctuation with the spaces English puts between them.
+    """Return words and punctuation as a text with English spacing.
 
     Example:
         >>> join_words(["the", "cat", "'", "s", "toy", "(", "3", ".", "5", "cm", ")", "fell", "."])
@@ -34,7 +34,7 @@ def _space_between(pieces: Sequence[str], i: int, *, opening: bool, closed: bool
     before, piece = pieces[i - 1], pieces[i]
     if piece == '"':
         return opening and before not in _NO_SPACE_AFTER
-    if before == '"' and not closed:  # an opening quote holds on to its word
+    if before == '"' and not closed:  # no space after an opening quote
         return False
     if piece in _NO_SPACE_BEFORE or before in _NO_SPACE_AFTER:
         return False
@@ -42,12 +42,12 @@ def _space_between(pieces: Sequence[str], i: int, *, opening: bool, closed: bool
 
 
 def _inside_number(pieces: Sequence[str], i: int) -> bool:
-    """3.5 and 10,000: a digit after a point or comma that follows a digit."""
+    """Return whether a digit follows a point or comma that follows a digit: 3.5, 10,000."""
     return i >= 2 and pieces[i - 1] in ".,:" and pieces[i][0].isdigit() and pieces[i - 2][-1].isdigit()
 
 
 def _inside_word(pieces: Sequence[str], i: int) -> bool:
-    """Hyphens between words, and the apostrophe of a clitic."""
+    """Return whether a hyphen or the apostrophe of a clitic joins two pieces."""
     before, piece = pieces[i - 1], pieces[i]
     if piece in _JOINS_BOTH or before in _JOINS_BOTH:
         return True

@@ -1,16 +1,16 @@
-"""Whether a text is English: the parser and the word vectors in the package know no other language."""
+"""Detection of English text: the parser and the word vectors in the package are for English."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-LEAST_LETTERS, LEAST_WORDS = 5, 12  # of a text that can be judged by its letters, and by its words
-LOOKED_AT = 2000  # words; enough to tell
-LATIN_SHARE, COMMON_SHARE = 0.7, 0.2  # English paragraphs have .95 and .25 at least
+LEAST_LETTERS, LEAST_WORDS = 5, 12  # fewer letters or words are too few to decide
+LOOKED_AT = 2000  # words at most
+LATIN_SHARE, COMMON_SHARE = 0.7, 0.2  # English paragraphs have at least 0.95 and 0.25
 
 _WORDS = re.compile(r"[^\W\d_]+")
-# Some are words of Dutch, German or Spanish too, but make up less than a sixth of such a text.
+# Some are also words of Dutch, German or Spanish, but make up less than a sixth of such a text.
 _COMMON_WORDS = """
 the of and to a in is was it that for on as with by at from he his she her they their this which be
 are were had has have not or an but been who its would when there one if will into after over all
@@ -21,10 +21,10 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def looks_english(sentences: Sequence[str]) -> bool:
-    """Whether a text may be English; one that is too short to tell may be.
+    """Return whether a text may be English; True if it is too short to decide.
 
     Args:
-        sentences: Of the text.
+        sentences: The sentences of the text.
 
     Example:
         >>> looks_english(["The dog barks at the cat, and the cat runs into the garden."])
@@ -43,4 +43,4 @@ def looks_english(sentences: Sequence[str]) -> bool:
     if len(letters) >= LEAST_LETTERS and sum(map(str.isascii, letters)) < LATIN_SHARE * len(letters):
         return False
     common = sum(word in _COMMON for word in words)
-    return len(words) < LEAST_WORDS or common + 1 >= COMMON_SHARE * len(words)  # one more: short texts vary
+    return len(words) < LEAST_WORDS or common + 1 >= COMMON_SHARE * len(words)  # + 1: the share varies in short texts

@@ -1,4 +1,4 @@
-"""Splitting text into sentences and paragraphs, and putting the pieces together as a document.
+"""Sentence and paragraph splitting.
 
 The splitter is ``sentencex``: rules and abbreviation lists, no model, linear in the length of the text.
 """
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 
-# ISO 639-1. sentencex takes any string at all and falls back to English rules without a word, so a typing
-# error ("ge" for German) would go unseen. A two-letter code is therefore known when ISO knows it.
+# ISO 639-1. sentencex accepts any string and silently falls back to English rules, so that a typing error ("ge" for
+# German) would go unnoticed. Two-letter codes are therefore checked against ISO.
 _TWO_LETTER = """
 aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee
 el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is
@@ -33,7 +33,7 @@ _KNOWN = frozenset(_TWO_LETTER.split() + _THREE_LETTER.split())
 
 
 def check_language(language: str) -> str:
-    """The code the splitter wants, from a language code as people write it.
+    """Return the language code for the splitter.
 
     Args:
         language: A language code, with or without a region: ``en``, ``de-AT``, ``pt_BR``, ``gsw``.
@@ -42,7 +42,7 @@ def check_language(language: str) -> str:
         The bare language in lower case; sentencex compares exactly and knows almost no regions.
 
     Raises:
-        ConfigError: There is no such code, or sentencex would silently take it for English.
+        ConfigError: The code does not exist, or sentencex would silently treat it as English.
 
     Example:
         >>> check_language("de-AT")
@@ -65,11 +65,11 @@ def _nearest(code: str) -> str:
 
 
 def split_sentences(text: str, language: str = "en") -> tuple[str, ...]:
-    r"""Split a text into sentences.
+    r"""Return the sentences of a text.
 
     Args:
-        text: Any text. A blank line always ends a sentence, a single newline never does.
-        language: The language whose rules apply; see :func:`check_language`.
+        text: Any text. A blank line always ends a sentence, a single newline does not.
+        language: The language of the text; see :func:`check_language`.
 
     Returns:
         The sentences, stripped, with single spaces inside.
@@ -82,7 +82,7 @@ def split_sentences(text: str, language: str = "en") -> tuple[str, ...]:
 
 
 def split_paragraphs(text: str, language: str = "en") -> tuple[tuple[str, ...], ...]:
-    r"""Split a text into paragraphs at its blank lines, and each paragraph into sentences.
+    r"""Return the paragraphs of a text, which blank lines separate, each as its sentences.
 
     Example:
         >>> split_paragraphs("It rained. He slept.\n\nHe woke.")
@@ -94,7 +94,7 @@ def split_paragraphs(text: str, language: str = "en") -> tuple[tuple[str, ...], 
 
 
 def blank_line_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Group lines into the blocks that blank lines separate; there are no empty blocks.
+    """Yield the blocks of lines that blank lines separate; there are no empty blocks.
 
     Example:
         >>> list(blank_line_blocks(["a", "b", " ", "", "c"]))
@@ -112,13 +112,16 @@ def blank_line_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def split_block(text: str, language: str = "en") -> tuple[str, ...]:
-    """Split one paragraph, in which all white space is alike, into sentences.
+    """Return the sentences of one paragraph; newlines in it count as spaces.
+
+    Raises:
+        CorpusError: The text contains a lone surrogate.
 
     Example:
         >>> split_block("It rained.  He slept.")
         ('It rained.', 'He slept.')
     """
-    from sentencex import segment  # Here and not above: `import weft` stays light.
+    from sentencex import segment  # imported here: `import weft` stays fast
 
     flat = " ".join(text.split())
     try:
@@ -128,13 +131,13 @@ def split_block(text: str, language: str = "en") -> tuple[str, ...]:
             "the text has half a surrogate pair, which is not a character",
             seen=f"U+{ord(flat[error.start]):04X} at character {error.start}",
             allowed="Unicode text",
-            next_step="mend the program that wrote it, or decode it with errors='replace'",
+            next_step="correct the program that wrote it, or decode it with errors='replace'",
         ) from error
     return tuple(sentence for piece in pieces if (sentence := piece.strip()))
 
 
 def tidy_sentence(sentence: str) -> str:
-    r"""A sentence that came already split: kept as it is, but on one line and without white space around it.
+    r"""Return a sentence on one line, without white space around it.
 
     Example:
         >>> tidy_sentence(" A cat\nsat. ")
@@ -145,7 +148,7 @@ def tidy_sentence(sentence: str) -> str:
 
 
 def assemble(name: str, paragraphs: Iterable[Sequence[str]], title: str = "") -> Document:
-    """Make a document of paragraphs of sentences; empty paragraphs leave no trace.
+    """Return a document of paragraphs of sentences; empty paragraphs are omitted.
 
     Example:
         >>> assemble("d", [["A.", "B."], [], ["C."]]).paragraph_starts

@@ -1,4 +1,4 @@
-"""A tokenizer's file: read and checked as if a stranger had written it."""
+"""Tokenizer files: reading with full checks, and writing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ LARGEST_FILE = 256 * 2**20
 
 
 def load_backend(text: str, source: str) -> Backend:
-    """The library's own object, or an error that names the file."""
+    """Return the `tokenizers` object of a file.
+
+    Raises:
+        ModelError: The file is not a tokenizer.
+    """
     from tokenizers import Tokenizer as Backend
 
     try:
@@ -30,7 +34,7 @@ def load_backend(text: str, source: str) -> Backend:
 
 
 def check_bpe(body: dict[str, Any], source: str) -> None:
-    """Refuse a file whose ids would not mean what weft takes them to mean."""
+    """Raise ModelError if a file is not a byte-level BPE as weft writes it."""
     model, before = body.get("model"), body.get("pre_tokenizer")
     if not isinstance(model, dict) or model.get("type") != "BPE" or not isinstance(before, dict):
         raise _not_a_tokenizer(source, "no byte-level BPE model")
@@ -50,9 +54,10 @@ def _check_bpe_ids(vocabulary: object, source: str) -> None:
 
 
 def piece_bytes(names: Sequence[str]) -> list[bytes]:
-    r"""The bytes that byte-level pieces spell, a letter each: printable bytes are their own letters, the others follow.
+    r"""Return the bytes of byte-level pieces; each letter of a piece stands for one byte.
 
-    A name with another letter stands for itself, as in the `tokenizers` library. Reference: Radford et al. 2019, GPT-2.
+    Printable bytes stand for themselves, the others have letters from U+0100 on. A piece with other letters stands for
+    itself, as in the `tokenizers` library. Reference: Radford et al. 2019, GPT-2.
 
     Example:
         >>> piece_bytes(["Ġcat", "Ã©", "日"])
@@ -66,10 +71,14 @@ def piece_bytes(names: Sequence[str]) -> list[bytes]:
 
 
 def word_counts(body: dict[str, Any], source: str) -> list[tuple[str, int]]:
-    """The words and counts of a word-level file, checked."""
+    """Return the words and counts of a word-level file.
+
+    Raises:
+        ModelError: The file is damaged or was written by a newer weft.
+    """
     if body.get("version") != 1:
         raise ModelError(
-            f"{source} was made by a newer weft",
+            f"{source} was written by a newer weft",
             seen=body.get("version"),
             allowed="version 1",
             next_step="update weft",
@@ -85,7 +94,7 @@ def word_counts(body: dict[str, Any], source: str) -> list[tuple[str, int]]:
 
 
 def parse_json(text: str, source: str) -> dict[str, Any]:
-    """The JSON object in a tokenizer's file."""
+    """Return the JSON object of a tokenizer file."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -96,7 +105,7 @@ def parse_json(text: str, source: str) -> dict[str, Any]:
 
 
 def read_text(path: Path) -> str:
-    """The contents of a tokenizer's file."""
+    """Return the text of a tokenizer file."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise _not_a_tokenizer(str(path), f"{path.stat().st_size:,} bytes")
@@ -106,7 +115,7 @@ def read_text(path: Path) -> str:
             f"cannot read the tokenizer {path}",
             seen=error.strerror,
             allowed="a tokenizer.json of weft",
-            next_step="check the path, or leave the tokenizer out to train one",
+            next_step="check the path, or omit the tokenizer to train one",
         ) from None
     except UnicodeDecodeError:
         raise _not_a_tokenizer(str(path), "bytes that are not UTF-8") from None
@@ -117,12 +126,12 @@ def _not_a_tokenizer(source: str, seen: str) -> ModelError:
         f"{source} is not a tokenizer of weft",
         seen=seen,
         allowed="a tokenizer.json that weft wrote (byte-level BPE or words)",
-        next_step="check the path, or leave the tokenizer out to train one",
+        next_step="check the path, or omit the tokenizer to train one",
     )
 
 
 def without_surrogates(sentence: str) -> str:
-    """The sentence with every lone surrogate replaced by U+FFFD, as a browser would show it."""
+    """Return the sentence with lone surrogates replaced by U+FFFD."""
     try:
         sentence.encode("utf-8")
         return sentence
@@ -131,10 +140,10 @@ def without_surrogates(sentence: str) -> str:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write exactly this text, on every system with the same bytes."""
+    """Write a text as UTF-8 without newline translation."""
     Path(path).write_bytes(text.encode("utf-8"))
 
 
 def text_fingerprint(text: str) -> str:
-    """The sha256 of the file this text would be saved as."""
+    """Return the SHA-256 of a text as UTF-8."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

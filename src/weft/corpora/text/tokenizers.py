@@ -1,8 +1,8 @@
-"""Tokenizers: sentences to ids and back, byte-level BPE or plain words.
+"""Tokenizers: byte-level BPE or words.
 
-Both kinds live in ONE readable file, hold their special tokens at the lowest ids and never put a special
-token into a sentence's ids: who needs a start or an end adds it. The fingerprint is the sha256 of the saved
-file, so ``sha256sum tokenizer.json`` tells which tokenizer a store or a model was made with.
+A tokenizer is one JSON file. Special tokens have the lowest ids and are never part of a sentence's ids; the caller adds
+a start or an end. The fingerprint is the SHA-256 of the saved file, so that ``sha256sum tokenizer.json`` shows which
+tokenizer a store or a model was made with.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 DEFAULT_SIZE = 16_384
 LARGEST_SIZE = 1_000_000
-SMALLEST_BPE = 259  # the three special tokens and the 256 bytes, without which some text has no ids
+SMALLEST_BPE = 259  # three special tokens and 256 bytes
 WORDS_FORMAT = "weft-words"
 KINDS = ("bpe", "words")
 
 
 class Tokenizer(Protocol):
-    """What the rest of weft knows of a tokenizer."""
+    """The interface of a tokenizer."""
 
     @property
     def name(self) -> str:
@@ -52,50 +52,50 @@ class Tokenizer(Protocol):
 
     @property
     def vocabulary_size(self) -> int:
-        """How many ids there are, special tokens included."""
+        """Number of ids, special tokens included."""
 
     @property
     def pad_id(self) -> int:
-        """The id that fills a batch."""
+        """The id of padding."""
 
     @property
     def bos_id(self) -> int:
-        """The id that begins a sentence."""
+        """The id of the start of a sentence."""
 
     @property
     def eos_id(self) -> int:
-        """The id that ends a sentence."""
+        """The id of the end of a sentence."""
 
     @property
     def unk_id(self) -> int | None:
-        """The id of an unknown word; None where every text has ids."""
+        """The id of unknown words; None if every text can be encoded."""
 
     @property
     def fingerprint(self) -> str:
-        """The sha256 of the saved file."""
+        """The SHA-256 of the saved file."""
 
     def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
-        """The ids of each sentence, without special tokens."""
+        """Return the ids of each sentence, without special tokens."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; special tokens are left out."""
+        """Return the text of ids; special tokens are omitted."""
 
     def to_text(self) -> str:
-        """The contents of the saved file."""
+        """Return the contents of the saved file."""
 
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as one file."""
 
 
 class BpeTokenizer:
-    """Byte-level byte-pair encoding: every text has ids and comes back as it was.
+    """Byte-level byte-pair encoding: every text can be encoded, and decoding gives it back unchanged.
 
-    A space is put before the first word, so that a word has the same ids at the start of a sentence as inside
-    it; `decode` takes it away. A special token's name inside a text is encoded as plain characters.
+    A space is added before the first word, so that a word has the same ids at the start of a sentence as inside it;
+    `decode` removes it. The name of a special token in a text is encoded as plain characters.
 
     Args:
         text: The contents of a ``tokenizer.json`` that `BpeTokenizer` wrote.
-        source: What to call the file in messages.
+        source: The name of the file in messages.
 
     Example:
         >>> tokenizer = BpeTokenizer.train(["A cat sat.", "A cat slept."], vocabulary_size=270)
@@ -111,13 +111,13 @@ class BpeTokenizer:
         check_bpe(parse_json(text, source), source)
         self._text = text
         self._backend = load_backend(text, source)
-        # Otherwise "</s>" inside a web page would become the id that ends a sentence.
+        # Otherwise "</s>" in a text would become the id of the end of a sentence.
         self._backend.encode_special_tokens = True
         self.vocabulary_size: int = self._backend.get_vocab_size()
 
     @classmethod
     def train(cls, sentences: Iterable[str], *, vocabulary_size: int = DEFAULT_SIZE) -> BpeTokenizer:
-        """Learn the pieces from sentences; the same sentences give the same file.
+        """Train a tokenizer; the same sentences give the same file.
 
         Raises:
             ConfigError: The size is below 259 or above a million.
@@ -137,26 +137,26 @@ class BpeTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """The sha256 of the saved file."""
+        """The SHA-256 of the saved file."""
         return text_fingerprint(self._text)
 
     def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
-        """The ids of each sentence, without special tokens."""
+        """Return the ids of each sentence, without special tokens."""
         batch = list(sentences)
         try:
             encodings = self._backend.encode_batch_fast(batch, add_special_tokens=False)
-        except TypeError:  # half a surrogate pair, which JSON can spell and UTF-8 cannot
+        except TypeError:  # a lone surrogate, which JSON can contain and UTF-8 cannot
             clean = [without_surrogates(sentence) for sentence in batch]
             encodings = self._backend.encode_batch_fast(clean, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; special tokens are left out."""
+        """Return the text of ids; special tokens are omitted."""
         text: str = self._backend.decode([int(i) for i in ids], skip_special_tokens=True)
         return text.removeprefix(" ")
 
     def pieces(self) -> list[bytes]:
-        """The bytes of every id; `decode` puts them one after the other. Special tokens have none.
+        """Return the bytes of every id, which `decode` concatenates; special tokens have none.
 
         Example:
             >>> BpeTokenizer.train(["a cat"], vocabulary_size=259).pieces()[2:5]
@@ -169,7 +169,7 @@ class BpeTokenizer:
         return found
 
     def to_text(self) -> str:
-        """The contents of the saved file, which the `tokenizers` library itself can load."""
+        """Return the contents of the saved file, which the `tokenizers` library can load."""
         return self._text
 
     def save(self, path: str | Path) -> None:
@@ -178,10 +178,10 @@ class BpeTokenizer:
 
 
 class WordTokenizer:
-    """Lower-cased words and punctuation, with ``<unk>`` for what is rare.
+    """Lower-cased words and punctuation, with ``<unk>`` for rare words.
 
     Args:
-        counts: Every word with its count, most frequent first; ids follow this order after the special ones.
+        counts: Every word with its count, most frequent first; ids have this order, after the special tokens.
 
     Example:
         >>> tokenizer = WordTokenizer.train(["A cat sat.", "A cat slept."], min_count=2)
@@ -196,7 +196,7 @@ class WordTokenizer:
     def __init__(self, counts: Sequence[tuple[str, int]]) -> None:
         self._counts = tuple(counts)
         self._words = (PAD, BOS, EOS, UNK, *(word for word, _ in self._counts))
-        # Words are \w+ or one character, so no text can spell a special token's name.
+        # Words are \w+ or one character, so no text contains a special token.
         self._ids = {word: i for i, word in enumerate(self._words)}
         self.vocabulary_size = len(self._words)
 
@@ -204,7 +204,7 @@ class WordTokenizer:
     def train(
         cls, sentences: Iterable[str], *, vocabulary_size: int = DEFAULT_SIZE, min_count: int = 2
     ) -> WordTokenizer:
-        """Keep the most frequent words; equal counts are ordered alphabetically.
+        """Train a tokenizer with the most frequent words; words with equal counts are in alphabetical order.
 
         Raises:
             ConfigError: The size is below 5 or above a million.
@@ -219,25 +219,25 @@ class WordTokenizer:
 
     @property
     def fingerprint(self) -> str:
-        """The sha256 of the saved file."""
+        """The SHA-256 of the saved file."""
         return text_fingerprint(self.to_text())
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each word was seen in training."""
+        """The count of each word in training."""
         return dict(self._counts)
 
     def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
-        """The ids of each sentence, without special tokens."""
+        """Return the ids of each sentence, without special tokens."""
         find = self._ids.get
         return [[find(word, 3) for word in words(sentence)] for sentence in sentences]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Readable text of ids: punctuation joined to its word, special tokens but ``<unk>`` left out."""
+        """Return readable text; special tokens except ``<unk>`` are omitted."""
         return join_words([self._words[int(i)] for i in ids if 3 <= int(i) < self.vocabulary_size])
 
     def to_text(self) -> str:
-        """The contents of the saved file: the words and their counts."""
+        """Return the contents of the saved file: the words and their counts."""
         pieces, counts = [word for word, _ in self._counts], [count for _, count in self._counts]
         body = {"format": WORDS_FORMAT, "version": 1, "words": pieces, "counts": counts}
         return json.dumps(body, ensure_ascii=False)
@@ -248,14 +248,14 @@ class WordTokenizer:
 
 
 def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int = DEFAULT_SIZE) -> Tokenizer:
-    """Train a tokenizer by the name of its kind.
+    """Return a trained tokenizer of a kind, ``bpe`` or ``words``.
 
     Example:
         >>> train_tokenizer("words", ["a cat", "a cat"]).vocabulary_size
         6
 
     Raises:
-        ConfigError: There is no such kind.
+        ConfigError: The kind is unknown.
     """
     check_known("kind of tokenizer", kind, KINDS)
     trained: type[BpeTokenizer | WordTokenizer] = BpeTokenizer if kind == "bpe" else WordTokenizer
@@ -263,7 +263,7 @@ def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
-    """Load a saved tokenizer, whichever kind it is.
+    """Return a saved tokenizer of either kind.
 
     Example:
         >>> import tempfile
@@ -274,13 +274,13 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
         >>> folder.cleanup()
 
     Raises:
-        ModelError: There is no such file, or it is not a tokenizer of weft.
+        ModelError: The file is missing, or is not a tokenizer of weft.
     """
     return tokenizer_from_text(read_text(Path(path)), source=str(path))
 
 
 def tokenizer_from_text(text: str, *, source: str = "tokenizer.json") -> Tokenizer:
-    """Build a tokenizer from the contents of its file; `source` names the file in messages.
+    """Return the tokenizer with the given file contents; `source` is the name of the file in messages.
 
     Example:
         >>> tokenizer_from_text(WordTokenizer.train(["a cat", "a cat"]).to_text()).name
@@ -302,7 +302,7 @@ def _new_backend() -> tuple[Backend, list[str]]:
     backend = Backend(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     backend.decoder = decoders.ByteLevel()
-    # Sorted: the library gives the 256 byte letters in the order of a hash table.
+    # Sorted, because the library returns the 256 byte letters in the order of a hash table.
     return backend, sorted(pre_tokenizers.ByteLevel.alphabet())
 
 

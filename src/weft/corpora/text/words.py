@@ -1,20 +1,19 @@
-"""Words: the one way weft cuts a sentence into lower-cased words and punctuation.
+"""Words: sentences cut into lower-cased words and punctuation.
 
-The word-level tokenizer, the overlap check and the lexical baselines share it, so that "a word" means the
-same everywhere.
+The word-level tokenizer, the overlap check and the lexical models use the same words.
 """
 
 from __future__ import annotations
 
 import re
 
-# Combining accents are not `\w` to Python; without them "é" written as "e" + accent would be two tokens.
+# Combining accents do not match `\w`; without them "é" written as "e" + accent would be two tokens.
 _TOKEN = re.compile(r"[\w\u0300-\u036f]+|[^\w\s]")
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 
 
 def words(sentence: str) -> list[str]:
-    """Cut a sentence into lower-cased words (digits included) and single punctuation characters.
+    """Return the lower-cased words (digits included) and single punctuation characters of a sentence.
 
     Example:
         >>> words("The cat's 3 kittens slept.")
@@ -24,7 +23,7 @@ def words(sentence: str) -> list[str]:
 
 
 def words_only(sentence: str) -> list[str]:
-    """The same words without the punctuation.
+    """Return the lower-cased words of a sentence without punctuation.
 
     Example:
         >>> words_only("The cat's 3 kittens slept.")

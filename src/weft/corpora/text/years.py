@@ -1,4 +1,4 @@
-"""The years that sentences mention: the plainest sign of which of them comes first."""
+"""Years mentioned in sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ YEAR = re.compile(r"(?<![\d,.])(1[0-9]{3}|20[0-9]{2})(?!\d|[.,]\d)")
 
 
 def first_year(sentence: str) -> int | None:
-    """The first year (1000 to 2099) a sentence mentions.
+    """Return the first year (1000 to 2099) that a sentence mentions, or None.
 
     Example:
         >>> first_year("Born in 1812, he died in 1870."), first_year("It weighs 1,500 kg.")
