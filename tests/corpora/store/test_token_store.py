@@ -102,7 +102,7 @@ def test_offsets_that_go_back_are_refused(store: TokenStore) -> None:
     offsets = np.fromfile(store.folder / "sentences.bin", dtype="<i8")
     offsets[2], offsets[3] = offsets[3], offsets[2]
     offsets.tofile(store.folder / "sentences.bin")
-    _refused(store.folder, "go back")
+    _refused(store.folder, "decreasing")
 
 
 def test_another_tokenizer_is_refused(store: TokenStore) -> None:
@@ -123,7 +123,7 @@ def test_changed_ids_are_found_by_verify(store: TokenStore) -> None:
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"format": 2}, "made by a newer weft"),
+        ({"format": 2}, "written by a newer weft"),
         ({"format": 0}, "format 0"),
         ({"format": "1"}, "format"),
         ({"dtype": "float64"}, "dtype"),

@@ -13,7 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.corpora.syntax.parse_cache import HEADER, ParseCache
-from weft.corpora.syntax.parser import LONGEST_PIECE, ParsedSentence, Parser, cut, find_parser, join, tidy
+from weft.corpora.syntax.parser import (
+    LONGEST_PIECE,
+    ParsedSentence,
+    Parser,
+    clean_sentence,
+    cut_text,
+    find_parser,
+    join_parses,
+)
 from weft.errors import CorpusError
 
 BARK = ParsedSentence(("Bark", "!"), ("VB", "."), (0, 0), ("ROOT", "punct"))
@@ -93,21 +101,21 @@ def test_a_long_text_is_parsed_in_pieces_and_put_together() -> None:
 
 @given(st.text(alphabet="ab.; ", max_size=80), st.integers(1, 20))
 def test_pieces_keep_every_character(text: str, longest: int) -> None:
-    text = tidy(text)
-    pieces = cut(text, longest)
+    text = clean_sentence(text)
+    pieces = cut_text(text, longest)
     assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
     assert all(len(piece) <= longest for piece in pieces)
 
 
 @given(st.text())
 def test_tidied_text_can_be_encoded_and_is_stable(text: str) -> None:
-    tidied = tidy(text)
-    assert tidied.encode("utf-8").decode("utf-8") == tidied == tidy(tidied)
+    tidied = clean_sentence(text)
+    assert tidied.encode("utf-8").decode("utf-8") == tidied == clean_sentence(tidied)
 
 
 def test_joined_pieces_keep_their_own_heads() -> None:
-    assert join([BARK, BARK, BARK]).heads == (0, 0, 2, 2, 4, 4)
-    assert join([BARK]) is BARK
+    assert join_parses([BARK, BARK, BARK]).heads == (0, 0, 2, 2, 4, 4)
+    assert join_parses([BARK]) is BARK
 
 
 def test_the_cache_outlives_the_parser(tmp_path: Path) -> None:
@@ -171,10 +179,10 @@ def test_two_that_write_at_once_do_not_mix_up_their_lines(tmp_path: Path) -> Non
 def test_the_cache_touches_no_file_of_another_kind(tmp_path: Path) -> None:
     path = tmp_path / "essay.txt"
     path.write_text("An essay.\n")
-    with pytest.raises(CorpusError, match="cannot be used to remember parses: saw 'a file of another kind'"):
+    with pytest.raises(CorpusError, match="cannot be used as a cache of parses: saw 'another kind of file'"):
         Parser(Counting(), cache=path)
     assert path.read_text() == "An essay.\n"
-    with pytest.raises(CorpusError, match="remember parses"):
+    with pytest.raises(CorpusError, match="cache of parses"):
         Parser(Counting(), cache=tmp_path)
     path.write_text(HEADER.replace("1", "2"))
     with pytest.raises(CorpusError, match="another kind"):
@@ -189,7 +197,7 @@ def test_a_cache_that_cannot_be_written_or_vanishes_is_named(tmp_path: Path) -> 
     cache = ParseCache(path, "0")
     cache.add({"Bark!": BARK})
     path.unlink()
-    with pytest.raises(CorpusError, match="parses.jsonl cannot be used to remember parses: saw 'No such file"):
+    with pytest.raises(CorpusError, match="parses.jsonl cannot be used as a cache of parses: saw 'No such file"):
         cache.get("Bark!")
 
 
@@ -266,7 +274,7 @@ def test_a_sentence_stays_one_sentence(parser: Parser) -> None:
 )
 def test_odd_input(parser: Parser, text: str) -> None:
     (parse,) = parser.parse([text])
-    assert "".join(parse.words) == tidy(text).replace(" ", "")
+    assert "".join(parse.words) == clean_sentence(text).replace(" ", "")
     assert all(0 <= head < len(parse) for head in parse.heads)
     assert {len(parse.words), len(parse.tags), len(parse.heads), len(parse.labels)} == {len(parse)}
     assert all(parse.tags) and all(parse.labels)
@@ -276,7 +284,7 @@ def test_odd_input(parser: Parser, text: str) -> None:
 @given(text=st.text(max_size=60))
 def test_every_character_is_in_some_word(parser: Parser, text: str) -> None:
     (parse,) = parser.parse([text])
-    assert "".join(parse.words) == tidy(text).replace(" ", "")
+    assert "".join(parse.words) == clean_sentence(text).replace(" ", "")
 
 
 def test_a_hundred_thousand_characters_take_little_memory(parser: Parser) -> None:

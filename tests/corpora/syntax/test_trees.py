@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
-from weft.corpora.syntax.trees import Tree, TreeBank, joined, read_tree, tree_of_parse
+from weft.corpora.syntax.trees import Tree, TreeBank, join_trees, read_tree, tree_of_parse
 from weft.errors import CorpusError
 
 SAT = "(ROOT (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (PRP it)))) (. .)))"
@@ -54,7 +54,7 @@ def test_a_parse_with_two_roots_and_an_empty_one() -> None:
 def test_sentences_are_found_whatever_the_splits() -> None:
     bank = TreeBank([read_tree(SAT), read_tree("(S (NP (NNS Dogs)) (VP (VBP bark)) (. !))")])
     assert bank.find("the cat sat on it") == read_tree(SAT)
-    assert bank.find("The cat sat on it. Dogs bark!") == joined(bank.trees)
+    assert bank.find("The cat sat on it. Dogs bark!") == join_trees(bank.trees)
     assert bank.find("Dogs") == bank.trees[1]
     assert bank.find("") is None
     assert bank.find("Cows moo.") is None
@@ -73,10 +73,10 @@ def test_trees_are_read_from_a_file_and_from_an_archive(tmp_path: Path) -> None:
 
 def test_a_file_without_trees_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
-    with pytest.raises(CorpusError, match="no trees there"):
+    with pytest.raises(CorpusError, match="no trees in the file"):
         TreeBank.read(tmp_path / "empty.txt")
     (tmp_path / "broken.tar.gz").write_bytes(b"nothing of the kind")
-    with pytest.raises(CorpusError, match="cannot be read"):
+    with pytest.raises(CorpusError, match="cannot read trees"):
         TreeBank.read(tmp_path / "broken.tar.gz")
 
 

@@ -20,8 +20,8 @@ def read_permuted_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         CorpusError: A line cannot be read, or its negatives do not fit its sentences.
 
     Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.jsonl"
         >>> _ = path.write_text('{"sentences": ["A.", "B."], "perms": [[1, 0]]}\n')
         >>> next(read_permuted_jsonl(path)).orders
         ((1, 0),)

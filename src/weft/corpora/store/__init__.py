@@ -1,1 +1,1 @@
-"""The token store: text as ids on disk, and the training batches read from it."""
+"""The token store: a corpus as token ids on disk, and the training batches read from it."""

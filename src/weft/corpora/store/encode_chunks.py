@@ -1,6 +1,6 @@
-"""The heavy half of `prepare`: parse, check and encode chunks of input, in this process or in several.
+"""Encoding of chunks of text in `prepare`, in this process or in several.
 
-`weft.corpora.process_pool` runs the processes; the main one only decompresses and cuts lines.
+The main process decompresses and cuts lines; the processes of `weft.corpora.process_pool` parse, check and encode.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from weft.corpora.text.tokenizers import tokenizer_from_text
 from weft.document import Document
 from weft.errors import CorpusError
 
-NEXT_STEP = "run it again with --workers 1; it goes on where it stopped"
+NEXT_STEP = "repeat the command with --workers 1; it continues where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of one input: raw lines of JSONL, or documents of any other format.
+    """A part of one input: lines of JSONL, or documents of another format.
 
     Attributes:
         source: The number of the input.
-        name: The input as the user named it.
-        options: How it is read.
-        lines: Line numbers and lines, not parsed yet.
-        documents: Documents, where the format has no independent lines.
+        name: The name the user gave.
+        options: How to read it.
+        lines: Line numbers and unparsed lines of JSONL.
+        documents: Documents of other formats.
     """
 
     source: int
@@ -48,19 +48,25 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class EncodingTask:
-    """All a worker needs to know, small enough to be sent to each of them once."""
+    """What a worker process needs to encode chunks; it is sent to each process once.
+
+    Attributes:
+        tokenizer: The contents of the tokenizer's file.
+        held_out: The index of held-out text.
+        drop_overlap: Whether overlapping paragraphs are omitted instead of an error.
+    """
 
     tokenizer: str
     held_out: OverlapIndex
     drop_overlap: bool = False
 
     def start(self) -> Callable[[Chunk], EncodedDocuments]:
-        """Make the encoder; returns what packs a chunk."""
+        """Return the function that encodes a chunk."""
         return ChunkEncoder(self).encode
 
 
 def chunk_documents(chunk: Chunk) -> Iterator[tuple[str, Document]]:
-    """The documents of a chunk, each with the place to name in a message.
+    """Yield the documents of a chunk, each with its place for messages.
 
     Raises:
         CorpusError: A line cannot be read as a document.
@@ -74,10 +80,10 @@ def chunk_documents(chunk: Chunk) -> Iterator[tuple[str, Document]]:
 def kept_paragraphs(
     place: str, document: Document, *, held_out: OverlapIndex, drop_overlap: bool
 ) -> list[tuple[str, ...]]:
-    """The paragraphs of a document that are not also in held-out text.
+    """Return the paragraphs of a document that do not overlap with held-out text.
 
     Raises:
-        CorpusError: One is, and overlaps are not to be dropped.
+        CorpusError: A paragraph overlaps, and ``drop_overlap`` is false.
     """
     kept: list[tuple[str, ...]] = []
     for number, paragraph in enumerate(document.paragraphs()):
@@ -87,7 +93,7 @@ def kept_paragraphs(
                 f"{place}: paragraph {number} of document {document.id} is also in held-out text",
                 seen=f"held-out paragraph {owner}",
                 allowed="training text that shares no two long sentences with a held-out paragraph",
-                next_step="leave such paragraphs out with --drop-overlap",
+                next_step="omit such paragraphs with --drop-overlap",
             )
         if owner is None and paragraph.sentences:
             kept.append(paragraph.sentences)
@@ -95,7 +101,7 @@ def kept_paragraphs(
 
 
 class ChunkEncoder:
-    """Turns chunks into encoded ids, by the rules of one task."""
+    """Encodes chunks for one task."""
 
     def __init__(self, task: EncodingTask) -> None:
         self._task = task
@@ -103,7 +109,7 @@ class ChunkEncoder:
         self._dtype = np.dtype(dtype_for(self._tokenizer.vocabulary_size)).newbyteorder("<")
 
     def encode(self, chunk: Chunk) -> EncodedDocuments:
-        """Encode one chunk."""
+        """Return the encoded documents of a chunk."""
         articles: list[int] = []
         paragraphs: list[tuple[str, ...]] = []
         seen = 0
@@ -136,12 +142,12 @@ class ChunkEncoder:
 def encode_chunks(
     task: EncodingTask, chunks: Iterable[Chunk], *, workers: int
 ) -> Generator[EncodedDocuments, None, None]:
-    """Encode chunks in order, with one process or several.
+    """Yield the encoded chunks, in order.
 
     Args:
-        task: The rules.
-        chunks: The input; at most a few per worker are held at a time.
-        workers: How many processes; with one, the work is done here.
+        task: How to encode.
+        chunks: The input; at most a few chunks per process are held in memory.
+        workers: Number of processes; with one, the work is done in this process.
 
     Raises:
         CorpusError: A chunk cannot be read; the first one in the order of the input.

@@ -1,4 +1,4 @@
-"""The light half of `prepare`: which inputs there are, what is in them, and cutting them into chunks."""
+"""The input files of `prepare`: their hashes and formats, and their text in chunks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """An input file: how the user named it, where its bytes are, what they are."""
+    """An input file.
+
+    Attributes:
+        name: The name the user gave.
+        path: The file to read; a copy for standard input.
+        sha256: The hash of its bytes.
+        size: Bytes.
+        options: How to read it.
+    """
 
     name: str
     path: Path
@@ -37,23 +45,30 @@ class InputFile:
     options: ReadOptions
 
     def identity(self) -> dict[str, Any]:
-        """What decides the text in it; the name does not."""
+        """Return what determines its text; the name does not."""
         return {"sha256": self.sha256, "size": self.size, "options": asdict(self.options)}
 
     def provenance(self) -> dict[str, Any]:
-        """What to remember of it."""
+        """Return what the store records of it."""
         return {"name": Path(self.name).name, "sha256": self.sha256, "size": self.size}
 
 
 def remaining_chunks(sources: Sequence[InputFile], state: WriterState, characters: int) -> Iterator[Chunk]:
-    """What is left of the inputs after what an earlier run has consumed."""
+    """Yield the chunks of the inputs that an earlier run has not processed."""
     for number, source in enumerate(sources[state.source :], state.source):
         skip = state.consumed if number == state.source else 0
         yield from source_chunks(source, number, characters, skip=skip)
 
 
 def source_chunks(source: InputFile, number: int, characters: int, *, skip: int = 0) -> Iterator[Chunk]:
-    """Cut one input into pieces of about the same size, after skipping some of its lines or documents."""
+    """Yield one input in chunks of about the same size.
+
+    Args:
+        source: The input.
+        number: Its number among the inputs.
+        characters: Approximate size of a chunk.
+        skip: Lines or documents to skip.
+    """
     options = source.options
     if options.format == "jsonl":
         check_language(options.language)
@@ -67,7 +82,7 @@ def source_chunks(source: InputFile, number: int, characters: int, *, skip: int 
 
 
 def _groups(items: Iterable[T], size: Callable[[T], int], limit: int) -> Iterator[tuple[T, ...]]:
-    """Consecutive items, cut as soon as their sizes reach the limit."""
+    """Yield groups of consecutive items; a group ends when its size reaches the limit."""
     group: list[T] = []
     total = 0
     for item in items:
@@ -81,7 +96,12 @@ def _groups(items: Iterable[T], size: Callable[[T], int], limit: int) -> Iterato
 
 
 def describe_inputs(inputs: Sequence[str | Path], options: ReadOptions, spool: Path | None) -> tuple[InputFile, ...]:
-    """Hash every input and settle its format; `spool` holds the bytes of standard input, if that is an input.
+    """Return the inputs with their hashes and formats.
+
+    Args:
+        inputs: Names of files; ``-`` is standard input.
+        options: How to read them.
+        spool: The copy of standard input, if it is an input.
 
     Raises:
         CorpusError: An input cannot be opened.
@@ -105,20 +125,24 @@ def _files(path: Path) -> list[Path]:
 
 
 def _tree_hash(folder: Path) -> str:
-    """One hash of the names and contents of every file of a corpus that is a folder."""
+    """Return one hash of the names and contents of all files of a folder."""
     lines = (f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in _files(folder))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 @contextmanager
 def standard_input_as_file(inputs: Sequence[str | Path], out: Path) -> Iterator[Path | None]:
-    """Keep standard input in a file while it is needed, because it is read twice: to learn and to encode."""
+    """Copy standard input to a temporary file during the block, because it is read twice: to train and to encode.
+
+    Yields:
+        The file, or None if standard input is not among the inputs.
+    """
     count = [str(name) for name in inputs].count(STDIN)
     if not inputs or count > 1:
         raise ConfigError(
-            "inputs cannot be read" if inputs else "no inputs",
-            seen=f"standard input {count} times" if inputs else "an empty list",
-            allowed="one or more files, among them - at most once",
+            "standard input can be read only once" if inputs else "no inputs",
+            seen=f"- {count} times" if inputs else "an empty list",
+            allowed="one or more files; - at most once",
             next_step="name the files to prepare",
         )
     if not count:
@@ -136,15 +160,17 @@ def standard_input_as_file(inputs: Sequence[str | Path], out: Path) -> Iterator[
 
 
 def check_held_out_files(held_out: Sequence[str | Path]) -> None:
-    """Held-out text is hashed and read, and standard input may already be the training text.
+    """Raise ConfigError if standard input is among the held-out files.
+
+    Held-out files are read twice, and standard input may already be the training text.
 
     Raises:
-        ConfigError: It is among the held-out files.
+        ConfigError: Standard input is among them.
     """
     if STDIN in map(str, held_out):
         raise ConfigError(
             "held-out text cannot come from standard input",
             seen=STDIN,
             allowed="files",
-            next_step="save it to a file first, and name that with --held-out",
+            next_step="save it to a file, and give that to --held-out",
         )

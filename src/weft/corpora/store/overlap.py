@@ -1,7 +1,7 @@
-"""Overlap: is a paragraph we would train on also in the text we will be judged on?
+"""Overlap between training text and held-out text.
 
-Two paragraphs overlap when they share two or more long sentences, or when one is a copy of the other.
-Sentences are compared without case and punctuation, by a hash, so that the check costs little.
+Two paragraphs overlap if they share two or more long sentences, or if one is a copy of the other. Sentences are
+compared by a hash, without case and punctuation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from weft.corpora.text.words import words_only
 from weft.document import Document
 
-# Below eight words sentences repeat by chance ("He was born in Paris.").
+# Sentences of fewer words repeat by chance ("He was born in Paris.").
 LONG_WORDS = 8
 ENOUGH_SHARED = 2
 
@@ -24,7 +24,7 @@ class OverlapIndex:
     """The long sentences of held-out text.
 
     Attributes:
-        owners: For every key of a sentence or a whole paragraph, the held-out paragraphs that have it.
+        owners: For the key of each sentence or whole paragraph, the held-out paragraphs that contain it.
         names: The id of every held-out paragraph.
 
     Example:
@@ -40,7 +40,7 @@ class OverlapIndex:
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> OverlapIndex:
-        """Index held-out documents, paragraph by paragraph."""
+        """Return the index of the paragraphs of held-out documents."""
         owners: dict[bytes, tuple[int, ...]] = {}
         names: list[str] = []
         for document in documents:
@@ -51,7 +51,7 @@ class OverlapIndex:
         return cls(owners, tuple(names))
 
     def match(self, sentences: Sequence[str]) -> str | None:
-        """The id of the held-out paragraph these sentences overlap with, or None."""
+        """Return the id of the held-out paragraph that these sentences overlap with, or None."""
         if not self.owners:
             return None
         shared: Counter[int] = Counter()
@@ -63,9 +63,9 @@ class OverlapIndex:
 
 
 def paragraph_keys(sentences: Sequence[str]) -> dict[bytes, int]:
-    """The key of every long sentence, weight one, and of the whole paragraph, which alone is enough.
+    """Return the keys of the long sentences, with weight 1, and of the whole paragraph, with weight 2.
 
-    The whole counts because a copied paragraph of short sentences is a copy too.
+    The key of the paragraph finds copied paragraphs of short sentences.
 
     Example:
         >>> sorted(paragraph_keys(["one two three four", "five six seven eight nine"]).values())
@@ -80,6 +80,6 @@ def paragraph_keys(sentences: Sequence[str]) -> dict[bytes, int]:
 
 
 def _key(pieces: list[str]) -> bytes:
-    # Eight bytes are enough: a false alarm needs two chance collisions in one paragraph.
+    # Eight bytes are enough: a false match needs two collisions in one paragraph.
     text = " ".join(pieces).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=8).digest()

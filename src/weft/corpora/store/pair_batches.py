@@ -1,6 +1,6 @@
-"""Batches of sentence pairs, gathered from the memory-mapped store by vectorised code and bucketed by length.
+"""Batches of sentence pairs from a token store, grouped by length.
 
-The plan of an epoch is a pure function of the seed and the epoch's number, so a run resumes from two integers.
+The batches of an epoch depend on the seed and the number of the epoch alone, so that a run resumes from two integers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weft.errors import ConfigError, CorpusError
 
 Direction = Literal["forward", "backward", "prior"]
 Whole = npt.NDArray[np.int64]
-LENGTH_BUCKET = 4  # sentences whose lengths differ by less are padded together
+LENGTH_BUCKET = 4  # width of a length group, in tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class PairBatch:
         source_lengths: [rows]
         target: [rows, target time] the sentence to predict, padded on the right, without special tokens.
         target_lengths: [rows]
-        other: [rows, other time] a sentence of the same paragraph that is not the context, where one is contrasted.
+        other: [rows, other time] another sentence of the same paragraph, for the contrastive loss.
         other_lengths: [rows]
     """
 
@@ -44,11 +44,11 @@ class PairBatch:
 
     @property
     def tokens(self) -> int:
-        """How many predictions the batch holds: every token and one end of sentence a row."""
+        """Number of predictions: all target tokens, and one end of sentence per row."""
         return int(self.target_lengths.sum()) + len(self.target_lengths)
 
     def places(self) -> Whole:
-        """Which predictions are real, in a matrix [rows, target time + 1] counted row by row: [tokens].
+        """Return the flat indices of the predictions in a matrix [rows, target time + 1], padding omitted: [tokens].
 
         Example:
             >>> none = np.zeros(2, dtype=np.int64)
@@ -58,13 +58,13 @@ class PairBatch:
         return np.flatnonzero(np.arange(self.target.shape[1] + 1) <= self.target_lengths[:, None])
 
     def rows(self, start: int, step: int) -> PairBatch:
-        """Every ``step``-th row from ``start``: one process's share of a global batch."""
+        """Return every ``step``-th row from ``start``: the share of one process of a distributed run."""
         parts = (getattr(self, field.name) for field in fields(self))
         return PairBatch(*(None if part is None else part[start::step] for part in parts))  # type: ignore[arg-type]
 
 
 def pad_rows(flat: npt.NDArray[Any], offsets: Whole, pad: int) -> tuple[Whole, Whole]:
-    """Lay sentences that stand one after the other out as a padded matrix: [rows, longest] and lengths [rows].
+    """Return concatenated sentences as a padded matrix [rows, longest], and their lengths [rows].
 
     Example:
         >>> pad_rows(np.array([5, 6, 7]), np.array([0, 1, 3]), 0)[0].tolist()
@@ -78,10 +78,13 @@ def pad_rows(flat: npt.NDArray[Any], offsets: Whole, pad: int) -> tuple[Whole, W
 
 
 def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whole]:
-    """Numbers of context and target of every pair; a language model has targets alone (contexts −1).
+    """Return the numbers of the context and the target sentence of every pair.
 
-    Example:
-        ``forward`` predicts each sentence from the one before it in its paragraph, ``backward`` from the one after.
+    ``forward`` predicts each sentence from the previous one of its paragraph, ``backward`` from the next one, ``prior``
+    without context (−1).
+
+    Raises:
+        ConfigError: The direction is unknown.
     """
     if direction == "prior":
         targets = np.arange(store.sentence_count)
@@ -89,7 +92,7 @@ def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whol
     is_first = np.zeros(store.sentence_count, dtype=bool)
     starts = np.asarray(store.paragraph_offsets[:-1])
     is_first[starts[starts < store.sentence_count]] = True
-    later = np.flatnonzero(~is_first)  # sentences that follow another one
+    later = np.flatnonzero(~is_first)  # all but the first of each paragraph
     if direction == "forward":
         return later - 1, later
     if direction == "backward":
@@ -103,17 +106,17 @@ def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whol
 
 
 class PairStream:
-    """The training batches of one direction, epoch after epoch.
+    """Training batches of one direction.
 
     Args:
         store: The prepared corpus.
-        direction: What is predicted from what.
-        batch_tokens: Padded target tokens a batch holds, source and target counted by the longer of the two.
-        max_tokens: Pairs with a longer sentence are left out of training.
-        seed: Decides the order.
-        pad: Id that fills sentences up.
-        contrast: Whether every pair comes with another sentence of its paragraph, which then has at least three; they
-            are of any length and not counted among ``batch_tokens``.
+        direction: ``forward``, ``backward`` or ``prior``.
+        batch_tokens: Padded tokens per batch; of source and target, the longer one counts.
+        max_tokens: Pairs with a longer sentence are omitted.
+        seed: Seed of the order of batches.
+        pad: The id of padding.
+        contrast: Whether every pair has another sentence of its paragraph, which then needs at least three sentences.
+            The other sentence may have any length and does not count in ``batch_tokens``.
     """
 
     def __init__(
@@ -140,25 +143,25 @@ class PairStream:
         self.source_lengths, self.target_lengths = source_lengths[kept], lengths[targets][kept]
         if not len(self.targets):
             raise CorpusError(
-                "the store holds no sentence pair to learn from",
+                "the store has no sentence pair for training",
                 seen=f"{store.sentence_count} sentences in {store.paragraph_count} paragraphs: {store.folder}",
                 allowed=f"paragraphs of {3 if contrast else 2} or more sentences of up to {max_tokens} tokens",
                 next_step="prepare a corpus with paragraphs, or raise training.max_tokens",
             )
 
     def epoch(self, number: int) -> list[Whole]:
-        """The pairs of every batch of an epoch, in training order."""
+        """Return the pairs of each batch of an epoch, in training order."""
         generator = np.random.default_rng([self.seed, number])
         noise = generator.random(len(self.targets))
         by_target = -(-(self.target_lengths + 1) // LENGTH_BUCKET)
         by_source = -(-self.source_lengths // (4 * LENGTH_BUCKET))
-        order = np.lexsort((noise, by_source, by_target))  # alike in length, else at random
+        order = np.lexsort((noise, by_source, by_target))  # by length, then at random
         batches = self._cut(order)
         generator.shuffle(batches)
         return batches
 
     def _cut(self, order: Whole) -> list[Whole]:
-        """Cut a sorted order so that no batch has more padded tokens than allowed."""
+        """Return the order cut into batches of at most ``batch_tokens`` padded tokens."""
         widths = np.maximum(self.target_lengths[order] + 1, self.source_lengths[order])
         batches, start = [], 0
         while start < len(order):
@@ -170,7 +173,7 @@ class PairStream:
         return batches
 
     def batch(self, pairs: Whole) -> PairBatch:
-        """Gather some pairs from the store."""
+        """Return a batch of pairs, read from the store."""
         target, target_lengths = pad_rows(*self.store.gather(self.targets[pairs]), self.pad)
         if not self.has_context:
             empty = np.zeros((len(pairs), 0), dtype=np.int64)
@@ -185,16 +188,16 @@ class PairStream:
         return PairBatch(source, source_lengths, target, target_lengths, other[:, :longest], other_lengths)
 
     def others(self, pairs: Whole) -> Whole:
-        """For each pair a sentence of its paragraph, at random, that is neither its context nor its target."""
+        """Return a random sentence of the paragraph of each pair that is neither its context nor its target."""
         starts, sizes = _paragraphs(self.store, self.targets[pairs])
-        generator = np.random.default_rng([self.seed, int(pairs[0]), len(pairs)])  # the same whenever this is resumed
+        generator = np.random.default_rng([self.seed, int(pairs[0]), len(pairs)])  # the same in a resumed run
         drawn = starts + (generator.random(len(pairs)) * (sizes - 2)).astype(np.int64)
-        first = np.minimum(self.contexts[pairs], self.targets[pairs])  # the pair stands side by side
+        first = np.minimum(self.contexts[pairs], self.targets[pairs])  # context and target are neighbours
         return drawn + 2 * (drawn >= first)
 
 
 def _paragraphs(store: TokenStore, sentences: Whole) -> tuple[Whole, Whole]:
-    """Where the paragraph of each sentence begins, and how many sentences it has."""
+    """Return the first sentence and the number of sentences of the paragraph of each sentence."""
     offsets = np.asarray(store.paragraph_offsets)
     owner = np.searchsorted(offsets, sentences, side="right") - 1
     return offsets[owner], offsets[owner + 1] - offsets[owner]

@@ -1,7 +1,7 @@
-"""The folder a store grows in, ``<out>.partial``: held by one process at a time, and never taken from anybody.
+"""The folder of an unfinished store, ``<out>.partial``, which one process locks at a time.
 
-Only what `prepare` made is ever written over or deleted. A folder is known as its own by the marker it gets
-first (``progress.json``, which names the recipe) or last (``store.json``), and by holding nothing else.
+Only files that `prepare` wrote are overwritten or deleted. A folder of `prepare` has a marker, ``progress.json`` or
+``store.json``, and contains no other files.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from weft.errors import CorpusError
 from weft.io.atomic_files import explain_write_errors
 
 _MARKERS = {PROGRESS: "recipe", HEADER: "fingerprint"}
-# From a process killed before its marker stood.
+# Files of a process that was killed before it wrote its marker.
 _BEFORE_MARKER = {LOCK, temporary_name(PROGRESS)}
-# In the order in which they are deleted: the marker outlives the data, and the lock everything.
+# In the order of deletion: the marker after the data, and the lock last.
 _OWN_FILES = (
     *(name for file in STORE_FILES if file != HEADER for name in (file, temporary_name(file))),
     temporary_name(HEADER),
@@ -30,12 +30,12 @@ _OWN_FILES = (
     PROGRESS,
     LOCK,
 )
-# Each failed attempt means that another process has just finished or given up; that does not go on for ever.
+# After a failed attempt another process has just finished or given up, so that few attempts are needed.
 _ATTEMPTS = 100
 
 
 def partial_folder_of(out: Path) -> Path:
-    """Where a store is made before it gets its name.
+    """Return the folder of an unfinished store.
 
     Example:
         >>> partial_folder_of(Path("stores/wiki")).name
@@ -46,12 +46,12 @@ def partial_folder_of(out: Path) -> Path:
 
 @contextmanager
 def hold_partial_folder(out: Path) -> Iterator[Path]:
-    """Make or take over the partial folder of a store and hold it, for this process alone, during the block.
+    """Create or reuse the partial folder of a store, locked for this process during the block.
 
-    The lock is the kernel's, so that one held by a process that was killed is free again.
+    The lock belongs to the operating system, which releases it if the process is killed.
 
     Raises:
-        CorpusError: Another process holds it, it is not weft's, or it cannot be made.
+        CorpusError: Another process has locked it, weft did not make it, or it cannot be created.
     """
     partial = partial_folder_of(out)
     with explain_write_errors(partial):
@@ -68,12 +68,12 @@ def hold_partial_folder(out: Path) -> Iterator[Path]:
 
 
 def write_marker(partial: Path, recipe: Mapping[str, Any]) -> None:
-    """Note that the folder is weft's, before anything else is in it."""
+    """Write the marker of `prepare` into an empty folder."""
     write_text_atomically(partial / PROGRESS, json.dumps({"recipe": recipe}))
 
 
 def delete_partial_folder(partial: Path) -> None:
-    """Delete an unfinished store; a file that `prepare` did not make stays, and its folder with it."""
+    """Delete an unfinished store; a file that `prepare` did not write is kept, and so is its folder."""
     for name in _OWN_FILES:
         (partial / name).unlink(missing_ok=True)
     with suppress(OSError):
@@ -83,11 +83,11 @@ def delete_partial_folder(partial: Path) -> None:
 def _open_lock(partial: Path) -> int | None:
     for _ in range(_ATTEMPTS):
         if not (partial / LOCK).is_file():
-            _check_ours(partial)  # before a lock is put among them
+            _check_ours(partial)  # before the lock file is created in it
         partial.mkdir(parents=True, exist_ok=True)
         if sys.platform == "win32":
-            return None  # No flock, and no renaming of a folder with an open file in it either.
-        with suppress(FileNotFoundError):  # The other process has just deleted or renamed the folder.
+            return None  # no flock, and a folder with an open file cannot be renamed
+        with suppress(FileNotFoundError):  # another process has just deleted or renamed the folder
             lock = os.open(partial / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
             if _lock(lock, partial):
                 return lock
@@ -95,7 +95,7 @@ def _open_lock(partial: Path) -> int | None:
 
 
 def _lock(lock: int, partial: Path) -> bool:
-    """Whether the lock is ours and still that of the folder; refuses if another process has it."""
+    """Return whether the lock is held and still in the folder; raise if another process holds it."""
     import fcntl
 
     try:
@@ -104,7 +104,7 @@ def _lock(lock: int, partial: Path) -> bool:
         os.close(lock)
         raise _busy(partial) from None
     except OSError:
-        pass  # A file system without locks, as some network ones are, is used without them.
+        pass  # some network file systems have no locks
     with suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(lock), os.stat(partial / LOCK)):
             return True
@@ -117,12 +117,12 @@ def _busy(partial: Path) -> CorpusError:
         f"another process is preparing {partial.with_suffix('')}",
         seen=f"{partial}, in use",
         allowed="one process at a time for each --out",
-        next_step="wait until it is done, or choose another --out",
+        next_step="wait until it has finished, or choose another --out",
     )
 
 
 def _check_ours(partial: Path) -> None:
-    """Refuse a folder that `prepare` did not make, or in which something else was put."""
+    """Raise CorpusError if `prepare` did not make the folder, or if it contains other files."""
     names = _names(partial)
     foreign = sorted(names.difference(_OWN_FILES))
     if partial.is_symlink() or (partial.exists() and not partial.is_dir()):
@@ -134,7 +134,7 @@ def _check_ours(partial: Path) -> None:
     else:
         seen = f"no {PROGRESS} of `weft prepare`, but {', '.join(sorted(names))}"[:200]
     raise CorpusError(
-        f"{partial} is in the way and holds what weft did not make",
+        f"{partial} exists and contains files that weft did not make",
         seen=seen,
         allowed="nothing under that name, or an interrupted run of `weft prepare`",
         next_step="move it away, or choose another --out",

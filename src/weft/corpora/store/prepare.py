@@ -1,4 +1,4 @@
-"""Prepare: from text files to a token store, in parallel, resumable, the same bytes every time."""
+"""``weft prepare``: text files to a token store, in parallel, resumable and deterministic."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from weft.io.atomic_files import STORAGE_ERRORS, explain_write_errors
 from weft.io.cpu_cores import usable_cores
 from weft.progress import Progress, silent
 
-# Enough to find the 16,384 most useful pieces, and seconds to learn from.
+# Enough to train 16,384 pieces in a few seconds.
 SAMPLE_CHARACTERS = 32_000_000
 CHUNK_CHARACTERS = 2**20
-# One process decompresses about ten times as fast as one process encodes; more than eight would wait for it.
+# One process decompresses about ten times as fast as one process encodes, so more processes would wait for it.
 MOST_WORKERS = 8
-# Starting a process costs about as much as encoding this much.
+# Starting a process takes about as long as encoding this much text.
 BYTES_PER_WORKER = 2**20
-# What the disk may answer; other system errors (no more processes, a closed terminal) are not about the store.
+# Write errors; other system errors (no more processes, a closed terminal) do not concern the store.
 _WRITE_ERRORS = STORAGE_ERRORS | {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @dataclass(frozen=True, slots=True)
 class StorePlan:
-    """Everything that decides what a store contains."""
+    """Everything that determines the contents of a store."""
 
     sources: tuple[InputFile, ...]
     held_out: tuple[InputFile, ...]
@@ -64,7 +64,7 @@ class StorePlan:
     vocabulary_size: int
 
     def recipe(self) -> dict[str, Any]:
-        """The plan as JSON: equal recipes make equal stores."""
+        """Return the plan as JSON; equal recipes give equal stores."""
         return {
             "format": FORMAT_VERSION,
             "inputs": [source.identity() for source in self.sources],
@@ -74,7 +74,7 @@ class StorePlan:
         }
 
     def provenance(self) -> dict[str, Any]:
-        """The plan as a person reads it in ``store.json``."""
+        """Return the plan as it is recorded in ``store.json``."""
         return {
             "inputs": [source.provenance() for source in self.sources],
             "held_out": [source.provenance() for source in self.held_out],
@@ -110,34 +110,34 @@ def prepare(
     checkpoint_seconds: float = 1.0,
     progress: Progress = silent,
 ) -> TokenStore:
-    """Turn text files into a token store.
+    """Write a token store of text files, and return it.
 
-    The same inputs and options give the same bytes, whatever the number of workers. An interrupted run
-    leaves ``<out>.partial`` and goes on from there when repeated; a store appears under its name only when it
-    is whole. A store that is already there and was made of the same things is opened and returned.
+    The same inputs and options give the same bytes for any number of workers. An interrupted run leaves
+    ``<out>.partial`` and continues from there when it is repeated; ``out`` appears only when the store is complete. An
+    existing store of the same inputs and options is returned.
 
     Args:
         inputs: Files to read, in order; ``-`` is standard input.
-        out: The folder to make.
-        tokenizer: A tokenizer or the path of one. Without it one is trained on the beginning of every input,
-            32 million characters in all.
-        tokenizer_kind: ``bpe`` or ``words``, when one is trained.
-        vocabulary_size: Its size, when one is trained.
-        held_out: Files with text that must not be in the store: a paragraph that shares two or more long
-            sentences with one of theirs is refused.
-        drop_overlap: Leave such paragraphs out, and count them, instead of refusing.
-        workers: How many processes; by default one per core, at most 8, fewer for small inputs.
+        out: The folder to write.
+        tokenizer: A tokenizer or its path. By default one is trained on the beginning of every input, 32 million
+            characters in all.
+        tokenizer_kind: ``bpe`` or ``words``: the kind of a trained tokenizer.
+        vocabulary_size: The size of a trained tokenizer.
+        held_out: Files with text that must not be in the store. A paragraph that shares two or more long sentences
+            with one of their paragraphs is an error.
+        drop_overlap: Omit and count such paragraphs instead.
+        workers: Number of processes; by default one per core, at most 8, fewer for small inputs.
         options: How to read the inputs.
-        overwrite: Replace an existing store that was made of other things.
-        restart: Throw away an interrupted run that had other inputs or options.
-        chunk_characters: How much text a worker gets at a time; the store does not depend on it.
-        checkpoint_seconds: How much work may be lost by an interruption.
-        progress: Told how many articles are done.
+        overwrite: Replace an existing store of other inputs or options.
+        restart: Delete an interrupted run instead of continuing it.
+        chunk_characters: Size of the chunks that processes encode; the store does not depend on it.
+        checkpoint_seconds: Time between checkpoints.
+        progress: Receives the number of articles done.
 
     Raises:
-        CorpusError: An input cannot be read, overlaps with held-out text, or `out` holds something else.
+        CorpusError: An input cannot be read or overlaps with held-out text, or `out` contains something else.
         ModelError: The tokenizer cannot be used.
-        ConfigError: An option is out of range.
+        ConfigError: An option has a wrong value.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -165,7 +165,7 @@ def prepare(
 
 @dataclass(frozen=True, slots=True)
 class _StoreBuilder:
-    """One attempt to carry out a plan."""
+    """One run that writes the store of a plan."""
 
     plan: StorePlan
     out: Path
@@ -175,12 +175,12 @@ class _StoreBuilder:
     progress: Progress
 
     def build(self, *, overwrite: bool, restart: bool) -> None:
-        """Make the store unless it is there."""
+        """Write the store unless it exists."""
         if _is_finished(self.out, self.plan, overwrite=overwrite):
             return
-        workers = _worker_count(self.workers, self.plan)  # refuses before anything is written
+        workers = _worker_count(self.workers, self.plan)  # raises before anything is written
         with explain_write_errors(self.out, only=_WRITE_ERRORS), hold_partial_folder(self.out) as partial:
-            # Asked again: another process may have made it before this one had the partial folder.
+            # Checked again: another process may have finished it before this one had the lock.
             if not _is_finished(self.out, self.plan, overwrite=overwrite):
                 self._make(partial, workers, restart=restart)
 
@@ -205,7 +205,7 @@ class _StoreBuilder:
         except WorkerStoppedError:
             raise
         except (CorpusError, ConfigError):
-            # The inputs or options have to change before a rerun, and then nothing of this can be used.
+            # The inputs or options must change before the next run, which then cannot continue this one.
             delete_partial_folder(partial)
             raise
 
@@ -214,7 +214,7 @@ class _StoreBuilder:
         return OverlapIndex.of(chain.from_iterable(files))
 
     def _tokenizer(self, partial: Path, held_out: OverlapIndex, *, resumed: bool) -> Tokenizer:
-        """The given tokenizer, the one an interrupted run has trained, or a new one."""
+        """Return the given tokenizer, that of an interrupted run, or a new one."""
         if resumed:
             return load_tokenizer(partial / TOKENIZER)
         tokenizer = self.plan.tokenizer or train_tokenizer(
@@ -226,7 +226,7 @@ class _StoreBuilder:
         return tokenizer
 
     def _sample(self, held_out: OverlapIndex) -> Iterator[str]:
-        """Sentences from the beginning of every input, the same share of each."""
+        """Yield sentences from the beginning of every input, the same share of each."""
         share = SAMPLE_CHARACTERS // len(self.plan.sources)
         for source in self.plan.sources:
             left = share
@@ -239,7 +239,7 @@ class _StoreBuilder:
     def _fill(self, writer: StoreWriter, held_out: OverlapIndex, workers: int) -> None:
         task = EncodingTask(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
         chunks = remaining_chunks(self.plan.sources, writer.state, self.chunk_characters)
-        # Closed here and not by the garbage collector: Ctrl-C must not leave workers behind.
+        # Closed here and not by the garbage collector, so that Ctrl-C ends the processes.
         with closing(encode_chunks(task, chunks, workers=workers)) as results:
             for encoded in results:
                 writer.append(encoded)
@@ -254,7 +254,7 @@ class _StoreBuilder:
 
 
 def _sentences(source: InputFile, held_out: OverlapIndex, characters: int) -> Iterator[str]:
-    """The sentences of one input but for held-out paragraphs, from which no tokenizer may learn either."""
+    """Yield the sentences of an input without held-out paragraphs, on which no tokenizer may be trained."""
     for chunk in source_chunks(source, 0, characters):
         for place, document in chunk_documents(chunk):
             for paragraph in kept_paragraphs(place, document, held_out=held_out, drop_overlap=True):
@@ -262,22 +262,22 @@ def _sentences(source: InputFile, held_out: OverlapIndex, characters: int) -> It
 
 
 def _resolve_link(out: Path) -> Path:
-    """Where the store goes: a link stays one, and what it points to is made or replaced."""
+    """Return the folder to write; for a symbolic link, its target."""
     with explain_write_errors(out):
         return Path(os.path.realpath(out)) if out.is_symlink() else out
 
 
 def _is_finished(out: Path, plan: StorePlan, *, overwrite: bool) -> bool:
-    """Whether `out` is the store that is asked for; refuses where it is something else."""
+    """Return whether `out` is the store of the plan; raise if it is something else."""
     if not out.exists():
         return False
     if read_info(out).fingerprint == fingerprint_of(plan.recipe()):
         return True
     if not overwrite:
         raise CorpusError(
-            f"{out} already holds a store made of other inputs or options",
+            f"{out} already contains a store of other inputs or options",
             seen=", ".join(source.name for source in plan.sources),
-            allowed="a new folder, or the inputs and options the store was made of",
+            allowed="a new folder, or the inputs and options of that store",
             next_step="choose another folder, or replace the store with --overwrite",
         )
     check_replaceable(out)
@@ -289,5 +289,5 @@ def _worker_count(workers: int | None, plan: StorePlan) -> int:
         size = sum(source.size for source in plan.sources)
         return min(usable_cores(), MOST_WORKERS, 1 + size // BYTES_PER_WORKER)
     if workers < 1:
-        raise ConfigError("workers out of range", seen=workers, allowed="1 or more", next_step="leave --workers out")
+        raise ConfigError("workers out of range", seen=workers, allowed="1 or more", next_step="omit --workers")
     return workers

@@ -11,11 +11,11 @@ from weft.corpora.text.years import first_year
 
 
 def years_of_sentences(store: TokenStore, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The first year of some sentences of a store, 0 where there is none: [sentences]."""
+    """Return the first year that each sentence mentions, or 0: [sentences]."""
     tokenizer = store.tokenizer()
     flat, offsets = store.gather(numbers)
     digits = _with_digits(tokenizer)[flat]  # [tokens]
-    # Only a sentence with a digit can have a year: two thirds need not be turned back into text.
+    # Only sentences with a digit are decoded: about one third.
     counts = np.diff(np.concatenate([[0], np.cumsum(digits)])[offsets])  # [sentences]
     years = np.zeros(len(numbers), dtype=np.int64)
     for number in np.flatnonzero(counts):
@@ -25,6 +25,6 @@ def years_of_sentences(store: TokenStore, numbers: npt.NDArray[np.int64]) -> npt
 
 
 def _with_digits(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
-    """Which tokens contain a digit: [vocabulary]."""
+    """Return which tokens contain a digit: [vocabulary]."""
     words = (tokenizer.decode([number]) for number in range(tokenizer.vocabulary_size))
     return np.array([any(character.isdigit() for character in word) for word in words])

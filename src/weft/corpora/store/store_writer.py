@@ -1,7 +1,8 @@
-"""Writing a token store so that it can be interrupted: append, note how far, rename when whole.
+"""A writer of token stores that can be interrupted and resumed.
 
-Everything happens in ``<out>.partial``. The arrays are only ever appended to; ``progress.json`` says how much
-of them counts. Whatever lies behind that was written by a process that died and is cut off on the next start.
+It works in the folder ``<out>.partial`` and only appends to the arrays. ``progress.json`` records their valid lengths;
+what is behind them was written by a process that died, and is cut off when the run resumes. A complete store is
+renamed to ``<out>``.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ STORE_FILES = (HEADER, TOKENIZER, "ids.bin", *(f"{level}.bin" for level in LEVEL
 
 @dataclass(frozen=True, slots=True)
 class EncodedDocuments:
-    """The encoded form of some documents, ready to append.
+    """Some documents as token ids.
 
     Attributes:
         ids: The token ids, little-endian, in the store's dtype.
         sentences: Tokens per sentence.
         paragraphs: Sentences per paragraph.
         articles: Paragraphs per article.
-        source: The number of the input they come from.
-        consumed: How many lines or documents of that input they were made from.
-        dropped: Paragraphs left out because of overlap.
+        source: The number of the input.
+        consumed: Number of lines or documents of that input.
+        dropped: Number of paragraphs omitted because of overlap.
     """
 
     ids: bytes
@@ -58,7 +59,7 @@ class EncodedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class WriterState:
-    """How far the work has come: what is written, and which part of which input it was made from."""
+    """Progress: how much is written, and how much of which input it was made from."""
 
     source: int = 0
     consumed: int = 0
@@ -69,7 +70,7 @@ class WriterState:
     dropped: int = 0
 
     def after(self, encoded: EncodedDocuments, tokens: int) -> WriterState:
-        """The state once some documents have been appended."""
+        """Return the state after some documents are appended."""
         before = self.consumed if encoded.source == self.source else 0
         return WriterState(
             source=encoded.source,
@@ -83,14 +84,14 @@ class WriterState:
 
 
 class StoreWriter:
-    """An unfinished store; use it as a context manager, and only `finish` makes it a store.
+    """A context manager that writes a store; `finish` completes it.
 
     Args:
-        partial: The folder to work in; `load_writer_state` tells whether it holds something to go on from.
-        recipe: What the store is made of; noted so that a rerun can tell whether it is the same.
+        partial: The folder to work in.
+        recipe: What the store is made of; recorded, so that a resumed run can be checked.
         tokenizer: The tokenizer of the ids.
-        state: Where to go on from.
-        checkpoint_seconds: How often progress is noted.
+        state: The state to continue from; see `load_writer_state`.
+        checkpoint_seconds: Time between checkpoints.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class StoreWriter:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if not self._files:  # finished
             return
-        # `state` only ever describes whole appends, so this holds in the middle of an interrupted one too.
+        # `state` describes complete appends only, so this is correct in the middle of an interrupted append too.
         try:
             self.checkpoint()
         finally:
@@ -129,7 +130,7 @@ class StoreWriter:
                 file.close()
 
     def append(self, encoded: EncodedDocuments) -> None:
-        """Add encoded documents, and note progress if it is time."""
+        """Append documents, and write a checkpoint if it is time."""
         self._files["ids.bin"].write(encoded.ids)
         self._append_offsets("sentences", encoded.sentences, self.state.tokens)
         self._append_offsets("paragraphs", encoded.paragraphs, self.state.sentences)
@@ -139,7 +140,7 @@ class StoreWriter:
             self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Bring everything to the disk, then note that it is there."""
+        """Flush all files to the disk, then record their lengths."""
         for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())
@@ -148,7 +149,7 @@ class StoreWriter:
         self._noted = time.monotonic()
 
     def finish(self, out: Path, *, provenance: Mapping[str, Any]) -> None:
-        """Make the partial folder a store and give it its name, in one step."""
+        """Complete the store and rename its folder to ``out``."""
         for file in self._files.values():
             file.close()
         self._files.clear()
@@ -180,10 +181,10 @@ class StoreWriter:
 
 
 def load_writer_state(partial: Path, recipe: Mapping[str, Any]) -> WriterState | None:
-    """Where an earlier run stopped, or None if there is nothing to go on from.
+    """Return the state of an interrupted run, or None if there is nothing to continue from.
 
     Raises:
-        CorpusError: The earlier run had other inputs or options.
+        CorpusError: The interrupted run had other inputs or options.
     """
     try:
         body = json.loads((partial / PROGRESS).read_text(encoding="utf-8"))
@@ -194,18 +195,18 @@ def load_writer_state(partial: Path, recipe: Mapping[str, Any]) -> WriterState |
     changed = [name for name in recipe if earlier.get(name) != json.loads(json.dumps(recipe[name]))]
     if changed:
         raise CorpusError(
-            f"{partial} was begun with other inputs or options",
+            f"{partial} was started with other inputs or options",
             seen=f"a change in: {', '.join(changed)}",
-            allowed="the same inputs and options, to go on where it stopped",
-            next_step="repeat the earlier command, or begin again with --restart",
+            allowed="the same inputs and options, to continue",
+            next_step="repeat the earlier command, or start again with --restart",
         )
-    # After a power cut the noted lengths can be ahead of the disk; then only the beginning is safe.
+    # After a power failure files can be shorter than recorded; then the run starts again.
     whole = all(_size(partial / name) >= length for name, length in lengths.items())
     return state if whole and (partial / TOKENIZER).is_file() else None
 
 
 def fingerprint_of(recipe: Mapping[str, Any]) -> str:
-    """One hash of everything that decides the contents of a store.
+    """Return a hash of everything that determines the contents of a store.
 
     Example:
         >>> fingerprint_of({"a": 1, "b": 2}) == fingerprint_of({"b": 2, "a": 1})
@@ -215,7 +216,7 @@ def fingerprint_of(recipe: Mapping[str, Any]) -> str:
 
 
 def temporary_name(name: str) -> str:
-    """What a file is called until all of it is written.
+    """Return the name of a file until it is complete.
 
     Example:
         >>> temporary_name("store.json")
@@ -225,7 +226,7 @@ def temporary_name(name: str) -> str:
 
 
 def write_text_atomically(path: Path, text: str) -> None:
-    """Write a file so that its name always holds either the old or the new contents."""
+    """Write a file atomically, with a fixed temporary name that `partial_folder` knows as its own."""
     new = path.with_name(temporary_name(path.name))
     with new.open("wb") as file:
         file.write(text.encode("utf-8"))
@@ -235,16 +236,16 @@ def write_text_atomically(path: Path, text: str) -> None:
 
 
 def check_replaceable(out: Path) -> None:
-    """Refuse to replace a folder that is not a store, or a store in which something else was put.
+    """Raise CorpusError if a folder is not a store, or contains files that weft did not write.
 
     Raises:
-        CorpusError: It is.
+        CorpusError: The folder must not be replaced.
     """
     read_info(out)
     foreign = sorted(set(os.listdir(out)).difference(STORE_FILES, {LOCK}))
     if foreign:
         raise CorpusError(
-            f"{out} also holds what weft did not make, and replacing it would delete that",
+            f"{out} contains files that weft did not make, which replacing it would delete",
             seen=", ".join(foreign)[:200],
             allowed="a store and nothing else",
             next_step="move those files away, or choose another folder",
@@ -252,32 +253,32 @@ def check_replaceable(out: Path) -> None:
 
 
 def _move_into_place(partial: Path, out: Path) -> None:
-    """Rename the finished folder; an older store of that name steps aside first and goes last."""
+    """Rename the complete folder; an older store of that name is moved aside first and deleted last."""
     if out.exists():
         check_replaceable(out)
         _replace_store(partial, out)
     else:
         partial.rename(out)
-    # Last, and not in the partial folder: until the rename nobody else may take that over.
+    # After the rename: until then no other process may use the partial folder.
     (out / LOCK).unlink(missing_ok=True)
 
 
 def _replace_store(partial: Path, out: Path) -> None:
-    # Aside is inside a folder that is new and ours, because any fixed name may be somebody's.
-    ours = Path(tempfile.mkdtemp(prefix=f".{out.name[:40]}.old-", dir=out.parent))
-    aside = ours / out.name
+    # The old store is moved into a new temporary folder, because any fixed name may already exist.
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name[:40]}.old-", dir=out.parent))
+    aside = temporary / out.name
     out.rename(aside)
     try:
         partial.rename(out)
     except OSError:
         aside.rename(out)
-        ours.rmdir()
+        temporary.rmdir()
         raise
-    shutil.rmtree(ours)
+    shutil.rmtree(temporary)
 
 
 def _open_at(path: Path, length: int) -> IO[bytes]:
-    """Open for appending after exactly `length` bytes."""
+    """Open a file for appending after exactly `length` bytes."""
     file = path.open("r+b" if path.exists() else "w+b")
     file.truncate(length)
     file.seek(length)

@@ -1,15 +1,15 @@
-"""The token store: a corpus as ids on disk, mapped into memory and read without a loop.
+"""The token store: a corpus as token ids in memory-mapped files.
 
-A folder of flat little-endian arrays, so that any language can read it::
+A store is a folder of flat little-endian arrays, which any language can read::
 
-    store.json       what it is: format, dtype, counts, fingerprints, options
-    tokenizer.json   the tokenizer the ids belong to
-    ids.bin          every token of the corpus (uint16 where the vocabulary fits, else uint32)
-    sentences.bin    int64: where each sentence begins in ids, and the end
-    paragraphs.bin   int64: where each paragraph begins in sentences, and the end
-    articles.bin     int64: where each article begins in paragraphs, and the end
+    store.json       format, dtype, counts, fingerprints, options
+    tokenizer.json   the tokenizer of the ids
+    ids.bin          all token ids (uint16 if the vocabulary fits, else uint32)
+    sentences.bin    int64: start of each sentence in ids, and the end
+    paragraphs.bin   int64: start of each paragraph in sentences, and the end
+    articles.bin     int64: start of each article in paragraphs, and the end
 
-`weft.corpora.store.prepare` writes it; this module only reads, and needs numpy alone.
+`weft.corpora.store.prepare` writes stores; this module reads them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Offsets = NDArray[np.int64]
 
 
 def dtype_for(vocabulary_size: int) -> str:
-    """The smallest dtype that holds every id.
+    """Return the smallest dtype that holds all ids.
 
     Example:
         >>> dtype_for(16_384), dtype_for(100_000)
@@ -51,17 +51,17 @@ def dtype_for(vocabulary_size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """What ``store.json`` says.
+    """The contents of ``store.json``.
 
     Attributes:
         dtype: ``uint16`` or ``uint32``.
-        counts: How many ``tokens``, ``sentences``, ``paragraphs`` and ``articles``; ``dropped_paragraphs`` of
-            them were left out because they overlap with held-out text.
-        vocabulary_size: One more than the largest id there can be.
-        tokenizer: The sha256 of ``tokenizer.json``.
-        fingerprint: One hash of inputs, tokenizer and options: equal fingerprints, equal stores.
-        files: The sha256 of every ``.bin`` file.
-        body: The whole of ``store.json``.
+        counts: Numbers of ``tokens``, ``sentences``, ``paragraphs`` and ``articles``, and of ``dropped_paragraphs``,
+            which were omitted because they overlap with held-out text.
+        vocabulary_size: The largest possible id plus one.
+        tokenizer: The SHA-256 of ``tokenizer.json``.
+        fingerprint: A hash of inputs, tokenizer and options; stores with the same fingerprint are equal.
+        files: The SHA-256 of every ``.bin`` file.
+        body: All fields of ``store.json``.
     """
 
     dtype: str
@@ -74,10 +74,10 @@ class StoreInfo:
 
 
 class TokenStore:
-    """A prepared corpus, opened for reading; opening costs a few milliseconds, whatever its size.
+    """A token store, opened for reading. Opening takes milliseconds for any size.
 
     Args:
-        folder: The folder `prepare` wrote.
+        folder: A folder that `prepare` wrote.
 
     Example:
         >>> from pathlib import Path
@@ -90,7 +90,7 @@ class TokenStore:
         2
 
     Raises:
-        CorpusError: The folder is not a store, was made by a newer weft, or has been cut short or changed.
+        CorpusError: The folder is not a store, was written by a newer weft, or is damaged.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -105,45 +105,46 @@ class TokenStore:
 
     @property
     def token_count(self) -> int:
-        """How many tokens there are, special tokens not among them."""
+        """Number of tokens, without special tokens."""
         return self.info.counts["tokens"]
 
     @property
     def sentence_count(self) -> int:
-        """How many sentences there are."""
+        """Number of sentences."""
         return self.info.counts["sentences"]
 
     @property
     def paragraph_count(self) -> int:
-        """How many paragraphs there are."""
+        """Number of paragraphs."""
         return self.info.counts["paragraphs"]
 
     @property
     def article_count(self) -> int:
-        """How many articles (documents) there are."""
+        """Number of articles (documents)."""
         return self.info.counts["articles"]
 
     def sentence(self, number: int) -> Ids:
-        """The ids of one sentence, a view of the file."""
+        """Return the ids of a sentence, a view of the file."""
         span = _span(self.sentence_offsets, number, "sentence")
         return self.ids[span.start : span.stop]  # [time]
 
     def paragraph(self, number: int) -> range:
-        """The numbers of the sentences of one paragraph."""
+        """Return the numbers of the sentences of a paragraph."""
         return _span(self.paragraph_offsets, number, "paragraph")
 
     def article(self, number: int) -> range:
-        """The numbers of the paragraphs of one article."""
+        """Return the numbers of the paragraphs of an article."""
         return _span(self.article_offsets, number, "article")
 
     def lengths(self) -> Offsets:
-        """The number of tokens of every sentence."""
+        """Return the number of tokens of every sentence."""
         return np.diff(self.sentence_offsets)  # [sentences]
 
     def gather(self, numbers: ArrayLike) -> tuple[Ids, Offsets]:
-        """The ids of many sentences, one after the other, and where each begins (and the end).
+        """Return the concatenated ids of many sentences, and the start of each (and the end).
 
-        Sentences may come in any order and more than once; there is no Python loop.
+        Args:
+            numbers: Numbers of sentences, in any order and with repeats.
         """
         chosen = np.asarray(numbers, dtype=np.int64)  # [batch]
         if chosen.size and (chosen.min() < 0 or chosen.max() >= self.sentence_count):
@@ -156,16 +157,16 @@ class TokenStore:
         return self.ids[np.arange(offsets[-1]) + shift], offsets
 
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer the ids belong to."""
+        """Return the tokenizer of the ids."""
         from weft.corpora.text.tokenizers import load_tokenizer
 
         return load_tokenizer(self.folder / "tokenizer.json")
 
     def verify(self) -> None:
-        """Read everything once and compare it with the hashes of the day it was written.
+        """Raise CorpusError if a file does not have the hash that was recorded when it was written.
 
         Raises:
-            CorpusError: A file differs from what was written.
+            CorpusError: A file was changed.
         """
         for name, expected in self.info.files.items():
             seen = sha256_of(self.folder / name)
@@ -177,18 +178,18 @@ class TokenStore:
         offsets: Offsets = _map(path, "int64", self.info.counts[level] + 1)
         if offsets[0] != 0 or offsets[-1] != end:
             raise _damaged(path, f"offsets from {offsets[0]} to {offsets[-1]}", f"offsets from 0 to {end}")
-        # By blocks, so that a store of a billion sentences is checked in constant memory.
+        # In blocks, so that checking a large store takes little memory.
         for start in range(0, len(offsets), _CHECK_ROWS):
             if (np.diff(offsets[start : start + _CHECK_ROWS + 1]) < 0).any():
-                raise _damaged(path, "offsets that go back", "offsets that never go back")
+                raise _damaged(path, "decreasing offsets", "offsets that never decrease")
         return offsets
 
 
 def read_info(folder: str | Path) -> StoreInfo:
-    """Read and check ``store.json`` alone.
+    """Return the contents of ``store.json``, checked.
 
     Raises:
-        CorpusError: It is absent, damaged or of a newer format.
+        CorpusError: The file is missing, damaged or of a newer format.
     """
     path = Path(folder) / "store.json"
     body = _read_header(path)
@@ -210,7 +211,7 @@ def _check_version(path: Path, body: dict[str, Any]) -> None:
     version = _field(path, body, "format", int)
     if version > FORMAT_VERSION:
         raise CorpusError(
-            f"{path.parent} was made by a newer weft ({body.get('weft')})",
+            f"{path.parent} was written by a newer weft ({body.get('weft')})",
             seen=f"format {version}",
             allowed=f"format {FORMAT_VERSION}",
             next_step="update weft, or prepare the corpus again",
@@ -225,7 +226,7 @@ def _check_values(path: Path, info: StoreInfo) -> None:
     for level in ("tokens", *LEVELS):
         count = info.counts.get(level)
         if type(count) is not int or not 0 <= count < 2**62:
-            raise _damaged(path, f"{count!r} {level}", "whole numbers that are not negative")
+            raise _damaged(path, f"{count!r} {level}", "integers of at least 0")
     if set(info.files) != {"ids.bin", *(f"{level}.bin" for level in LEVELS)}:
         raise _damaged(path, f"files {sorted(info.files)}", "the hashes of the four .bin files")
 
@@ -267,7 +268,7 @@ def _field(path: Path, body: dict[str, Any], name: str, kind: type[Any]) -> Any:
 
 
 def _map(path: Path, dtype: str, count: int) -> NDArray[Any]:
-    """Map a file of exactly `count` little-endian numbers; memory maps cannot be empty, arrays can."""
+    """Map a file of exactly `count` little-endian numbers; an empty file gives an empty array."""
     kind = np.dtype(dtype).newbyteorder("<")
     try:
         size = path.stat().st_size

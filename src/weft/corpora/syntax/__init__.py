@@ -1,1 +1,1 @@
-"""Syntax: the dependency parser, its cache, and trees."""
+"""Syntax: the dependency parser, its cache, and syntax trees."""

@@ -1,4 +1,4 @@
-"""Binary trees over the words of a sentence: from a tree of phrases, or from a dependency parse.
+"""Binary trees over the words of a sentence, made from a phrase-structure tree or a dependency parse.
 
 Reference: Li & Hovy 2014 (binarised parse trees).
 """
@@ -15,11 +15,11 @@ QUOTES = {"``": '"', "''": '"'}  # as the Penn Treebank writes them
 
 @dataclass(frozen=True, slots=True)
 class BinaryTree:
-    """Words, and how they are put together two by two.
+    """A binary tree.
 
     Attributes:
         words: The leaves, nodes 0, 1, …
-        merges: The children of each inner node, in an order in which children come first; the last is the root.
+        merges: The two children of each inner node; children come before their parent, and the last node is the root.
 
     Example:
         >>> binarised(ParsedSentence(("Dogs", "chase", "cats"), ("NNS", "VBP", "NNS"), (1, 1, 1), ("", "", "")))
@@ -31,23 +31,23 @@ class BinaryTree:
 
 
 def binarised(parse: ParsedSentence) -> BinaryTree:
-    """A dependency parse as a binary tree: a head takes its dependents in, on the right first, nearest first.
+    """Return a dependency parse as a binary tree.
 
-    So a verb is put together with its objects before its subject, as in a phrase structure. Several roots (a text cut
-    into pieces) are put together from left to right.
+    A head is merged with its dependents on the right first, the nearest first: a verb is merged with its objects before
+    its subject, as in a phrase-structure tree. Several roots are merged from left to right.
     """
     children: list[list[int]] = [[] for _ in parse.words]
     roots: list[int] = []
     for word, head in enumerate(parse.heads):
         (roots if head == word else children[head]).append(word)
     merges: list[tuple[int, int]] = []
-    node = list(range(len(parse.words)))  # what has been made of each word and its dependents so far
+    node = list(range(len(parse.words)))  # the node of each word and its merged dependents
 
     def merge(left: int, right: int) -> int:
         merges.append((left, right))
         return len(parse.words) + len(merges) - 1
 
-    for head in reversed(_heads_first(roots, children)):  # dependents first, and no recursion: trees may be deep
+    for head in reversed(_heads_first(roots, children)):  # dependents first; no recursion, because trees may be deep
         for child in (c for c in children[head] if c > head):
             node[head] = merge(node[head], node[child])
         for child in reversed([c for c in children[head] if c < head]):
@@ -60,13 +60,15 @@ def binarised(parse: ParsedSentence) -> BinaryTree:
 
 def _heads_first(roots: list[int], children: list[list[int]]) -> list[int]:
     order = list(roots)
-    for word in order:  # grows while it is walked
+    for word in order:  # the list grows during the loop
         order += children[word]
     return order
 
 
 def binarised_phrases(tree: Tree) -> BinaryTree:
-    """A tree of phrases as a binary tree: chains of one child are cut short, of many the last two go first.
+    """Return a phrase-structure tree as a binary tree.
+
+    Nodes with one child are removed; of several children, the last two are merged first.
 
     Example:
         >>> from weft.corpora.syntax.trees import read_tree
@@ -75,7 +77,7 @@ def binarised_phrases(tree: Tree) -> BinaryTree:
     """
     words = tuple(QUOTES.get(word, word) for word in tree.words if word)
     merges: list[tuple[int, int]] = []
-    made: dict[int, int] = {}  # the binary tree's node for each node that holds words
+    made: dict[int, int] = {}  # node of the binary tree for each node with words
     leaf = len(words)
     for node, below in reversed(list(enumerate(tree.children()))):  # children first
         if tree.words[node]:
@@ -90,7 +92,7 @@ def binarised_phrases(tree: Tree) -> BinaryTree:
 
 
 def _joined(nodes: list[int], merges: list[tuple[int, int]], leaves: int) -> int:
-    """Put several nodes together, the last two first."""
+    """Merge several nodes, the last two first, and return the resulting node."""
     whole = nodes[-1]
     for node in reversed(nodes[:-1]):
         merges.append((node, whole))

@@ -1,7 +1,7 @@
-"""A spaCy pipeline as weft keeps one: a model folder with settings, labels and half-precision weights.
+"""spaCy pipelines in weft's model folders: settings, labels and float16 weights.
 
-The folder is read by weft and checked like any other (`weft.io.model_folder`); spaCy builds an empty pipeline from the
-settings, and the weights are put in. Nothing of spaCy's own formats is read, and the file is half as large.
+The folder is checked like every other (`weft.io.model_folder`). spaCy builds an untrained pipeline from the settings,
+and the weights are copied into it. No file format of spaCy is read, and the folder is half as large.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 EMBEDDED = PRETRAINED / "parser"
 KIND = "weft-parser"
 SETTINGS, LABELS = "pipeline.cfg", "labels.json"
-SPACY = "3.8"  # the layout of its networks may change from one minor version to the next
+SPACY = "3.8"  # the layout of the networks may change with the minor version
 
 
 def save_packed(language: Language, folder: str | Path, *, version: str, training: Mapping[str, Any]) -> None:
-    """Write a trained pipeline of spaCy as a model folder: all of its settings, its labels, and its weights in float16.
+    """Write a trained spaCy pipeline as a model folder: settings, labels and float16 weights.
 
     Args:
         language: The pipeline.
-        folder: Where to.
-        version: What its version is to be.
-        training: How it was made.
+        folder: The folder to write.
+        version: The version of the pipeline.
+        training: How it was trained.
 
     Raises:
         ModelError: A weight is too large for float16.
     """
     settings = language.config.copy()
-    settings["paths"] = dict.fromkeys(settings["paths"])  # where the data lay when it was trained concerns nobody
+    settings["paths"] = dict.fromkeys(settings["paths"])  # paths of the training data are not recorded
     labels = {name: language.get_pipe(name).label_data for name in language.pipe_names}
     labels = {name: known for name, known in labels.items() if known}
     artifact = Artifact(
@@ -54,10 +54,10 @@ def save_packed(language: Language, folder: str | Path, *, version: str, trainin
 
 
 def load_packed(folder: str | Path) -> Language:
-    """Read a folder written by `save_packed`.
+    """Return the pipeline of a folder that `save_packed` wrote.
 
     Raises:
-        ModelError: It is damaged, or was made for another spaCy.
+        ModelError: The folder is damaged, or was made for another version of spaCy.
     """
     from spacy.util import load_model_from_config
     from thinc.api import Config
@@ -77,7 +77,7 @@ def _check_kind(artifact: Artifact, folder: str | Path) -> None:
 
     if artifact.model != KIND:
         raise ModelError(
-            "not a parser", seen=f"{artifact.model} at {folder}", allowed=KIND, next_step="name another folder"
+            "not a parser", seen=f"{artifact.model} at {folder}", allowed=KIND, next_step="give another folder"
         )
     made_for = str(artifact.config.get("spacy"))
     if spacy.__version__.split(".")[:2] != made_for.split("."):
@@ -85,12 +85,12 @@ def _check_kind(artifact: Artifact, folder: str | Path) -> None:
             "weft's own parser does not fit the installed spaCy",
             seen=f"spaCy {spacy.__version__}",
             allowed=f"spaCy {made_for}",
-            next_step=f"pip install 'spacy=={made_for}.*', or install and name another English pipeline",
+            next_step=f"pip install 'spacy=={made_for}.*', or install another English pipeline and give its name",
         )
 
 
 def _initialize(language: Language, labels: Mapping[str, Any]) -> None:
-    """Give every network its shape; a word stands in for the training data."""
+    """Create the networks with their shapes; one word serves as training data."""
     from spacy.training import Example
 
     examples = [Example.from_dict(language.make_doc("word"), {})]
@@ -115,7 +115,7 @@ def _fill(language: Language, artifact: Artifact, folder: str | Path) -> None:
 
 
 def _weights(language: Language) -> Iterator[tuple[str, Any, str]]:
-    """Every weight of a pipeline: a name for it, its node, and its name there. Nodes are numbered as thinc walks."""
+    """Yield the name of every weight, its node and its name in that node; nodes are numbered in thinc's order."""
     for part in language.pipe_names:
         for place, node in enumerate(language.get_pipe(part).model.walk()):
             for weight in node.param_names:

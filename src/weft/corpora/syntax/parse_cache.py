@@ -1,7 +1,7 @@
-"""Parses on disk, so that a sentence is not parsed again in the next run: JSON lines, added to and never rewritten.
+"""A cache of parses on disk: JSON lines, to which parses are appended.
 
-The first line says what the file is. Each other line holds one parse under a key made of the pipeline's fingerprint and
-the sentence, so that pipelines may share a file. A line that is torn or makes no sense counts as not there.
+The first line is a header. Every other line is one parse with a key, a hash of the pipeline's fingerprint and the
+sentence, so that pipelines may share a file. Incomplete or invalid lines are ignored.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _COLUMNS = ("words", "tags", "heads", "labels")
 
 
 class ParseCache:
-    """Looks parses up in a file, and adds to it.
+    """A file of parses, looked up by sentence.
 
-    Only where each line begins is kept in memory. What another process adds after this one has opened the file is not
-    seen by it, and a sentence that both parsed stands there twice, which does no harm.
+    Only the position of each line is kept in memory. Parses that another process adds later are not seen; a sentence
+    that both processes parse is stored twice, which is harmless.
 
     Args:
-        path: The file; it is made when the first parse is added.
-        fingerprint: Of the pipeline whose parses these are.
+        path: The file; it is created when the first parse is added.
+        fingerprint: The fingerprint of the pipeline.
 
     Raises:
-        CorpusError: The file is of another kind or cannot be read.
+        CorpusError: The file is not a cache of parses, or cannot be read.
 
     Example:
         >>> import tempfile, pathlib
@@ -54,10 +54,10 @@ class ParseCache:
             raise _unusable(self.path, error.strerror or str(error)) from error
 
     def get(self, sentence: str) -> ParsedSentence | None:
-        """The parse of a sentence, if it is there.
+        """Return the parse of a sentence, or None.
 
         Raises:
-            CorpusError: The file cannot be read any more.
+            CorpusError: The file cannot be read.
         """
         place = self._places.get(key := self._key(sentence))
         if place is None:
@@ -68,14 +68,14 @@ class ParseCache:
                 fields = _fields(handle.readline())
         except OSError as error:
             raise _unusable(self.path, error.strerror or str(error)) from error
-        # Another process may have written while this one did, and its lines stand where these were thought to be.
+        # If two processes append at the same time, another line can be at the recorded position.
         return _parse_of(fields) if fields.get("key") == key else None
 
     def add(self, parses: Mapping[str, ParsedSentence]) -> None:
-        """Write parses at the end of the file, in one go.
+        """Append parses to the file.
 
         Raises:
-            CorpusError: They cannot be written.
+            CorpusError: The file cannot be written.
         """
         lines = [self._line(sentence, parse) for sentence, parse in parses.items()]
         with explain_write_errors(self.path):
@@ -89,7 +89,7 @@ class ParseCache:
             start += len(line.encode())
 
     def _head(self) -> bytes:
-        """What comes before new lines: what the file is, if it is new, or the end of a line that was torn."""
+        """Return what to write before new lines: the header of a new file, or the end of an incomplete line."""
         if not self.path.exists() or not self.path.stat().st_size:
             return HEADER.encode()
         with self.path.open("rb") as handle:
@@ -105,11 +105,11 @@ class ParseCache:
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
 
     def _index(self) -> Iterator[tuple[str, int]]:
-        """The key of every line that has one, and where it begins; what it holds is looked at when it is asked for."""
+        """Yield the key and the position of every line that has a key; parses are read when they are needed."""
         with self.path.open("rb") as handle:
             first = handle.readline(len(HEADER) + 1)
             if first and first != HEADER.encode():
-                raise _unusable(self.path, "a file of another kind")
+                raise _unusable(self.path, "another kind of file")
             place = len(first)
             for line in handle:
                 if match := _KEY.match(line):
@@ -126,7 +126,7 @@ def _fields(line: bytes) -> dict[str, Any]:
 
 
 def _parse_of(fields: Mapping[str, Any]) -> ParsedSentence | None:
-    """The parse that a line holds, or nothing if it holds none that makes sense."""
+    """Return the parse of a line, or None if it is not valid."""
     columns = [fields.get(name) for name in _COLUMNS]
     words, tags, heads, labels = (tuple(column) if isinstance(column, list) else () for column in columns)
     size = len(words)
@@ -142,8 +142,8 @@ def _parse_of(fields: Mapping[str, Any]) -> ParsedSentence | None:
 
 def _unusable(path: Path, seen: str) -> CorpusError:
     return CorpusError(
-        f"{path} cannot be used to remember parses",
+        f"{path} cannot be used as a cache of parses",
         seen=seen,
-        allowed="a new file, or one that weft wrote for this",
-        next_step="name another file, or delete it if it is not needed",
+        allowed="a new file, or a cache of parses that weft wrote",
+        next_step="give another file, or delete this one if it is not needed",
     )

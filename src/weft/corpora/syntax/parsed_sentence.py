@@ -1,4 +1,4 @@
-"""What a dependency parser says of a sentence."""
+"""A sentence with its dependency parse."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """One sentence, its words, their tags and how they depend on each other.
+    """The words of a sentence, their tags and their dependencies.
 
     Attributes:
         words: The words and punctuation marks, in order.
-        tags: A Penn Treebank tag for each (``NN``, ``VBD``, …).
-        heads: The index of the word each depends on; a root has its own index.
-        labels: How each depends on its head, in spaCy's English (ClearNLP) labels: ``nsubj``, ``dobj``, ``pobj``, …
+        tags: The Penn Treebank tag of each word (``NN``, ``VBD``, …).
+        heads: The index of the head of each word; the head of a root is itself.
+        labels: The dependency label of each word, as in spaCy's English pipelines: ``nsubj``, ``dobj``, ``pobj``, …
 
     Example:
         >>> sentence = ParsedSentence(("Dogs", "bark"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))

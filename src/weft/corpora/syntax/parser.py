@@ -1,6 +1,7 @@
-"""Dependency parses of sentences, found once for each distinct sentence.
+"""Dependency parsing of sentences; every distinct sentence is parsed once.
 
-Reference: Honnibal & Johnson 2015 (the transition system), as spaCy has it; docs/parse.md tells of weft's own pipeline.
+Reference: Honnibal & Johnson 2015 (the transition system), as implemented in spaCy; docs/parse.md describes weft's own
+pipeline.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from weft.progress import Progress, silent
 
 __all__ = ["Annotator", "ParsedSentence", "Parser", "find_parser"]
 
-# A longer text is parsed in pieces: memory stays flat, and no tokenizer rule meets a word of unbounded length.
-LONGEST_PIECE = 2000  # characters, some 400 words
+# A longer text is parsed in pieces, which limits memory and the length of words in the tokenizer.
+LONGEST_PIECE = 2000  # characters, about 400 words
 REMEMBERED_WORDS = 1_000_000  # about 100 MB
 SENTENCES_AT_ONCE = 1024
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -29,36 +30,35 @@ _SENTENCE_END = re.compile(r"[.!?;][\"'”’)\]]* ")
 
 
 class Annotator(Protocol):
-    """What parses: a spaCy pipeline (`weft.corpora.syntax.spacy_pipelines.Pipeline`), or a stand-in for it."""
+    """A spaCy pipeline (`weft.corpora.syntax.spacy_pipelines.Pipeline`), or an object with the same methods."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the pipeline."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all that decides what it says of a sentence."""
+        """A hash of everything that determines its parses."""
 
     def annotate(self, texts: Sequence[str]) -> Iterable[ParsedSentence]:
-        """Parse texts, each as one sentence."""
+        """Yield the parses of texts, each as one sentence."""
 
 
 class Parser:
-    """Parses sentences, each once.
+    """A parser of sentences, with a memory of recent parses.
 
-    A sentence stays one sentence. White space and control characters count as one space each stretch, and halves of
-    surrogate pairs as U+FFFD; of anything else every character is in some word. A text of more than 2,000
-    characters is parsed in pieces, cut after a full stop, else between words, else inside a word; each piece has
-    a root of its own.
+    A sentence is never split. White space and control characters become single spaces, and lone surrogates U+FFFD. A
+    text of more than 2,000 characters is parsed in pieces, cut after the end of a sentence, else between words, else
+    inside a word; each piece has a root of its own.
 
     Args:
-        annotator: What parses.
-        cache: A file to remember parses in from one run to the next; it may be shared by pipelines.
-        remembered_words: How many words are kept in memory, those of the sentences asked for last.
+        annotator: The pipeline.
+        cache: A file that stores parses between runs; pipelines may share it.
+        remembered_words: Number of words of recent sentences whose parses are kept in memory.
 
     Attributes:
-        name: The pipeline's name.
-        fingerprint: A hash of all that decides what the pipeline says of a sentence.
+        name: The name of the pipeline.
+        fingerprint: A hash of everything that determines the parses.
 
     Example:
         >>> class Flat:
@@ -78,24 +78,24 @@ class Parser:
         self.fingerprint = annotator.fingerprint
         self._annotator = annotator
         self._lock = Lock()  # a pipeline's vocabulary cannot be used from two threads at once
-        self._memory = _Memory(remembered_words)
+        self._memory = _RecentParses(remembered_words)
         self._cache = ParseCache(cache, annotator.fingerprint) if cache is not None else None
 
     def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
-        """The parse of each sentence, in the order given.
+        """Return the parse of each sentence, in the order given.
 
         Args:
             sentences: Any texts; an empty one has no words.
-            progress: Told how many distinct sentences that were not known before are parsed.
+            progress: Receives the number of distinct new sentences that are parsed.
         """
-        texts = [tidy(sentence) for sentence in sentences]
+        texts = [clean_sentence(sentence) for sentence in sentences]
         with self._lock:
             known = self._find(list(dict.fromkeys(texts)), progress)
             self._memory.keep(known)
         return [known[text] for text in texts]
 
     def _find(self, texts: Sequence[str], progress: Progress) -> dict[str, ParsedSentence]:
-        """The parses of distinct texts, from memory, the cache or the pipeline."""
+        """Return the parses of distinct texts, from memory, the cache or the pipeline."""
         known = self._recall(texts)
         fresh = [text for text in texts if text not in known]
         for start in range(0, len(fresh), SENTENCES_AT_ONCE):
@@ -108,7 +108,7 @@ class Parser:
         return known
 
     def _recall(self, texts: Sequence[str]) -> dict[str, ParsedSentence]:
-        """What memory and the cache know of some texts."""
+        """Return the parses of texts that are in memory or in the cache."""
         known: dict[str, ParsedSentence] = {}
         for text in texts:
             found = self._memory.get(text) if text else ParsedSentence((), (), (), ())
@@ -119,24 +119,24 @@ class Parser:
         return known
 
     def _annotate(self, texts: Sequence[str]) -> Iterator[ParsedSentence]:
-        """Parse texts piece by piece and put the pieces together."""
-        pieces = [cut(text) for text in texts]
+        """Yield the parses of texts, parsed in pieces."""
+        pieces = [cut_text(text) for text in texts]
         parses = iter(self._annotator.annotate([piece for parts in pieces for piece in parts]))
         for parts in pieces:
-            yield join([next(parses) for _ in parts])
+            yield join_parses([next(parses) for _ in parts])
 
 
 def find_parser(name: str = "", *, cache: str | Path | None = None) -> Parser:
-    """A parser with the pipeline that is named, else an installed ``en_core_web_sm``, else weft's own.
+    """Return a parser with a named pipeline, else an installed ``en_core_web_sm``, else weft's own.
 
     Args:
         name: An installed spaCy pipeline, a folder with one, or ``weft-parser`` for the one inside weft.
-        cache: A file to remember parses in from one run to the next.
+        cache: A file that stores parses between runs.
 
     Raises:
-        ConfigError: spaCy is not installed, or what is named is not a pipeline that tags and parses English.
-        ModelError: weft's own pipeline is damaged or does not fit the installed spaCy.
-        CorpusError: The cache is a file of another kind, or cannot be read or written.
+        ConfigError: spaCy is not installed, or the name is not that of an English pipeline with a tagger and a parser.
+        ModelError: weft's own pipeline is damaged or does not fit the installed spaCy version.
+        CorpusError: The cache is another kind of file, or cannot be read or written.
 
     Example:
         >>> (parse,) = find_parser("weft-parser").parse(["The dog chased the cat."])
@@ -146,23 +146,25 @@ def find_parser(name: str = "", *, cache: str | Path | None = None) -> Parser:
     return Parser(load_pipeline(name), cache=cache)
 
 
-def tidy(sentence: str) -> str:
-    r"""A sentence with nothing in it that a tokenizer would trip over.
+def clean_sentence(sentence: str) -> str:
+    r"""Return a sentence without control characters, lone surrogates and repeated white space.
 
     Example:
-        >>> tidy("It\x00 was\n\n late.\ud83d ")
+        >>> clean_sentence("It\x00 was\n\n late.\ud83d ")
         'It was late.�'
     """
     return " ".join(_SURROGATE.sub("\ufffd", _CONTROL.sub(" ", sentence)).split())
 
 
-def cut(text: str, longest: int = LONGEST_PIECE) -> list[str]:
-    """Cut a long text into pieces: at a sentence's end in the second half of a piece, else at a space, else anywhere.
+def cut_text(text: str, longest: int = LONGEST_PIECE) -> list[str]:
+    """Return a long text in pieces.
+
+    It is cut after a sentence end in the second half of a piece, else at a space, else anywhere.
 
     Example:
-        >>> cut("He came. He saw. He won.", 12)
+        >>> cut_text("He came. He saw. He won.", 12)
         ['He came.', 'He saw.', 'He won.']
-        >>> cut("aaaaaaa", 3)
+        >>> cut_text("aaaaaaa", 3)
         ['aaa', 'aaa', 'a']
     """
     pieces, start = [], 0
@@ -175,12 +177,12 @@ def cut(text: str, longest: int = LONGEST_PIECE) -> list[str]:
     return [*pieces, text[start:].strip()]
 
 
-def join(parses: Sequence[ParsedSentence]) -> ParsedSentence:
-    """One parse of several pieces, with a root each.
+def join_parses(parses: Sequence[ParsedSentence]) -> ParsedSentence:
+    """Return one parse of several pieces, with one root per piece.
 
     Example:
         >>> piece = ParsedSentence(("Dogs", "bark"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))
-        >>> join([piece, piece]).heads
+        >>> join_parses([piece, piece]).heads
         (1, 1, 3, 3)
     """
     if len(parses) == 1:
@@ -197,8 +199,8 @@ def join(parses: Sequence[ParsedSentence]) -> ParsedSentence:
     )
 
 
-class _Memory:
-    """The parses asked for last, up to a number of words."""
+class _RecentParses:
+    """The most recent parses, up to a number of words."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

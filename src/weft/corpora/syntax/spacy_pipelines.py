@@ -1,6 +1,6 @@
-"""spaCy pipelines that tag and parse English: one the user names, an installed one, or the one that weft has inside.
+"""spaCy pipelines for English: a named one, an installed one, or the one inside weft.
 
-spaCy is imported here and nowhere else in the package, when a pipeline is loaded.
+Only this module and `packed_pipeline` import spaCy, when a pipeline is loaded.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 INSTALLED = "en_core_web_sm"
 LANGUAGE = "en"
-WORDS_AT_ONCE = 2000  # more are no faster
+WORDS_AT_ONCE = 2000  # larger batches are not faster
 NEEDED = ("tagger", "parser")
-# What a tagger or a parser may take its vectors from.
+# Components that compute the vectors for a tagger or a parser.
 _ENCODERS = ("tok2vec", "transformer", "curated_transformer")
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A tagger and a parser, ready to use.
+    """A tagger and a parser.
 
     Attributes:
-        name: What it is called, with its version.
-        fingerprint: A hash of all that decides what it says of a sentence.
-        language: spaCy's own object, with nothing enabled that parsing does not need.
+        name: Name and version.
+        fingerprint: A hash of everything that determines the parses.
+        language: The spaCy object, with only the components that parsing needs.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Pipeline:
     language: Language
 
     def annotate(self, texts: Sequence[str]) -> list[ParsedSentence]:
-        """Parse texts as they are, each as one sentence: the parser may not begin another inside it."""
+        """Return the parse of each text as one sentence."""
         language = self.language
-        # Words met here are forgotten at the end: a large corpus would fill the memory with them.
+        # The memory zone frees the strings of these texts; otherwise memory would grow with the corpus.
         with _one_thread(), language.memory_zone():
             batches = _batches(_one_sentence(language.make_doc(text)) for text in texts)
             return [
@@ -60,11 +60,11 @@ class Pipeline:
 
 
 def load_pipeline(name: str = "") -> Pipeline:
-    """The pipeline that is named, else an installed ``en_core_web_sm``, else the one inside weft (``weft-parser``).
+    """Return a named pipeline, else an installed ``en_core_web_sm``, else the one inside weft (``weft-parser``).
 
     Raises:
-        ConfigError: spaCy is not installed, or what is named is not a pipeline that tags and parses English.
-        ModelError: weft's own pipeline is damaged or does not fit the installed spaCy.
+        ConfigError: spaCy is not installed, or the name is not that of an English pipeline with a tagger and a parser.
+        ModelError: weft's own pipeline is damaged or does not fit the installed spaCy version.
     """
     spacy = _import_spacy()
     name = name or (INSTALLED if spacy.util.is_package(INSTALLED) else OWN)
@@ -89,23 +89,23 @@ def _import_spacy() -> Any:
 
 
 def _load_named(spacy: Any, name: str) -> Language:
-    """An installed package, a folder of spaCy's or one that `weft.corpora.syntax.packed_pipeline` wrote."""
+    """Return an installed package, a folder of spaCy, or a folder of `weft.corpora.syntax.packed_pipeline`."""
     if not (os.path.isdir(name) or spacy.util.is_package(name)):
         raise _not_usable("no such spaCy pipeline", name)
     try:
         language = load_packed(name) if (Path(name) / MANIFEST).is_file() else spacy.load(name)
         _check_parts(language, name)
-        language("word")  # one that was never trained fails here
+        language("word")  # fails for a pipeline that was not trained
     except WeftError:
         raise
-    except Exception as error:  # whatever a package or folder that is no pipeline may bring
+    except Exception as error:  # a package or folder that is not a pipeline can raise anything
         why = (str(error).strip().splitlines() or [""])[0]
         raise _not_usable(f"cannot be used as a spaCy pipeline ({type(error).__name__}: {why})", name) from error
     return language
 
 
 def _check_parts(language: Language, name: str) -> None:
-    """English, with a tagger and a parser; everything that they do not need is switched off."""
+    """Raise ConfigError unless the pipeline is for English and has a tagger and a parser; disable everything else."""
     if language.lang != LANGUAGE:
         raise _not_usable(f"a pipeline for the language {language.lang!r}, not for English", name)
     factories = {part: language.get_pipe_meta(part).factory for part in language.pipe_names}
@@ -120,12 +120,12 @@ def _not_usable(what: str, name: str) -> ConfigError:
         what,
         seen=name,
         allowed=f"an installed package or a folder with an English spaCy pipeline with a tagger and a parser, or {OWN}",
-        next_step=f"install it, correct its name, or name none and get {INSTALLED} or weft's own",
+        next_step=f"install it, correct its name, or omit the name to use {INSTALLED} or weft's own",
     )
 
 
 def _use_numpy(language: Language) -> None:
-    """Let numpy multiply: its BLAS has kernels for more processors than spaCy's, and is up to four times as fast."""
+    """Use numpy's BLAS for matrix products; it is up to four times as fast as the one in spaCy."""
     from thinc.api import NumpyOps
 
     numpy_blas = NumpyOps(use_blis=False)
@@ -136,7 +136,7 @@ def _use_numpy(language: Language) -> None:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The matrices are small: more threads would spend twice the processor time for nothing."""
+    """Limit BLAS to one thread: for small matrices, more threads double the processor time without a gain."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):
@@ -144,7 +144,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _fingerprint(language: Language, version: str) -> str:
-    """A hash of spaCy's version, the tokenizer, the settings, the labels and every weight of the parts in use."""
+    """Return a hash of spaCy's version, the tokenizer, and the settings, labels and weights of the components."""
     digest = hashlib.blake2b(digest_size=16)
     parts = {part: language.get_pipe(part) for part in language.pipe_names}
     labels = {name: _plain(part.label_data) for name, part in parts.items() if hasattr(part, "label_data")}
@@ -163,7 +163,7 @@ def _plain(labels: Any) -> Any:
 
 
 def _parameters(language: Language) -> Iterable[tuple[str, Any, str, Any]]:
-    """Every weight of the parts in use: the part, the node of its network, the weight's name and its values."""
+    """Yield the component, the node, the name and the values of every weight."""
     for part in language.pipe_names:
         model = getattr(language.get_pipe(part), "model", None)
         for node in model.walk() if model is not None else ():
@@ -173,7 +173,7 @@ def _parameters(language: Language) -> Iterable[tuple[str, Any, str, Any]]:
 
 
 def _batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
-    """Documents together as long as they have few words, so that memory stays flat whatever their lengths."""
+    """Yield batches with a limited number of words, which limits memory."""
     batch: list[Any] = []
     words = 0
     for document in documents:
@@ -187,7 +187,7 @@ def _batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _one_sentence(document: Any) -> Any:
-    """Mark all but the first word as beginning no sentence."""
+    """Mark all words except the first as not starting a sentence, and return the document."""
     if len(document) > 1:
         starts = np.full(len(document), -1, dtype=np.int64)
         starts[0] = 1
@@ -197,9 +197,9 @@ def _one_sentence(document: Any) -> Any:
 
 def _to_parsed(document: Any) -> ParsedSentence:
     columns = document.to_array(["TAG", "DEP", "HEAD"]).reshape(-1, 3).astype(np.int64)  # [words, 3]
-    heads = columns[:, 2] + np.arange(len(columns))  # spaCy counts from the word
+    heads = columns[:, 2] + np.arange(len(columns))  # spaCy gives heads relative to the word
     strings = document.vocab.strings
-    # Interned: few distinct ones, many times, so that parses take less memory and are read faster.
+    # Interned strings: parses need less memory, because there are few distinct tags and labels.
     tags, labels = ([sys.intern(strings[int(key) % 2**64]) for key in columns[:, place]] for place in (0, 1))
     return ParsedSentence(
         words=tuple(sys.intern(word.text) for word in document),

@@ -1,4 +1,4 @@
-"""Syntax trees: phrase-structure trees as the Penn Treebank writes them, and dependency parses seen as trees."""
+"""Syntax trees: phrase-structure trees in Penn Treebank notation, and dependency parses as trees."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from weft.io.compressed_streams import open_bytes
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _TREE_FILE = re.compile(r"(?:^|/)data/\w+\.txt$")
-LONGEST_FILE = 2**26  # bytes of one file of trees; those of Barzilay & Lapata's corpora have 1 MB
+LONGEST_FILE = 2**26  # bytes of a file of trees; those of Barzilay & Lapata's corpora have 1 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A tree over the words of a sentence, its nodes from the top down and from left to right.
+    """A tree over the words of a sentence; nodes are numbered from the top down and from left to right.
 
     Attributes:
-        labels: Of the nodes: phrases, and tags above words.
-        parents: The number of the node above each; −1 for a root.
-        words: The word below a node that is a tag; empty for a phrase.
+        labels: The label of each node: phrases, and tags above words.
+        parents: The number of the parent of each node; −1 for a root.
+        words: The word below a tag; empty for a phrase.
 
     Example:
         >>> tree = read_tree("(S (NP (NNS Dogs)) (VP (VBP bark)))")
@@ -41,7 +41,7 @@ class Tree:
     words: tuple[str, ...]
 
     def children(self) -> list[list[int]]:
-        """The numbers of the nodes below each, from left to right."""
+        """Return the numbers of the children of each node, from left to right."""
         below: list[list[int]] = [[] for _ in self.labels]
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -49,15 +49,15 @@ class Tree:
         return below
 
     def depths(self) -> list[int]:
-        """How far below the top each node is; those above all others are at 0."""
+        """Return the depth of each node; roots have depth 0."""
         depths: list[int] = []
-        for parent in self.parents:  # a node stands after the one above it
+        for parent in self.parents:  # parents come before their children
             depths.append(0 if parent < 0 else depths[parent] + 1)
         return depths
 
 
 def read_tree(text: str) -> Tree:
-    """A tree written in brackets; functions (``NP-TMP``) are left out.
+    """Return the tree of a text in brackets; function tags (``NP-TMP``) are removed.
 
     Raises:
         CorpusError: The brackets do not match, or a node has no label.
@@ -88,7 +88,7 @@ def read_tree(text: str) -> Tree:
 
 
 def plain_label(label: str) -> str:
-    """A label without its functions.
+    """Return a label without its function tags.
 
     Example:
         >>> plain_label("NP-SBJ-1"), plain_label("-LRB-"), plain_label("S=2")
@@ -98,9 +98,10 @@ def plain_label(label: str) -> str:
 
 
 def tree_of_parse(parse: ParsedSentence) -> Tree:
-    """A dependency parse as a tree: a word with its dependents is a phrase, called as the word depends on its head.
+    """Return a dependency parse as a tree.
 
-    Below it stand its dependents' phrases and its own tag, in the order of the words.
+    A word with its dependents is a phrase with the dependency label of the word. The children of the phrase are the
+    phrases of the dependents and the tag of the word, in the order of the words.
 
     Example:
         >>> parse = ParsedSentence(("Dogs", "bark"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))
@@ -114,7 +115,7 @@ def tree_of_parse(parse: ParsedSentence) -> Tree:
     labels: list[str] = []
     parents: list[int] = []
     words: list[str] = []
-    # What is still to be written, the next last: (word, the node above it, whether only the word's own tag).
+    # A stack of what is still to be written: (word, parent node, whether only the tag of the word).
     waiting = [(word, -1, False) for word in reversed(roots)]
     while waiting:
         word, above, own = waiting.pop()
@@ -128,8 +129,8 @@ def tree_of_parse(parse: ParsedSentence) -> Tree:
     return Tree(tuple(labels), tuple(parents), tuple(words))
 
 
-def joined(trees: Sequence[Tree]) -> Tree:
-    """Several trees as one with a root each."""
+def join_trees(trees: Sequence[Tree]) -> Tree:
+    """Return several trees as one tree with several roots."""
     labels: list[str] = []
     parents: list[int] = []
     words: list[str] = []
@@ -141,13 +142,13 @@ def joined(trees: Sequence[Tree]) -> Tree:
 
 
 class TreeBank:
-    """Trees found by the text of their sentences.
+    """Trees that are looked up by the text of a sentence.
 
-    A sentence is found if its letters and digits stand somewhere in those of all trees, one tree after the other: so
-    it does not matter if the trees were made of other sentence splits.
+    A sentence is found if its letters and digits occur in the concatenated letters and digits of all trees, so that
+    sentences may be split differently.
 
     Args:
-        trees: In the order of their texts.
+        trees: The trees, in the order of their texts.
 
     Example:
         >>> bank = TreeBank(map(read_tree, ["(S (NNS Dogs) (VBP bark) (. .))", "(S (NNS Cats) (VBP sleep) (. .))"]))
@@ -166,20 +167,23 @@ class TreeBank:
 
     @classmethod
     def read(cls, path: str | Path) -> TreeBank:
-        """Read a file with a tree a line, or an archive with such files (``data/*.txt``) in it.
+        """Return the trees of a file with one tree per line, or of a tar archive with such files (``data/*.txt``).
 
         Raises:
-            CorpusError: There are no trees, or they cannot be read.
+            CorpusError: The file has no trees, or cannot be read.
         """
         bank = cls(read_tree(line) for line in _lines(Path(path)) if line.strip())
         if not bank.trees:
             raise CorpusError(
-                "no trees there", seen=str(path), allowed="a tree in brackets a line", next_step="check the file"
+                "no trees in the file",
+                seen=str(path),
+                allowed="one tree in brackets per line",
+                next_step="check the file",
             )
         return bank
 
     def find(self, sentence: str) -> Tree | None:
-        """The tree of a sentence, or of the trees that it is a part of or made of; None if there is none."""
+        """Return the tree of a sentence, or the joined trees that contain it; None if it is not found."""
         text = _letters(sentence)
         if text in self._whole:
             return self.trees[self._whole[text]]
@@ -187,7 +191,7 @@ class TreeBank:
         if place < 0:
             return None
         first, last = bisect_right(self._ends, place), bisect_right(self._ends, place + len(text) - 1)
-        return joined(self.trees[first : last + 1])
+        return join_trees(self.trees[first : last + 1])
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -204,7 +208,7 @@ def _lines(path: Path) -> Iterator[str]:
             yield from io.TextIOWrapper(raw, encoding="utf-8")
     except (OSError, UnicodeError, tarfile.TarError) as error:
         raise CorpusError(
-            f"trees cannot be read: {error}",
+            f"cannot read trees: {error}",
             seen=str(path),
             allowed="a text file or a tar archive",
             next_step="check the path",
