@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test docs lint clean
+.PHONY: demo test check smoke docs lint clean
 
 demo: $(VENV)/.demo
 	$(BIN)/weft score examples/essay.txt --explain
@@ -11,6 +11,17 @@ demo: $(VENV)/.demo
 # One worker per core, at most eight; a worker that has finished takes tests from the others.
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
+
+# Lint, types and the quick tests, at the same time; before every commit.
+check: $(VENV)/.dev
+	$(MAKE) --jobs 2 lint smoke
+
+# What breaks first: the shape of the package, arithmetic, searches, readers, the golden values of quick models.
+SMOKE := tests/docs/test_house.py tests/scoring tests/ordering tests/generation tests/io tests/corpora/text \
+	tests/corpora/negatives tests/evaluation/test_metrics.py tests/training/test_config.py tests/golden
+smoke: $(VENV)/.dev
+	$(BIN)/weft score examples/essay.txt > $(VENV)/.smoke
+	$(BIN)/python -m pytest -m 'not slow' $(SMOKE)
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m paper.build

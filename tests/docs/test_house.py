@@ -217,6 +217,7 @@ print([m for m in ('torch', 'sklearn', 'tomotopy', 'pyarrow', 'transformers') if
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_commands_that_need_no_network_import_no_torch() -> None:
     essay = ROOT / "examples" / "essay.txt"
     for arguments in (
@@ -235,6 +236,7 @@ print('torch' in sys.modules, file=sys.stderr)"
 # Examples and public names --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name: str) -> None:
     if name.endswith((".lda", ".embedding")):

@@ -26,7 +26,17 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-@pytest.mark.parametrize(("file", "key", "compute"), [pytest.param(*one, id=f"{one[0]}-{one[1]}") for one in frozen()])
+QUICK = {"foltz-glove", "foltz-sif", "random", "year-sort", "accidents", "probes", "wikipedia-order"}
+
+
+def cases() -> Iterator[Any]:
+    """Yield the golden values as parameters; all but a few are slow."""
+    for file, key, compute in frozen():
+        quick = key in QUICK and file != "training.json"
+        yield pytest.param(file, key, compute, id=f"{file}-{key}", marks=[] if quick else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize(("file", "key", "compute"), list(cases()))
 def test_nothing_moved(file: str, key: str, compute: Callable[[], Any]) -> None:
     pytest.importorskip("torch")
     if key == "foltz-embedding":
