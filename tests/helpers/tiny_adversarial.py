@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from weft.document import Document
-from weft.evaluation.adversarial.chunks import Chunks, Protocol
-from weft.evaluation.adversarial.continuations import Order, weights_hash
-from weft.evaluation.adversarial.evaluator import EvaluatorSettings
+from weft.evaluation.adversarial.chunks import Chunks, SelectionSettings
+from weft.evaluation.adversarial.continuations import WritingJob, weights_hash
+from weft.evaluation.adversarial.options import EvaluatorSettings
 from weft.evaluation.task import EvaluateOptions
 from weft.generation.decoding import Decoding
 from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.scoring.pairs import Combine
 
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
-SMALL = Protocol(train=40, dev=8, test=8, shortest=2, longest=12)
+SMALL = SelectionSettings(train=40, dev=8, test=8, shortest=2, longest=12)
 FEW = Decoding(method="sample", beam=3, top_k=50, min_tokens=2, max_tokens=12, draws=3)
 TINY = EvaluatorSettings(
     reader="", hidden=8, width=8, pairs=32, epochs=1, checks=1, dropout=0.0, second=False, informed=False, seeds=1
@@ -43,9 +44,9 @@ def tiny_options(work: Path, reader: str | Path, *, limit: int = 5, **evaluator:
     return EvaluateOptions(limit=limit, settings=settings, work=work, device="cpu")
 
 
-def order_of(model: Seq2Seq, chunks: Chunks, decoding: Decoding = FEW) -> Order:
+def job_of(model: Seq2Seq, chunks: Chunks, combine: Combine = "uni", decoding: Decoding = FEW) -> WritingJob:
     """What a model is to write."""
-    return Order("tiny", weights_hash(model), chunks, decoding, {})
+    return WritingJob("tiny", weights_hash(model), chunks, decoding, combine, {})
 
 
 def odds(*values: float) -> Any:

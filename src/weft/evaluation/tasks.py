@@ -63,7 +63,7 @@ TASKS: Mapping[str, Task] = {
     ),
     "adversarial": Task(
         "tell continuations written by a model from those written by people (Table 4)",
-        "weft.evaluation.adversarial.results:measure_adversarial",
+        "weft.evaluation.adversarial.measure:measure_adversarial",
         "wikipedia",
         searching=True,
         part="pages",

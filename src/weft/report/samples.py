@@ -14,8 +14,8 @@ import numpy as np
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.evaluation.adversarial.chunks import Chunks
-from weft.evaluation.adversarial.saved_arrays import NO_LINES
-from weft.evaluation.adversarial.turns import ADVERSARIAL
+from weft.evaluation.adversarial.saved_arrays import UNREADABLE
+from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING
 from weft.hub import model_folder
 from weft.io.atomic_files import write_atomically
 
@@ -80,7 +80,7 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
                 name = _name(head)
                 # A model may have written twice with other weights: the name of the file distinguishes them.
                 found[f"{name}, {path.name}" if name in found else name] = texts
-        except NO_LINES as error:
+        except UNREADABLE as error:
             raise CorpusError(
                 f"cannot read {path}: {error}",
                 allowed="continuations that an adversarial evaluation wrote",
@@ -98,7 +98,7 @@ def _name(head: Mapping[str, Any]) -> str:
         >>> _name({"model": "seq2seq", "combine": "mmi", "decoding": {"method": "sample", "beam": 1}})
         'seq2seq (mmi), beam=1'
     """
-    usual = asdict(ADVERSARIAL)
+    usual = asdict(ADVERSARIAL_DECODING)
     other = [f"{key}={value}" for key, value in head["decoding"].items() if value != usual.get(key)]
     return ", ".join([f"{head['model']} ({head['combine']})", *other])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,18 @@ import torch
 from tests.helpers.tiny_adversarial import SMALL, pages
 
 from weft.corpora.text.tokenizers import BpeTokenizer
+from weft.evaluation.adversarial import tree_evaluator
 from weft.evaluation.adversarial.chunks import Chunks, select_chunks
 from weft.models.seq2seq.seq2seq import Seq2Seq
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_trees() -> Iterator[None]:
+    """Boosted trees are few: a thousand take long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree_evaluator, "ROUNDS", 60)
+        patch.setattr(tree_evaluator, "FEW_ROUNDS", 5)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -13,13 +13,14 @@ from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
-from weft.evaluation.adversarial.evaluator import EvaluatorSettings, _those_before, judge  # noqa: E402
-from weft.evaluation.adversarial.features import Reals, SentenceFeatures, SentenceScores  # noqa: E402
-from weft.evaluation.adversarial.opponents import Bout  # noqa: E402
-from weft.evaluation.adversarial.sentence_encoder import FrozenReader  # noqa: E402
-from weft.evaluation.adversarial.token_rows import IdRows, Whole  # noqa: E402
-from weft.evaluation.adversarial.tree_evaluator import judge_by_features  # noqa: E402
-from weft.evaluation.adversarial.verdicts import Verdicts, measured  # noqa: E402
+from weft.evaluation.adversarial.features import Floats, SentenceFeatures, SentenceScores  # noqa: E402
+from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: E402
+from weft.evaluation.adversarial.network_evaluator import _those_before, network_verdicts  # noqa: E402
+from weft.evaluation.adversarial.options import EvaluatorSettings  # noqa: E402
+from weft.evaluation.adversarial.sentence_encoder import SentenceEncoder  # noqa: E402
+from weft.evaluation.adversarial.token_rows import Integers, TokenRows  # noqa: E402
+from weft.evaluation.adversarial.tree_evaluator import tree_verdicts  # noqa: E402
+from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.training.devices import start_runtime  # noqa: E402
 
@@ -53,7 +54,7 @@ def reader(tokenizer: WordTokenizer) -> Seq2Seq:
     return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
 
 
-def make_bout(tokenizer: WordTokenizer, *, flipped: str = "", told: bool = True, seed: int = 1) -> Bout:
+def make_chunks(tokenizer: WordTokenizer, *, flipped: str = "", told: bool = True, seed: int = 1) -> LabelledChunks:
     """Four random sentences a chunk; those of machines end in `TOLD`, in the flipped part those of people do."""
     generator = np.random.default_rng(seed)
     (ids,), ((sign,),) = tokenizer.encode_batch([" ".join(WORDS)]), tokenizer.encode_batch([TOLD])
@@ -67,8 +68,8 @@ def make_bout(tokenizer: WordTokenizer, *, flipped: str = "", told: bool = True,
         for number in (human if part == flipped else machine)[cut, -1].tolist():
             sentences[number].append(sign)
     names = {part: [f"{part}-{number}" for number in range(size)] for part, size in SIZES.items()}
-    return Bout(
-        IdRows.of(sentences),
+    return LabelledChunks(
+        TokenRows.of(sentences),
         {part: human[cut] for part, cut in cuts.items()},
         {part: machine[cut] for part, cut in cuts.items()},
         {part: (names[part], names[part]) for part in cuts},
@@ -81,21 +82,25 @@ def embedding_of(tokenizer: WordTokenizer, seed: int = 1) -> Tensor:
 
 
 def by_network(
-    bout: Bout, tokenizer: WordTokenizer, settings: EvaluatorSettings = QUICK, embedding: Tensor | None = None
+    labelled: LabelledChunks,
+    tokenizer: WordTokenizer,
+    settings: EvaluatorSettings = QUICK,
+    embedding: Tensor | None = None,
 ) -> Verdicts:
     chosen = embedding_of(tokenizer) if embedding is None else embedding
     with start_runtime("cpu") as runtime:
-        nothing = torch.zeros(len(bout.rows), 0)
-        return judge(bout, nothing, (), chosen, tokenizer.pad_id, settings, runtime, seed=1)
+        nothing = torch.zeros(len(labelled.rows), 0)
+        return network_verdicts(labelled, nothing, (), chosen, tokenizer.pad_id, settings, runtime, seed=1)
 
 
-def by_trees(bout: Bout, reader: Seq2Seq, scores: SentenceScores | None = None) -> Verdicts:
-    tokenizer, shared = reader.tokenizer, len(bout.rows) // 2
+def by_trees(labelled: LabelledChunks, reader: Seq2Seq, scores: SentenceScores | None = None) -> Verdicts:
+    tokenizer, human = reader.tokenizer, len(labelled.rows) // 2
     assert tokenizer is not None
-    frozen = torch.ones(len(bout.rows), 2)
-    seen = np.bincount(bout.rows.flat, minlength=tokenizer.vocabulary_size)
-    known = SentenceFeatures(bout.rows, tokenizer, (frozen, (2,)), seen)
-    return judge_by_features(bout, known, scores, shared, seed=1)
+    frozen = torch.ones(len(labelled.rows), 2)
+    seen = np.bincount(labelled.rows.flat, minlength=tokenizer.vocabulary_size)
+    known = SentenceFeatures(labelled.rows, tokenizer, (frozen, (2,)), seen)
+    scored = None if scores is None else (scores, scores.alone(labelled.rows, human))
+    return tree_verdicts(labelled, known, scored, seed=1)
 
 
 def plain_scores(reader: Seq2Seq) -> SentenceScores:
@@ -108,20 +113,10 @@ def lead(verdicts: Verdicts) -> float:
     return float(verdicts.human["test"].mean() - verdicts.machine["test"].mean())
 
 
-def test_another_opponent_is_scored_anew_and_the_same_one_once(reader: Seq2Seq) -> None:
-    one, other = IdRows.of([[5, 6], [7]]), IdRows.of([[5, 6], [8, 9, 5]])  # the first sentence is a person's
-    scores = plain_scores(reader)
-    first = scores.alone(one, 1)
-    assert scores.alone(one, 1) is first
-    second = scores.alone(other, 1)
-    assert first[0] == second[0] and first[1] != second[1]
-    assert second == pytest.approx(plain_scores(reader).alone(other, 1))
-
-
 # Which part may decide what -------------------------------------------------------------------------------------------
 
 
-def odds(*values: float) -> Reals:
+def odds(*values: float) -> Floats:
     return np.array(values, dtype=np.float32)
 
 
@@ -129,14 +124,16 @@ def test_the_line_is_drawn_on_dev_and_nowhere_else() -> None:
     """All of the test part may lie on one side of it."""
     human, machine = {"dev": odds(1, 2), "test": odds(5, 6)}, {"dev": odds(-1, 0), "test": odds(3, -4)}
     verdicts = Verdicts(human, machine, {})
-    assert verdicts.taken("human", "test").tolist() == [1, 1]
-    assert verdicts.taken("machine", "test").tolist() == [1, 0]
+    assert verdicts.judged_human("human", "test").tolist() == [1, 1]
+    assert verdicts.judged_human("machine", "test").tolist() == [1, 0]
     high = Verdicts({**human, "dev": odds(8, 9)}, {**machine, "dev": odds(7, 8.5)}, {})
-    assert high.taken("human", "test").tolist() == high.taken("machine", "test").tolist() == [0, 0]
+    assert high.judged_human("human", "test").tolist() == high.judged_human("machine", "test").tolist() == [0, 0]
     places = np.zeros((2, 4), dtype=np.int64)
-    bout = Bout(IdRows.of([[1]]), {"test": places}, {"test": places}, {"test": (["a", "b"], ["a", "b"])})
-    assert measured(bout, [verdicts], 1, ["a", "b"])["adversuc_1"].numerators == (1, 0)
-    assert measured(bout, [high], 1, ["a", "b"])["human_accuracy_1"].numerators == (0, 0)
+    labelled = LabelledChunks(
+        TokenRows.of([[1]]), {"test": places}, {"test": places}, {"test": (["a", "b"], ["a", "b"])}
+    )
+    assert adversuc_measures(labelled, [verdicts], 1, ["a", "b"])["adversuc_1"].numerators == (1, 0)
+    assert adversuc_measures(labelled, [high], 1, ["a", "b"])["human_accuracy_1"].numerators == (0, 0)
 
 
 @dataclass(frozen=True)
@@ -151,8 +148,8 @@ class Leads:
 @pytest.fixture(scope="module", params=["network", "trees"])
 def leads(request: pytest.FixtureRequest, tokenizer: WordTokenizer, reader: Seq2Seq) -> Leads:
     def found(flipped: str) -> float:
-        bout = make_bout(tokenizer, flipped=flipped)
-        return lead(by_network(bout, tokenizer) if request.param == "network" else by_trees(bout, reader))
+        labelled = make_chunks(tokenizer, flipped=flipped)
+        return lead(by_network(labelled, tokenizer) if request.param == "network" else by_trees(labelled, reader))
 
     return Leads(found(""), found("dev"), found("test"))
 
@@ -176,9 +173,9 @@ def test_the_dev_part_decides_which_state_is_kept(leads: Leads) -> None:
 
 def test_nothing_is_dropped_when_verdicts_are_given(tokenizer: WordTokenizer) -> None:
     """The same chunk has the same log-odds, wherever it stands."""
-    bout = make_bout(tokenizer)
-    again = {**bout.human, "test": np.repeat(bout.human["test"][:5], 8, axis=0)}
-    found = by_network(replace(bout, human=again), tokenizer, replace(QUICK, dropout=0.5, epochs=2))
+    labelled = make_chunks(tokenizer)
+    again = {**labelled.human, "test": np.repeat(labelled.human["test"][:5], 8, axis=0)}
+    found = by_network(replace(labelled, human=again), tokenizer, replace(QUICK, dropout=0.5, epochs=2))
     verdicts = found.human["test"].reshape(5, 8)
     assert np.ptp(verdicts, axis=1).max() < 1e-5
     assert np.ptp(verdicts, axis=0).max() > 1e-3  # of different chunks they differ
@@ -186,16 +183,17 @@ def test_nothing_is_dropped_when_verdicts_are_given(tokenizer: WordTokenizer) ->
 
 def test_a_long_sentence_beside_a_chunk_changes_nothing(tokenizer: WordTokenizer) -> None:
     """All sentences of a batch are filled up to the longest."""
-    bout = make_bout(tokenizer)
+    labelled = make_chunks(tokenizer)
     ((word,),) = tokenizer.encode_batch([WORDS[0]])
-    rows = IdRows.joined([bout.rows, IdRows.of([[word] * 60])])
+    rows = TokenRows.joined([labelled.rows, TokenRows.of([[word] * 60])])
     long = np.full((1, 4), len(rows) - 1)
     settings = replace(QUICK, epochs=3)
-    alone = by_network(replace(bout, rows=rows), tokenizer, settings)
+    alone = by_network(replace(labelled, rows=rows), tokenizer, settings)
     more = {
-        side: {**getattr(bout, side), "test": np.concatenate([getattr(bout, side)["test"], long])} for side in SIDES
+        side: {**getattr(labelled, side), "test": np.concatenate([getattr(labelled, side)["test"], long])}
+        for side in SIDES
     }
-    beside = by_network(replace(bout, rows=rows, **more), tokenizer, settings)
+    beside = by_network(replace(labelled, rows=rows, **more), tokenizer, settings)
     for side in SIDES:
         one, other = getattr(alone, side), getattr(beside, side)
         assert other["test"][:-1] == pytest.approx(one["test"], abs=1e-4)
@@ -204,14 +202,14 @@ def test_a_long_sentence_beside_a_chunk_changes_nothing(tokenizer: WordTokenizer
 
 def test_training_starts_from_the_word_vectors_that_are_given(tokenizer: WordTokenizer) -> None:
     """Words that nobody could tell apart at the start, all with the vector of the padding, tell nothing yet."""
-    bout, settings = make_bout(tokenizer), replace(QUICK, epochs=1, learning_rate=1e-9)
-    same = by_network(bout, tokenizer, settings, torch.ones(tokenizer.vocabulary_size, 8))
-    lengths = bout.rows.lengths[bout.human["test"]]  # [chunks, sentences]
+    labelled, settings = make_chunks(tokenizer), replace(QUICK, epochs=1, learning_rate=1e-9)
+    same = by_network(labelled, tokenizer, settings, torch.ones(tokenizer.vocabulary_size, 8))
+    lengths = labelled.rows.lengths[labelled.human["test"]]  # [chunks, sentences]
     alike = [np.flatnonzero((lengths == one).all(axis=1)) for one in np.unique(lengths, axis=0)]
     assert max(map(len, alike)) > 1
     for chunks in alike:
         assert np.ptp(same.human["test"][chunks]) < 1e-5  # only lengths are left to differ by
-    first, second = (by_network(bout, tokenizer, settings, embedding_of(tokenizer, seed)) for seed in (1, 2))
+    first, second = (by_network(labelled, tokenizer, settings, embedding_of(tokenizer, seed)) for seed in (1, 2))
     assert np.abs(first.human["test"] - second.human["test"]).max() > 1e-3
 
 
@@ -228,29 +226,29 @@ def test_a_sentence_is_compared_with_the_one_before_and_the_mean_of_all_before()
 class PlantedScores(SentenceScores):
     """A reader that finds the last sentence of a machine chunk unlikely, and only after the sentence before it."""
 
-    def __init__(self, reader: Seq2Seq, bout: Bout) -> None:
+    def __init__(self, reader: Seq2Seq, labelled: LabelledChunks) -> None:
         super().__init__(reader, 0, torch.device("cpu"))
-        self.unlikely = {tuple(row[-2:]) for part in bout.machine.values() for row in part.tolist()}
+        self.unlikely = {tuple(row[-2:]) for part in labelled.machine.values() for row in part.tolist()}
 
-    def alone(self, rows: IdRows, shared: int) -> Reals:
+    def alone(self, rows: TokenRows, human: int) -> Floats:
         return np.full(len(rows), -3.0, dtype=np.float32)
 
-    def after(self, rows: IdRows, pairs: Whole) -> Reals:
+    def after(self, rows: TokenRows, pairs: Integers) -> Floats:
         return odds(*(-9.0 if tuple(pair) in self.unlikely else -1.0 for pair in pairs.tolist()))
 
 
 def test_trees_see_what_the_reader_says_of_a_sentence_after_the_one_before(
     tokenizer: WordTokenizer, reader: Seq2Seq
 ) -> None:
-    bout = make_bout(tokenizer, told=False)
-    assert lead(by_trees(bout, reader, PlantedScores(reader, bout))) > 4
+    labelled = make_chunks(tokenizer, told=False)
+    assert lead(by_trees(labelled, reader, PlantedScores(reader, labelled))) > 4
     for scores in (None, plain_scores(reader)):  # nothing else tells the sides apart
-        assert abs(lead(by_trees(bout, reader, scores))) < 1
+        assert abs(lead(by_trees(labelled, reader, scores))) < 1
 
 
 def test_scores_are_per_token_and_in_the_order_of_the_text(tokenizer: WordTokenizer, reader: Seq2Seq) -> None:
     texts = ["w1 w2 w3", "w4 w5", "w6 w7 w8 w9 w1 w2 w3"]
-    rows, scores = IdRows.of(tokenizer.encode_batch(texts)), plain_scores(reader)
+    rows, scores = TokenRows.of(tokenizer.encode_batch(texts)), plain_scores(reader)
 
     def said(way: str, *sentences: str) -> float:
         found: float = reader.combined(way).scorer.score([Document("d", sentences)])[0].transitions[-1]
@@ -262,13 +260,12 @@ def test_scores_are_per_token_and_in_the_order_of_the_text(tokenizer: WordTokeni
     # Of a pair, MMI takes from bi what the language model says of either sentence, per token.
     alone = [(said("bi", text, text) - said("mmi", text, text)) / 2 for text in texts]
     assert scores.alone(rows, 2).tolist() == pytest.approx(alone, abs=1e-4)
-    assert scores.alone(rows, 2).tolist() == pytest.approx(alone, abs=1e-4)  # the first two from memory
 
 
 def test_looking_at_sentences_does_not_change_them(tokenizer: WordTokenizer) -> None:
-    """They are read again after it: by the language model, and by the evaluators of the next number of turns."""
+    """They are read again after it: by the language model, and by the evaluators of the next length."""
     sentences = [[7, 5, 7, 6], [11, 10, 9], [8, 8, 4]]
-    rows = IdRows.of(sentences)
+    rows = TokenRows.of(sentences)
     SentenceFeatures(rows, tokenizer, (torch.ones(3, 2), (2,)), np.ones(tokenizer.vocabulary_size, dtype=np.int64))
     assert [rows.row(number) for number in range(3)] == sentences
 
@@ -279,8 +276,8 @@ def test_a_rare_word_ties_sentences_together_more_than_a_frequent_one(
     (often, seldom, other, another) = (ids[0] for ids in tokenizer.encode_batch(["w1", "w2", "w3", "w4"]))
     seen = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
     seen[[often, seldom, other, another]] = 500, 1, 20, 20
-    frozen = FrozenReader(reader, seen, tokenizer, torch.device("cpu"))
-    rows = IdRows.of([[often, other], [often, another], [seldom, other], [seldom, another]])
+    frozen = SentenceEncoder(reader, seen, tokenizer, torch.device("cpu"))
+    rows = TokenRows.of([[often, other], [often, another], [seldom, other], [seldom, another]])
     sketches = frozen(rows)[:, -frozen.groups[-1] :].float()
     cosines = (sketches @ sketches.T).tolist()  # they are of length 1
     assert cosines[0][1] < 0.2 < 0.6 < cosines[2][3]  # without rarity, a half each

@@ -14,20 +14,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.helpers.tiny_adversarial import FEW, SMALL, TINY, odds, order_of, pages, tiny_options  # noqa: E402
+from tests.helpers.tiny_adversarial import SMALL, TINY, job_of, odds, pages, tiny_options  # noqa: E402
 
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
-from weft.evaluation.adversarial import continuations, turns  # noqa: E402
-from weft.evaluation.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks, select_chunks  # noqa: E402
-from weft.evaluation.adversarial.continuations import write_all  # noqa: E402
-from weft.evaluation.adversarial.evaluator import EvaluatorSettings, judge  # noqa: E402
-from weft.evaluation.adversarial.experiment import AdversarialOptions  # noqa: E402
-from weft.evaluation.adversarial.opponents import CONTROLS, Bout, control_bout, written_bouts  # noqa: E402
-from weft.evaluation.adversarial.results import adversarial_options  # noqa: E402
+from weft.evaluation.adversarial import continuations  # noqa: E402
+from weft.evaluation.adversarial.chunks import PARTS, Chunks, SelectionSettings, load_chunks, select_chunks  # noqa: E402
+from weft.evaluation.adversarial.continuations import load_continuations  # noqa: E402
+from weft.evaluation.adversarial.controls import CONTROLS, label_control  # noqa: E402
+from weft.evaluation.adversarial.labelled_chunks import LabelledChunks, label_continuations  # noqa: E402
+from weft.evaluation.adversarial.network_evaluator import network_verdicts  # noqa: E402
+from weft.evaluation.adversarial.options import (  # noqa: E402
+    AdversarialOptions,
+    EvaluatorSettings,
+    adversarial_options,
+)
 from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays  # noqa: E402
-from weft.evaluation.adversarial.token_rows import IdRows, canonical_rows  # noqa: E402
-from weft.evaluation.adversarial.verdicts import Verdicts, measured  # noqa: E402
+from weft.evaluation.adversarial.token_rows import TokenRows, canonical_rows  # noqa: E402
+from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # noqa: E402
+from weft.evaluation.adversarial.writing import write_continuations  # noqa: E402
 from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
 from weft.evaluation.result import Result  # noqa: E402
 from weft.evaluation.subjects import in_way, load_subjects  # noqa: E402
@@ -35,6 +40,7 @@ from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
 from weft.generation.bulk import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402
+from weft.scoring.pairs import WAYS  # noqa: E402
 from weft.training.devices import Runtime, start_runtime  # noqa: E402
 
 # Chunks ---------------------------------------------------------------------------------------------------------------
@@ -118,10 +124,12 @@ def test_human_and_machine_sentences_take_the_same_way(chunks: Chunks, tokenizer
         tuple("  " + tokenizer.decode(chunks.rows.row(place)).replace(" ", "\u00a0 ") + "\n" for place in row)
         for row in chunks.human.tolist()
     ]
-    bout = written_bouts(chunks, copied, tokenizer, SMALL.longest)[2]
+    labelled = label_continuations(chunks, copied, tokenizer, SMALL.longest)[2]
     for part in PARTS:
-        for human, machine in zip(bout.human[part].ravel().tolist(), bout.machine[part].ravel().tolist(), strict=True):
-            assert bout.rows.row(human) == bout.rows.row(machine)
+        for human, machine in zip(
+            labelled.human[part].ravel().tolist(), labelled.machine[part].ravel().tolist(), strict=True
+        ):
+            assert labelled.rows.row(human) == labelled.rows.row(machine)
 
 
 def test_canonical_rows_are_those_of_the_text_they_stand_for(tokenizer: BpeTokenizer) -> None:
@@ -136,8 +144,8 @@ def test_canonical_rows_are_those_of_the_text_they_stand_for(tokenizer: BpeToken
 def test_no_human_sentence_is_longer_or_shorter_than_a_machine_may_write(chunks: Chunks) -> None:
     lengths = chunks.rows.lengths
     assert lengths.min() >= SMALL.shortest and lengths.max() <= SMALL.longest
-    assert Protocol().shortest == AdversarialOptions().decoding.min_tokens
-    assert Protocol().longest == AdversarialOptions().decoding.max_tokens - 1  # the end is a token too
+    assert SelectionSettings().shortest == AdversarialOptions().decoding.min_tokens
+    assert SelectionSettings().longest == AdversarialOptions().decoding.max_tokens - 1  # the end is a token too
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
@@ -147,58 +155,46 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(
     model: Seq2Seq, chunks: Chunks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(continuations, "SHARD", 20)
-    writer, order = bulk_writer(model, "tiny"), order_of(model, chunks)
-    whole = write_all(writer, order, ["uni", "mmi"], tmp_path / "whole")
+    writer, job = bulk_writer(model, "tiny"), job_of(model, chunks, "mmi")
+    whole = load_continuations(writer, job, tmp_path / "whole")
     calls = 0
-    real = turns.continued
 
     def stops(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise KeyboardInterrupt
-        return real(*arguments, **options)
+        return write_continuations(*arguments, **options)
 
-    monkeypatch.setattr(continuations, "continued", stops)
+    monkeypatch.setattr(continuations, "write_continuations", stops)
     with pytest.raises(KeyboardInterrupt):
-        write_all(writer, order, ["uni", "mmi"], tmp_path / "parts")
-    again = write_all(writer, order, ["uni", "mmi"], tmp_path / "parts")
+        load_continuations(writer, job, tmp_path / "parts")
+    again = load_continuations(writer, job, tmp_path / "parts")
     assert calls == 4  # one shard, one that was stopped, and the two that were left
-    assert [again[way].texts for way in again] == [whole[way].texts for way in whole]
-    assert len(list((tmp_path / "parts").iterdir())) == 2  # the shards are gone
-    write_all(writer, order, ["mmi"], tmp_path / "parts")
-    assert calls == 4  # what is there is used
+    assert again.texts == whole.texts
+    assert len(list((tmp_path / "parts").iterdir())) == 1  # the shards are gone
+    load_continuations(writer, job, tmp_path / "parts")
+    assert calls == 4  # the finished file is used
 
 
-def test_other_weights_or_settings_are_written_anew(model: Seq2Seq, chunks: Chunks) -> None:
-    order = order_of(model, chunks)
-    others = [
-        order_of(model, chunks, replace(FEW, seed=2)),
-        replace(order, weights="0"),
-        replace(order, chunks=replace(chunks, fingerprint="x")),
-    ]
-    prints = {order.fingerprint("mmi"), order.fingerprint("bi"), *(other.fingerprint("mmi") for other in others)}
-    assert len(prints) == 5
-
-
-def test_a_damaged_file_of_continuations_is_told(model: Seq2Seq, chunks: Chunks, tmp_path: Path) -> None:
-    order = order_of(model, chunks)
-    order.path(tmp_path, "mmi").write_bytes(b"nothing of the kind")
+def test_a_damaged_file_of_continuations_is_refused(model: Seq2Seq, chunks: Chunks, tmp_path: Path) -> None:
+    job = job_of(model, chunks)
+    job.path(tmp_path).write_bytes(b"nothing of the kind")
     with pytest.raises(CorpusError, match="cannot use"):
-        write_all(bulk_writer(model, "tiny"), order, ["mmi"], tmp_path)
+        load_continuations(bulk_writer(model, "tiny"), job, tmp_path)
 
 
-# Opponents ------------------------------------------------------------------------------------------------------------
+# Controls -------------------------------------------------------------------------------------------------------------
 
 
 def test_controls_are_what_they_say(chunks: Chunks) -> None:
-    bouts = {name: control_bout(chunks, name, 3, 1) for name in CONTROLS}
+    bouts = {name: label_control(chunks, name, 3, 1) for name in CONTROLS}
     test = chunks.part("test")
     assert (bouts["repeat-last"].machine["test"][:, 3:] == chunks.context[test, 2:]).all()
     mixed = bouts["wrong-order"].machine["test"][:, 3:]
     assert (np.sort(mixed, axis=1) == np.sort(chunks.human[test], axis=1)).all()
     assert (mixed != chunks.human[test]).any(axis=1).all()
-    assert (control_bout(chunks, "wrong-order", 1, 1).machine["test"][:, 3] == chunks.human[test, 2]).all()
+    assert (label_control(chunks, "wrong-order", 1, 1).machine["test"][:, 3] == chunks.human[test, 2]).all()
     page_of = {n: page for row, page in zip(chunks.human.tolist(), chunks.pages.tolist(), strict=True) for n in row}
     for part in PARTS:
         random = bouts["random-sentence"].machine[part]
@@ -212,7 +208,7 @@ def test_controls_are_what_they_say(chunks: Chunks) -> None:
 # Evaluators -----------------------------------------------------------------------------------------------------------
 
 
-def synthetic(seed: int, *, told_by: int | None) -> Bout:
+def synthetic(seed: int, *, told_by: int | None) -> LabelledChunks:
     """Chunks of random tokens; with ``told_by``, the last sentence of every machine chunk holds that token."""
     generator = np.random.default_rng(seed)
     size, vocabulary = 360, 30
@@ -224,19 +220,21 @@ def synthetic(seed: int, *, told_by: int | None) -> Bout:
             sentences[number][2] = told_by
     cuts = {"train": slice(0, 240), "dev": slice(240, 300), "test": slice(300, 360)}
     names = {part: [str(n) for n in range(size)][cut] for part, cut in cuts.items()}
-    return Bout(
-        IdRows.of(sentences),
+    return LabelledChunks(
+        TokenRows.of(sentences),
         {part: human[cut] for part, cut in cuts.items()},
         {part: machine[cut] for part, cut in cuts.items()},
         {part: (names[part], names[part]) for part in cuts},
     )
 
 
-def accuracy(bout: Bout, settings: EvaluatorSettings) -> float:
+def accuracy(labelled: LabelledChunks, settings: EvaluatorSettings) -> float:
     torch.manual_seed(0)
     with start_runtime("cpu") as runtime:
         embedding = torch.randn(31, 8) * 8**-0.5
-        found = judge(bout, torch.zeros(len(bout.rows), 0), (), embedding, 0, settings, runtime, seed=1)
+        found = network_verdicts(
+            labelled, torch.zeros(len(labelled.rows), 0), (), embedding, 0, settings, runtime, seed=1
+        )
     return float(np.mean(np.concatenate([found.human["test"] > 0, found.machine["test"] <= 0])))
 
 
@@ -248,16 +246,16 @@ def test_the_evaluator_learns_an_obvious_difference_and_cannot_tell_what_has_non
 
 def test_evaluators_learn_in_reduced_precision_too() -> None:
     """A GPU runs them so; the kinds of numbers must fit together."""
-    bout, settings = synthetic(1, told_by=30), replace(TINY, epochs=1)
+    labelled, settings = synthetic(1, told_by=30), replace(TINY, epochs=1)
     runtime = Runtime(torch.device("cpu"), bf16=True)
-    vectors = torch.randn(len(bout.rows), 12).half()
-    found = judge(bout, vectors, (4, 4, 4), torch.randn(31, 8), 0, settings, runtime, seed=1)
+    vectors = torch.randn(len(labelled.rows), 12).half()
+    found = network_verdicts(labelled, vectors, (4, 4, 4), torch.randn(31, 8), 0, settings, runtime, seed=1)
     assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 8
 
 
 def test_the_same_seed_gives_the_same_verdicts() -> None:
-    bout = synthetic(2, told_by=30)
-    assert accuracy(bout, TINY) == accuracy(bout, TINY)
+    labelled = synthetic(2, told_by=30)
+    assert accuracy(labelled, TINY) == accuracy(labelled, TINY)
 
 
 @pytest.mark.parametrize("shift", [-5.0, 0.0, 3.0])
@@ -265,19 +263,21 @@ def test_an_evaluator_that_leans_to_one_side_is_not_easier_to_fool(shift: float)
     """Only the order of the log-odds decides, and half of dev is always taken for human, equal odds by shares."""
     human, machine = odds(2, 1, 0.5, -1) + np.float32(shift), odds(1, 0, -1, -2) + np.float32(shift)
     verdicts = Verdicts({"dev": human, "test": human}, {"dev": machine, "test": machine}, {})
-    assert verdicts.taken("human", "dev").sum() + verdicts.taken("machine", "dev").sum() == 4
-    assert verdicts.taken("machine", "test").tolist() == [1, 0, 0, 0]
+    assert verdicts.judged_human("human", "dev").sum() + verdicts.judged_human("machine", "dev").sum() == 4
+    assert verdicts.judged_human("machine", "test").tolist() == [1, 0, 0, 0]
     same = Verdicts({"dev": odds(shift, shift), "test": human}, {"dev": odds(shift, shift), "test": machine}, {})
-    assert same.taken("human", "dev").tolist() == [0.5, 0.5]
-    assert same.taken("machine", "test", even=False).tolist() == (machine > 0).tolist()
+    assert same.judged_human("human", "dev").tolist() == [0.5, 0.5]
+    assert same.judged_human("machine", "test", even=False).tolist() == (machine > 0).tolist()
 
 
 def test_measures_count_each_page_for_itself() -> None:
     human, machine = odds(3, 2, -3), odds(1, -1, -2)
     verdicts = Verdicts({"dev": human, "test": human}, {"dev": machine, "test": machine}, {})
     places = np.zeros((3, 4), dtype=np.int64)
-    bout = Bout(IdRows.of([[1]]), {"test": places}, {"test": places}, {"test": (["a", "a", "b"], ["b", "a", "a"])})
-    found = measured(bout, [verdicts], 2, ["a", "b"])
+    labelled = LabelledChunks(
+        TokenRows.of([[1]]), {"test": places}, {"test": places}, {"test": (["a", "a", "b"], ["b", "a", "a"])}
+    )
+    found = adversuc_measures(labelled, [verdicts], 2, ["a", "b"])
     assert found["human_accuracy_2"].numerators == (2, 0) and found["human_accuracy_2"].denominators == (2, 1)
     assert found["adversuc_2"].numerators == (0, 1) and found["machine_accuracy_2"].numerators == (2, 0)
     assert found["accuracy_2"].numerators == (4, 0) and found["accuracy_2"].denominators == (4, 2)
@@ -290,9 +290,10 @@ def test_measures_count_each_page_for_itself() -> None:
 def test_samples_are_drawn_by_the_seed_and_stand_beside_what_people_wrote(
     model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path
 ) -> None:
-    write_all(bulk_writer(model, "tiny"), order_of(model, chunks), ["uni", "mmi"], tmp_path)
-    other = replace(order_of(model, chunks), name="stranger", chunks=replace(chunks, fingerprint="others"))
-    write_all(bulk_writer(model, "stranger"), other, ["uni"], tmp_path)
+    for combine in WAYS[::2]:
+        load_continuations(bulk_writer(model, "tiny"), job_of(model, chunks, combine), tmp_path)
+    other = replace(job_of(model, chunks), name="stranger", chunks=replace(chunks, fingerprint="others"))
+    load_continuations(bulk_writer(model, "stranger"), other, tmp_path)
     out = tmp_path / "samples.md"
     assert write_samples(out, chunks, tmp_path, tokenizer, count=3, seed=2) == 2
     page = out.read_text()
@@ -324,11 +325,7 @@ def test_samples_say_what_is_missing_or_damaged(chunks: Chunks, tokenizer: BpeTo
 # All of it ------------------------------------------------------------------------------------------------------------
 
 
-def test_models_and_controls_from_data_to_result(
-    model: Seq2Seq, folder: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for rounds in ("ROUNDS", "FEW_ROUNDS"):  # a thousand trees take long
-        monkeypatch.setattr(f"weft.evaluation.adversarial.tree_evaluator.{rounds}", 5)
+def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, data: Path, tmp_path: Path) -> None:
     options = tiny_options(tmp_path / "work", folder, second=True, informed=True, seeds=2)
     subject = in_way(Subject(model, "seq2seq"), "mmi")
     mmi = evaluate("adversarial", subject, str(data), options, command="weft evaluate")

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-from tests.helpers.tiny_adversarial import FEW, SMALL, odds, order_of, pages, tiny_options
+from tests.helpers.tiny_adversarial import FEW, SMALL, job_of, odds, pages, tiny_options
 
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.errors import CorpusError
 from weft.evaluation.adversarial import continuations
 from weft.evaluation.adversarial.chunks import Chunks, select_chunks
-from weft.evaluation.adversarial.continuations import _shard, weights_hash, write_all
-from weft.evaluation.adversarial.opponents import Bout, control_bout, without_overlap
+from weft.evaluation.adversarial.continuations import load_continuations, weights_hash
+from weft.evaluation.adversarial.controls import label_control
+from weft.evaluation.adversarial.labelled_chunks import LabelledChunks, without_overlap
 from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays
-from weft.evaluation.adversarial.token_rows import IdRows
-from weft.evaluation.adversarial.verdicts import Verdicts, measured, read_verdicts, trained, write_verdicts
+from weft.evaluation.adversarial.token_rows import TokenRows
+from weft.evaluation.adversarial.verdicts import (
+    Verdicts,
+    adversuc_measures,
+    read_verdicts,
+    training_record,
+    write_verdicts,
+)
 from weft.evaluation.evaluate import Subject, evaluate
 from weft.evaluation.subjects import in_way
 from weft.generation.bulk import bulk_writer
@@ -29,8 +36,8 @@ from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.report.samples import write_samples
 
 PLACES = np.zeros((3, 4), dtype=np.int64)
-BOUT = Bout(
-    IdRows.of([[1]]), {"dev": PLACES, "test": PLACES}, {"dev": PLACES, "test": PLACES},
+CHUNKS = LabelledChunks(
+    TokenRows.of([[1]]), {"dev": PLACES, "test": PLACES}, {"dev": PLACES, "test": PLACES},
     {"test": (["a", "a", "b"], ["a", "a", "b"])},
 )  # fmt: skip
 
@@ -53,35 +60,35 @@ def test_a_damaged_file_of_arrays_is_told(damage: bytes | str, tmp_path: Path) -
 def test_verdicts_come_back_and_those_of_other_chunks_are_told(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.npz"
     write_verdicts(path, said([1, 2, 3], [0, -1, -2]))
-    again = read_verdicts(path, BOUT)
+    again = read_verdicts(path, CHUNKS)
     assert again.machine["test"].tolist() == [0, -1, -2] and again.training == {"steps": 3}
     write_verdicts(path, said([1, 2], [0, -1]))
     with pytest.raises(CorpusError, match="other chunks"):
-        read_verdicts(path, BOUT)
+        read_verdicts(path, CHUNKS)
     write_arrays(path, {"note": np.zeros(1)})
     with pytest.raises(CorpusError, match="cannot use"):
-        read_verdicts(path, BOUT)
+        read_verdicts(path, CHUNKS)
     write_verdicts(path, said([1, 2, 3], [0, float("nan"), -2]))
-    with pytest.raises(CorpusError, match="no numbers"):
-        read_verdicts(path, BOUT)
+    with pytest.raises(CorpusError, match="not numbers"):
+        read_verdicts(path, CHUNKS)
     write_verdicts(path, said([1, 2, 3], [0, -1, -2]))
     write_arrays(path, {**read_arrays(path), "note": np.frombuffer(b"[1]", dtype=np.uint8)})
-    with pytest.raises(CorpusError, match="no record: list"):
-        read_verdicts(path, BOUT)
+    with pytest.raises(CorpusError, match="not a record: list"):
+        read_verdicts(path, CHUNKS)
 
 
 def test_the_mean_of_evaluators_counts() -> None:
     panel = [said([3, 2, 1], [0, -1, -2]), said([3, -1, -2], [2, 1, 0])]
-    found = measured(BOUT, panel, 1, ["a", "b"])
+    found = adversuc_measures(CHUNKS, panel, 1, ["a", "b"])
     assert found["adversuc_1"].numerators == (1.0, 0.0)  # none by the first, two of page a by the second
     assert found["human_accuracy_1"].numerators == (1.5, 0.5)
-    record = trained(panel)
+    record = training_record(panel)
     assert record["adversuc"] == pytest.approx([0, 2 / 3]) and len(record["trainings"]) == 2
     assert record["dev_adversuc"] == pytest.approx(1 / 3) and record["dev_accuracy"] == pytest.approx(2 / 3)
 
 
 def test_nobody_can_change_the_rows_that_all_read() -> None:
-    rows = IdRows.of([[5, 3], [4]])
+    rows = TokenRows.of([[5, 3], [4]])
     with pytest.raises(ValueError, match="read-only"):
         rows.flat.sort()
     assert rows.row(0) == [5, 3]
@@ -89,27 +96,27 @@ def test_nobody_can_change_the_rows_that_all_read() -> None:
 
 def test_what_is_counted_is_the_training_part(chunks: Chunks) -> None:
     part = chunks.part("train")
-    assert set(chunks.learned.tolist()) == {
+    assert set(chunks.training_sentences.tolist()) == {
         *chunks.context[part].ravel().tolist(),
         *chunks.human[part].ravel().tolist(),
     }
     held = chunks.human[chunks.part("test")].ravel().tolist()
-    assert not set(held) & set(chunks.learned.tolist())
+    assert not set(held) & set(chunks.training_sentences.tolist())
 
 
 def test_training_chunks_that_share_no_sentence(tokenizer: BpeTokenizer) -> None:
-    bout = control_bout(select_chunks(pages(), tokenizer, replace(SMALL, train=120)), "random-sentence", 3, 1)
-    thin = without_overlap(bout)
+    labelled = label_control(select_chunks(pages(), tokenizer, replace(SMALL, train=120)), "random-sentence", 3, 1)
+    thin = without_overlap(labelled)
     kept = thin.human["train"]
-    assert len(np.unique(kept)) == kept.size and len(kept) == len(thin.machine["train"]) < len(bout.human["train"])
+    assert len(np.unique(kept)) == kept.size and len(kept) == len(thin.machine["train"]) < len(labelled.human["train"])
     for human, machine in zip(kept.tolist(), thin.machine["train"].tolist(), strict=True):
         assert human[:3] == machine[:3]  # still each with its opponent
-    sides = np.concatenate([bout.human["train"], bout.machine["train"]], axis=1).tolist()
+    sides = np.concatenate([labelled.human["train"], labelled.machine["train"]], axis=1).tolist()
     chosen = np.concatenate([kept, thin.machine["train"]], axis=1)
     assert sum(len(set(pair)) for pair in chosen.tolist()) == len(np.unique(chosen))  # nor do opponents share any
     left = [pair for pair in sides if pair not in chosen.tolist()]
     assert all(set(pair) & set(chosen.ravel().tolist()) for pair in left)  # none was left out without need
-    assert thin.human["test"] is bout.human["test"]
+    assert thin.human["test"] is labelled.human["test"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}\n", b"garbage\n", b'{"seconds": 1}\n{"sentences": []}\n'], ids=str)
@@ -117,12 +124,12 @@ def test_a_damaged_shard_is_told_and_kept(
     damage: bytes, model: Seq2Seq, chunks: Chunks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(continuations, "SHARD", 28)
-    order = order_of(model, chunks)
-    path = _shard(order, tmp_path, "uni", 0)
+    job = job_of(model, chunks)
+    path = job.shard_path(tmp_path, 0)
     path.parent.mkdir(parents=True)
     path.write_bytes(damage)
     with pytest.raises(CorpusError, match="cannot use .*0000.jsonl"):
-        write_all(bulk_writer(model, "tiny"), order, ["uni"], tmp_path)
+        load_continuations(bulk_writer(model, "tiny"), job, tmp_path)
     assert path.exists()
 
 
@@ -130,7 +137,7 @@ def test_a_model_that_wrote_twice_is_shown_twice(
     model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path
 ) -> None:
     for seed in (1, 2):
-        write_all(bulk_writer(model, "tiny"), order_of(model, chunks, replace(FEW, seed=seed)), ["uni"], tmp_path)
+        load_continuations(bulk_writer(model, "tiny"), job_of(model, chunks, "uni", replace(FEW, seed=seed)), tmp_path)
     assert write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer, count=1) == 2
 
 
@@ -147,7 +154,8 @@ def test_topics_that_guide_are_among_the_weights(tmp_path: Path) -> None:
         def companions(self) -> dict[str, Artifact]:
             return {"topics": Artifact("hmm-lda", {}, {"words": np.full(2, self.value, dtype=np.float32)})}
 
-    assert weights_hash(Guided(1.0)) == weights_hash(Guided(1.0)) != weights_hash(Guided(2.0))
+    hashes = [weights_hash(cast(Any, Guided(value))) for value in (1.0, 1.0, 2.0)]
+    assert hashes[0] == hashes[1] != hashes[2]
 
 
 def test_only_the_informed_evaluator_asks_the_networks(

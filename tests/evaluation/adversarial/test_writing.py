@@ -15,17 +15,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.helpers.guided_models import assembled  # noqa: E402
-from tests.helpers.tiny_adversarial import FEW, WORDS, tiny_options  # noqa: E402
+from tests.helpers.tiny_adversarial import FEW, WORDS, job_of, tiny_options  # noqa: E402
 from torch import device as Device  # noqa: E402, N812
 
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
-from weft.evaluation.adversarial import continuations, experiment, turns  # noqa: E402
-from weft.evaluation.adversarial.chunks import PARTS, Chunks, Protocol, load_chunks  # noqa: E402
-from weft.evaluation.adversarial.continuations import Order, weights_hash, write_all  # noqa: E402
-from weft.evaluation.adversarial.evaluator import judge  # noqa: E402
-from weft.evaluation.adversarial.opponents import Bout, control_bout  # noqa: E402
-from weft.evaluation.adversarial.token_rows import IdRows  # noqa: E402
-from weft.evaluation.adversarial.turns import continued, next_sentences  # noqa: E402
+from weft.evaluation.adversarial import continuations, experiment, writing  # noqa: E402
+from weft.evaluation.adversarial.chunks import PARTS, Chunks, SelectionSettings, load_chunks  # noqa: E402
+from weft.evaluation.adversarial.continuations import WritingJob, load_continuations  # noqa: E402
+from weft.evaluation.adversarial.controls import label_control  # noqa: E402
+from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: E402
+from weft.evaluation.adversarial.network_evaluator import network_verdicts  # noqa: E402
+from weft.evaluation.adversarial.token_rows import TokenRows  # noqa: E402
+from weft.evaluation.adversarial.writing import write_continuations, write_next_sentences  # noqa: E402
 from weft.evaluation.evaluate import EvaluateOptions, Subject, evaluate  # noqa: E402
 from weft.evaluation.subjects import in_way, load_subjects  # noqa: E402
 from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
@@ -40,7 +41,7 @@ from weft.models.vlv.bulk_writer import ChainWriter  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
 from weft.scoring.pairs import Combine  # noqa: E402
 
-SMALL = Protocol(train=20, dev=6, test=6, shortest=2, longest=14)
+SMALL = SelectionSettings(train=20, dev=6, test=6, shortest=2, longest=14)
 
 
 def sentences(count: int, seed: int, *, longest: int = 6) -> list[str]:
@@ -86,30 +87,26 @@ def ids_of(chunks: Chunks, count: int) -> list[tuple[list[int], ...]]:
 # Turn by turn ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_way_reads_its_own_sentences_before_it_writes_the_next(model: Seq2Seq, chunks: Chunks) -> None:
+@pytest.mark.parametrize("combine", ["uni", "mmi"])
+def test_a_sentence_is_written_after_those_before_it(model: Seq2Seq, chunks: Chunks, combine: Combine) -> None:
     writer, contexts = RecordingWriter(bulk_writer(model, "tiny")), ids_of(chunks, 4)
-    ways: Sequence[Combine] = ("uni", "mmi")
-    written = continued(writer, contexts, FEW, ways)
-    assert written["uni"] != written["mmi"]
-    for way in ways:
-        for turn in range(3):
-            added = [writer.tokenizer.encode_batch(list(texts[:turn])) for texts in written[way]]
-            known = sorted([*context, *more] for context, more in zip(contexts, added, strict=True))
-            assert known in writer.contexts, (way, turn)
-    assert len(writer.contexts) == 5  # the first turn is written once for both
+    written = write_continuations(writer, contexts, FEW, combine)
+    for turn in range(3):
+        added = [writer.tokenizer.encode_batch(list(texts[:turn])) for texts in written]
+        assert writer.contexts[turn] == sorted([*one, *more] for one, more in zip(contexts, added, strict=True))
 
 
-def test_no_two_batches_turns_or_shards_share_their_chance(
+def test_no_two_batches_turns_or_shards_share_their_seed(
     model: Seq2Seq, chunks: Chunks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "CONTEXTS_AT_ONCE", {"cpu": 8})
+    monkeypatch.setattr(writing, "CONTEXTS_AT_ONCE", {"cpu": 8})
     monkeypatch.setattr(continuations, "SHARD", 16)
     writer = RecordingWriter(bulk_writer(model, "tiny"))
-    write_all(writer, Order("tiny", weights_hash(model), chunks, FEW, {}), ["uni"], tmp_path)
+    load_continuations(writer, job_of(model, chunks), tmp_path)
     assert len(writer.seeds) == len(set(writer.seeds)) == 2 * 3 * 2  # two shards of three turns, two batches each
     again = RecordingWriter(bulk_writer(model, "tiny"))
     for seed in (FEW.seed, FEW.seed + 1):
-        next_sentences(again, ids_of(chunks, 8), replace(FEW, seed=seed), ["uni"], seed=(0, 0))
+        write_next_sentences(again, ids_of(chunks, 8), replace(FEW, seed=seed), "uni", seed=(0, 0))
     assert again.seeds[0] == writer.seeds[0] and again.seeds[1] not in writer.seeds
 
 
@@ -177,28 +174,28 @@ def plain_chunks(pages: int) -> Chunks:
     size = len(PARTS) * pages
     places = np.arange(6 * size).reshape(size, 6)
     names = np.array([f"page-{number}" for number in range(size)])
-    rows = IdRows.of([[3 + number % 7] for number in range(6 * size)])
+    rows = TokenRows.of([[3 + number % 7] for number in range(6 * size)])
     return Chunks(rows, places[:, :3], places[:, 3:], names, (pages, pages, pages), "plain")
 
 
 def test_a_random_sentence_is_one_of_the_same_turn() -> None:
     chunks = plain_chunks(12)
-    bout = control_bout(chunks, "random-sentence", 3, seed=1)
+    labelled = label_control(chunks, "random-sentence", 3, seed=1)
     for part in PARTS:
         human = chunks.human[chunks.part(part)]
         for turn in range(3):
-            drawn = bout.machine[part][:, 3 + turn]
+            drawn = labelled.machine[part][:, 3 + turn]
             assert set(drawn.tolist()) <= set(human[:, turn].tolist())
             assert len(set(drawn.tolist())) > 6  # not one for all
 
 
 def test_people_against_people_are_two_halves() -> None:
     chunks = plain_chunks(12)
-    bout = control_bout(chunks, "human", 2, seed=1)
+    labelled = label_control(chunks, "human", 2, seed=1)
     whole = np.concatenate([chunks.context, chunks.human[:, :2]], axis=1)
     for part in PARTS:
-        assert len(bout.human[part]) == len(bout.machine[part]) == 6
-        both = np.concatenate([bout.human[part], bout.machine[part]])
+        assert len(labelled.human[part]) == len(labelled.machine[part]) == 6
+        both = np.concatenate([labelled.human[part], labelled.machine[part]])
         assert sorted(both.tolist()) == whole[chunks.part(part)].tolist()
 
 
@@ -229,8 +226,8 @@ def test_chunks_of_another_tokenizer_protocol_or_text_are_others(
 ) -> None:
     second = BpeTokenizer.train(sentences(500, 1), vocabulary_size=300)
     changed = write_pages(tmp_path / data.name, longest=7)
-    protocols = [replace(SMALL, **{one.name: other(getattr(SMALL, one.name))}) for one in fields(Protocol)]
-    asked: list[tuple[Path, BpeTokenizer, Protocol]] = [
+    protocols = [replace(SMALL, **{one.name: other(getattr(SMALL, one.name))}) for one in fields(SelectionSettings)]
+    asked: list[tuple[Path, BpeTokenizer, SelectionSettings]] = [
         (data, tokenizer, SMALL), (data, second, SMALL), (changed, tokenizer, SMALL),
         *((data, tokenizer, protocol) for protocol in protocols),
     ]  # fmt: skip
@@ -242,21 +239,21 @@ def test_chunks_of_another_tokenizer_protocol_or_text_are_others(
 
 
 def test_all_that_decides_continuations_is_in_their_fingerprint(chunks: Chunks) -> None:
-    order = Order("tiny", "weights", chunks, FEW, {"samples": 1})
+    job = WritingJob("tiny", "weights", chunks, FEW, "uni", {"samples": 1})
     values = {one.name: other(getattr(FEW, one.name)) for one in fields(Decoding) if one.name != "method"}
     changes: list[dict[str, Any]] = [{"method": "beam"}, *({name: value} for name, value in values.items())]
-    orders = [
-        order,
-        replace(order, weights="others"),
-        replace(order, chunks=replace(chunks, fingerprint="others")),
-        replace(order, further={"samples": 2}),
-        replace(order, further={}),
-        *(replace(order, decoding=replace(FEW, **change)) for change in changes),
+    jobs = [
+        job,
+        replace(job, weights="others"),
+        replace(job, chunks=replace(chunks, fingerprint="others")),
+        replace(job, further={"samples": 2}),
+        replace(job, further={}),
+        *(replace(job, decoding=replace(FEW, **change)) for change in changes),
     ]
     ways: Sequence[Combine] = ("uni", "bi", "mmi")
-    prints = {one.fingerprint(way) for one in orders for way in ways}
-    assert len(prints) == len(orders) * len(ways)
-    assert order.fingerprint("mmi") == replace(order, further={"samples": 1}).fingerprint("mmi")
+    prints = {replace(one, combine=way).fingerprint for one in jobs for way in ways}
+    assert len(prints) == len(jobs) * len(ways)
+    assert job.fingerprint == replace(job, further={"samples": 1}).fingerprint
 
 
 def test_verdicts_are_used_again_only_where_nothing_has_changed(
@@ -285,20 +282,22 @@ def test_verdicts_are_used_again_only_where_nothing_has_changed(
 def test_vectors_stand_at_the_sentences_they_were_made_of(
     model: Seq2Seq, data: Path, readers: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[tuple[Bout, Any]] = []
+    seen: list[tuple[LabelledChunks, Any]] = []
 
-    def recorded(bout: Bout, vectors: Any, *arguments: Any, **options: Any) -> Any:
-        seen.append((bout, vectors))
-        return judge(bout, vectors, *arguments, **options)
+    real = network_verdicts
 
-    monkeypatch.setattr(experiment, "judge", recorded)
+    def recorded(labelled: LabelledChunks, vectors: Any, *arguments: Any, **options: Any) -> Any:
+        seen.append((labelled, vectors))
+        return real(labelled, vectors, *arguments, **options)
+
+    monkeypatch.setattr(experiment, "network_verdicts", recorded)
     evaluate(
         "adversarial", in_way(Subject(model, "tiny"), "uni"), str(data), tiny_options(tmp_path, readers[0], limit=3)
     )
     reader: Any = load_model(readers[0])
     assert len(seen) >= 3  # for every number of turns
-    for bout, vectors in seen:
-        ids, lengths = bout.rows.padded(np.arange(len(bout.rows)), reader.tokenizer.pad_id)
+    for labelled, vectors in seen:
+        ids, lengths = labelled.rows.padded(np.arange(len(labelled.rows)), reader.tokenizer.pad_id)
         tokens = Tokens(torch.from_numpy(ids), torch.from_numpy(lengths))
         with torch.inference_mode():
             kinds = [encode_rows(reader.networks()[part], tokens)[1] for part in ("forward", "backward")]

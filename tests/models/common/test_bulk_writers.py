@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,15 @@ from tests.helpers.guided_models import assembled  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
-from weft.evaluation.adversarial import turns  # noqa: E402
-from weft.evaluation.adversarial.turns import closing_tokens, continued, next_sentences  # noqa: E402
+from weft.evaluation.adversarial.writing import (  # noqa: E402
+    closing_tokens,
+    rank_candidates,
+    write_continuations,
+    write_next_sentences,
+)
 from weft.generation.bulk import BulkWriter, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding, Hypotheses, search  # noqa: E402
+from weft.io.seeded_hash import hash_key  # noqa: E402
 from weft.models.common.bulk_decoders import overlaps  # noqa: E402
 from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
@@ -112,25 +118,19 @@ def test_candidates_come_from_several_latent_variables(chain: VlvGm) -> None:
     assert len({tuple(row) for row in found.ids[0].tolist()}) > 1
 
 
-def test_the_best_of_each_way_is_taken_and_the_first_list_is_shared(
-    seq2seq: Seq2Seq, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_way_of_reranking_chooses_among_the_same_candidates(seq2seq: Seq2Seq) -> None:
     writer = bulk_writer(seq2seq, "tiny")
     contexts = [writer.tokenizer.encode_batch(context) for context in CONTEXTS]
-    together = next_sentences(writer, contexts, FEW, WAYS, seed=(0,))
-    apart = {way: next_sentences(writer, contexts, FEW, [way], seed=(0,))[way] for way in WAYS}
-    assert together == apart
-    asked: list[int] = []
-    real = turns.next_sentences
-
-    def counted(*arguments: object, **options: object) -> object:
-        asked.append(len(arguments[3]))  # type: ignore[arg-type]
-        return real(*arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(turns, "next_sentences", counted)
-    written = continued(writer, contexts, FEW, WAYS)
-    assert asked == [3, 1, 1, 1, 1, 1, 1]  # the first turn once for all ways
-    assert all(len(three) == 3 for way in WAYS for three in written[way])
+    chosen = [write_next_sentences(writer, contexts, FEW, way, seed=(0,)) for way in WAYS]
+    drawn = replace(FEW, seed=int.from_bytes(hash_key(FEW.seed, 0, 0)[:4], "big"))
+    order = sorted(range(len(contexts)), key=lambda number: (len(contexts[number][-1]), number))
+    found = writer.propose([contexts[number] for number in order], drawn, reranked=False)
+    for place, number in enumerate(order):
+        rows = zip(found.ids[place].tolist(), found.lengths[place].tolist(), strict=True)
+        candidates = {writer.tokenizer.decode(ids[: length - 1]).strip() for ids, length in rows}
+        assert {texts[number] for texts in chosen} <= candidates | {""}
+    written = write_continuations(writer, contexts, FEW, "mmi")
+    assert all(len(three) == 3 for three in written)
 
 
 def test_cut_unfinished_and_copied_candidates_come_last() -> None:
@@ -140,7 +140,7 @@ def test_cut_unfinished_and_copied_candidates_come_last() -> None:
     values = np.array([[-4.0, -1.0, -2.0, -1.5, -0.9]])
     overlap = np.array([[0.0, 0.0, 0.9, 1.0, 0.0]])
     closing = np.array([True, False])
-    ranks = turns._ranks(Proposals(ids, lengths, values, overlap, None), FEW, ["uni"], closing)["uni"]
+    ranks = rank_candidates(Proposals(ids, lengths, values, overlap, None), FEW, "uni", closing)
     assert ranks.tolist() == [[0, 1, 4, 2, 3]]
 
 

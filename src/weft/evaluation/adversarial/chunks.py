@@ -1,6 +1,6 @@
-"""The chunks of text that are continued: three sentences of context and the three that people wrote after them.
+"""Chunks of text: three sentences of context and the three sentences that people wrote after them.
 
-One selection for all systems, cut by page: a function of the data, the tokenizer and the numbers below alone.
+All systems get the same selection. It depends only on the data, the tokenizer and the settings below.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import CorpusError
-from weft.evaluation.adversarial.saved_arrays import damaged, read_arrays, write_arrays
-from weft.evaluation.adversarial.token_rows import IdRows, Whole, canonical_rows
+from weft.evaluation.adversarial.saved_arrays import damaged_file, read_arrays, write_arrays
+from weft.evaluation.adversarial.token_rows import Integers, TokenRows, canonical_rows
 from weft.io.file_hash import sha256_of
 from weft.io.seeded_hash import hash_key
 from weft.progress import Progress, silent
 
-CONTEXT, TURNS = 3, 3
-SIZE = CONTEXT + TURNS
+CONTEXT, CONTINUATION = 3, 3  # sentences
+SIZE = CONTEXT + CONTINUATION
 PARTS = ("train", "dev", "test")
-HELD_OUT = 0.17  # of the pages, for the test part and for the dev part each
-FORMAT = 2  # rises when the selection changes
+HELD_OUT = 0.17  # share of the pages in the test part, and in the dev part
+FORMAT = 2  # changes with the selection
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
-    """What decides the selection.
+class SelectionSettings:
+    """Settings of the selection.
 
     Attributes:
-        train: Contexts to train evaluators on; each gives two instances, a human chunk and a machine chunk.
-        dev: Contexts to stop training by.
-        test: Contexts to measure on.
-        shortest: Tokens of the shortest sentence in a chunk, as of the shortest that is written.
+        train: Number of contexts to train evaluators on; each gives a human chunk and a machine chunk.
+        dev: Number of contexts that decide when training stops.
+        test: Number of contexts to measure on.
+        shortest: Tokens of the shortest sentence in a chunk; machine sentences have the same limits.
         longest: Tokens of the longest.
-        seed: Of the choice of pages and chunks.
+        seed: Seed of the choice of pages and chunks.
     """
 
     train: int = 64_000
@@ -53,27 +53,27 @@ class Protocol:
     seed: int = 1
 
     @staticmethod
-    def limited(test: int | None) -> Protocol:
-        """The standard, or a small copy of it with so many test contexts."""
-        return Protocol() if test is None else Protocol(train=10 * test, dev=test, test=test)
+    def limited(test: int | None) -> SelectionSettings:
+        """Return the standard settings, or those of a small copy with so many test contexts."""
+        return SelectionSettings() if test is None else SelectionSettings(train=10 * test, dev=test, test=test)
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """Contexts and what people wrote after them, train first, then dev, then test.
+    """Contexts and human continuations: train first, then dev, then test.
 
     Attributes:
         rows: The sentences.
         context: [chunks, 3] numbers of sentences.
         human: [chunks, 3] numbers of the sentences that follow.
-        pages: [chunks] the ids of their pages.
-        sizes: Of train, dev and test.
-        fingerprint: Of all that decided the selection.
+        pages: [chunks] ids of their pages.
+        sizes: Number of chunks in train, dev and test.
+        fingerprint: Hash of everything that determines the selection.
     """
 
-    rows: IdRows
-    context: Whole
-    human: Whole
+    rows: TokenRows
+    context: Integers
+    human: Integers
     pages: npt.NDArray[np.str_]
     sizes: tuple[int, int, int]
     fingerprint: str
@@ -82,13 +82,13 @@ class Chunks:
         return len(self.context)
 
     @property
-    def learned(self) -> Whole:
-        """Numbers of the sentences of the training part: what may be counted without a look at the others."""
+    def training_sentences(self) -> Integers:
+        """Numbers of the sentences of the training part, which statistics may use."""
         part = self.part("train")
         return np.unique(np.concatenate([self.context[part], self.human[part]]))
 
     def part(self, name: str) -> slice:
-        """Where a part stands among the chunks."""
+        """Return the place of a part among the chunks."""
         ends = np.cumsum(self.sizes)
         number = PARTS.index(name)
         return slice(int(ends[number] - self.sizes[number]), int(ends[number]))
@@ -96,7 +96,7 @@ class Chunks:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Six sentences in a row: the page, where the first stands among all sentences, and where in its paragraph."""
+    """Six consecutive sentences: the page, the number of the first, and its place in the paragraph."""
 
     page: int
     first: int
@@ -104,60 +104,65 @@ class _Window:
 
 
 def load_chunks(
-    path: Path, tokenizer: Tokenizer, protocol: Protocol, *, folder: Path | None = None, progress: Progress = silent
+    path: Path,
+    tokenizer: Tokenizer,
+    selection: SelectionSettings,
+    *,
+    folder: Path | None = None,
+    progress: Progress = silent,
 ) -> Chunks:
-    """The selection; kept in ``folder``, so that the next system need not read the corpus again."""
-    fingerprint = _fingerprint(path, tokenizer, protocol)
+    """Return the selection; it is kept in ``folder``, so that the next run need not read the corpus again."""
+    fingerprint = _fingerprint(path, tokenizer, selection)
     kept = None if folder is None else folder / f"chunks-{fingerprint[:12]}.npz"
     if kept is not None and kept.is_file():
         return _read(kept, fingerprint, tokenizer.vocabulary_size)
-    chunks = select_chunks(read_documents(path, ReadOptions()), tokenizer, protocol, fingerprint, progress=progress)
+    chunks = select_chunks(read_documents(path, ReadOptions()), tokenizer, selection, fingerprint, progress=progress)
     if kept is not None:
         _write(kept, chunks)
     return chunks
 
 
-def _fingerprint(path: Path, tokenizer: Tokenizer, protocol: Protocol) -> str:
-    content = [FORMAT, sha256_of(path), tokenizer.fingerprint, asdict(protocol)]
+def _fingerprint(path: Path, tokenizer: Tokenizer, selection: SelectionSettings) -> str:
+    content = [FORMAT, sha256_of(path), tokenizer.fingerprint, asdict(selection)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def select_chunks(
     documents: Iterator[Document] | Sequence[Document],
     tokenizer: Tokenizer,
-    protocol: Protocol,
+    selection: SelectionSettings,
     fingerprint: str = "",
     *,
     progress: Progress = silent,
 ) -> Chunks:
     """Choose chunks of six sentences from paragraphs.
 
-    A hash gives every page its part and its place. Test and dev take chunks that do not overlap; in training chunks may
-    share sentences, once those that share few are used up.
+    A hash determines the part and the rank of every page. Chunks of test and dev do not overlap. Training chunks may
+    share sentences; those that overlap least are taken first.
 
     Raises:
-        CorpusError: There are too few.
+        CorpusError: There are too few chunks.
     """
     pages, texts, windows = _windows(documents, progress)
     rows = canonical_rows(texts, tokenizer, longest=10**9)
-    fits = (rows.lengths >= protocol.shortest) & (rows.lengths <= protocol.longest)  # [sentences]
+    fits = (rows.lengths >= selection.shortest) & (rows.lengths <= selection.longest)  # [sentences]
     bad = np.concatenate([[0], np.cumsum(~fits)])
     fitting = [window for window in windows if bad[window.first + SIZE] == bad[window.first]]
-    chosen = _chosen(pages, fitting, protocol)
+    chosen = _chosen(pages, fitting, selection)
     firsts = np.array([window.first for part in chosen for window in part], dtype=np.int64)  # [chunks]
     places = firsts[:, None] + np.arange(SIZE)  # [chunks, 6]
     used, numbers = np.unique(places, return_inverse=True)
     numbers = numbers.reshape(places.shape)
     names = np.array([pages[window.page] for part in chosen for window in part], dtype=np.str_)
     sizes = (len(chosen[0]), len(chosen[1]), len(chosen[2]))
-    kept = IdRows.of([rows.row(number) for number in used.tolist()])
+    kept = TokenRows.of([rows.row(number) for number in used.tolist()])
     return Chunks(kept, numbers[:, :CONTEXT], numbers[:, CONTEXT:], names, sizes, fingerprint)
 
 
 def _windows(
     documents: Iterator[Document] | Sequence[Document], progress: Progress
 ) -> tuple[list[str], list[str], list[_Window]]:
-    """Ids of pages, sentences of paragraphs that are long enough, and every six of them in a row."""
+    """Return ids of pages, sentences of paragraphs that are long enough, and all windows of six of them."""
     pages: list[str] = []
     texts: list[str] = []
     windows: list[_Window] = []
@@ -173,38 +178,38 @@ def _windows(
     return pages, texts, windows
 
 
-def _chosen(pages: Sequence[str], windows: Sequence[_Window], protocol: Protocol) -> list[list[_Window]]:
-    """The chunks of train, dev and test."""
+def _chosen(pages: Sequence[str], windows: Sequence[_Window], selection: SelectionSettings) -> list[list[_Window]]:
+    """Return the chunks of train, dev and test."""
     of_page: dict[int, list[_Window]] = {}
     for window in windows:
         of_page.setdefault(window.page, []).append(window)
-    order = sorted(of_page, key=lambda page: hash_key(protocol.seed, "page", pages[page]))
+    order = sorted(of_page, key=lambda page: hash_key(selection.seed, "page", pages[page]))
     sides: dict[str, list[int]] = {name: [] for name in PARTS}
     for page in order:
-        sides[_side(protocol.seed, pages[page])].append(page)
-    held = {name: [one for page in sides[name] for one in _apart(of_page[page])] for name in ("dev", "test")}
+        sides[_side(selection.seed, pages[page])].append(page)
+    held = {name: [one for page in sides[name] for one in _disjoint(of_page[page])] for name in ("dev", "test")}
     left = [window for page in sides["train"] for window in of_page[page]]
-    left.sort(key=lambda one: (one.start % SIZE > 0, one.start % CONTEXT > 0, hash_key(protocol.seed, one.first)))
-    parts = [left[: protocol.train], held["dev"][: protocol.dev], held["test"][: protocol.test]]
-    for name, part, wanted in zip(PARTS, parts, (protocol.train, protocol.dev, protocol.test), strict=True):
+    left.sort(key=lambda one: (one.start % SIZE > 0, one.start % CONTEXT > 0, hash_key(selection.seed, one.first)))
+    parts = [left[: selection.train], held["dev"][: selection.dev], held["test"][: selection.test]]
+    for name, part, wanted in zip(PARTS, parts, (selection.train, selection.dev, selection.test), strict=True):
         if len(part) < wanted:
             raise CorpusError(
                 f"too few chunks of {SIZE} sentences for the {name} part",
                 seen=len(part),
-                allowed=f"{wanted}, of sentences of {protocol.shortest} to {protocol.longest} tokens",
+                allowed=f"{wanted}, of sentences of {selection.shortest} to {selection.longest} tokens",
                 next_step="give more text, or --limit with a smaller number of test contexts",
             )
     return parts
 
 
 def _side(seed: int, page: str) -> str:
-    """The part of a page, whatever the size of the experiment: what is dev in a small one is never test in another."""
+    """Return the part of a page; it does not depend on the size of the experiment, so that dev never becomes test."""
     place = int.from_bytes(hash_key(seed, "side", page)[:8], "big") / 2**64
     return "test" if place < HELD_OUT else "dev" if place < 2 * HELD_OUT else "train"
 
 
-def _apart(windows: Sequence[_Window]) -> list[_Window]:
-    """Windows of a page that share no sentence, in the order of the text."""
+def _disjoint(windows: Sequence[_Window]) -> list[_Window]:
+    """Return windows of a page that share no sentence, in the order of the text."""
     found: list[_Window] = []
     for window in windows:
         if not found or window.first >= found[-1].first + SIZE:
@@ -223,33 +228,29 @@ def _write(path: Path, chunks: Chunks) -> None:
 def _read(path: Path, fingerprint: str, vocabulary: int) -> Chunks:
     found = read_arrays(path)
     try:
-        rows = IdRows(found["flat"], found["offsets"])
+        rows = TokenRows(found["flat"], found["offsets"])
         first, second, third = found["sizes"].tolist()
         chunks = Chunks(rows, found["context"], found["human"], found["pages"], (first, second, third), fingerprint)
         _check(chunks, vocabulary)
         return chunks
     except KeyError as error:
-        raise damaged(path, f"no {error}") from error
+        raise damaged_file(path, f"no {error}") from error
     except (ValueError, TypeError, IndexError) as error:
-        raise damaged(path, str(error)) from error
+        raise damaged_file(path, str(error)) from error
 
 
 def _check(chunks: Chunks, vocabulary: int) -> None:
-    """Refuse arrays that do not belong together, whoever wrote them.
-
-    Raises:
-        ValueError: They do not.
-    """
+    """Raise ValueError if the arrays do not belong together."""
     rows, count = chunks.rows, sum(chunks.sizes)
     shapes = (chunks.context.shape, chunks.human.shape, chunks.pages.shape)
-    if shapes != ((count, CONTEXT), (count, TURNS), (count,)):
-        raise ValueError(f"chunks of the shapes {shapes}, not {count} of them")
+    if shapes != ((count, CONTEXT), (count, CONTINUATION), (count,)):
+        raise ValueError(f"arrays of the shapes {shapes}, not {count} chunks")
     if int(rows.offsets[0]) != 0 or int(rows.offsets[-1]) != len(rows.flat) or (rows.lengths < 0).any():
-        raise ValueError("sentences that do not follow each other")
+        raise ValueError("sentences do not follow each other")
     for what, numbers, end in (
         ("tokens", rows.flat, vocabulary),
         ("sentences", chunks.context, len(rows)),
         ("sentences", chunks.human, len(rows)),
     ):
         if numbers.dtype.kind not in "iu" or (numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < end):
-            raise ValueError(f"numbers of {what} that are not among {end}")
+            raise ValueError(f"a number of {what} is not below {end}")

@@ -1,4 +1,4 @@
-"""What systems have written, on disk: shards while they write, one compressed file of JSON lines at the end."""
+"""The continuations of a system, on disk: shards during writing, one compressed file of JSON lines at the end."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from typing import Any
 import numpy as np
 
 from weft.errors import CorpusError
-from weft.evaluation.adversarial.chunks import TURNS, Chunks
-from weft.evaluation.adversarial.saved_arrays import NO_LINES, damaged
-from weft.evaluation.adversarial.turns import continued
+from weft.evaluation.adversarial.chunks import CONTINUATION, Chunks
+from weft.evaluation.adversarial.saved_arrays import UNREADABLE, damaged_file
+from weft.evaluation.adversarial.writing import write_continuations
 from weft.generation.bulk import BulkWriter
 from weft.generation.decoding import Decoding
 from weft.io.atomic_files import write_atomically
 from weft.progress import Progress, silent
+from weft.protocols import NetworkModel
 from weft.scoring.pairs import Combine
 
-SHARD = 4096  # contexts a shard: what a killed run loses at most
-FORMAT = 2  # rises when the way of writing changes
+SHARD = 4096  # contexts per shard: the most that an interrupted run loses
+FORMAT = 2  # changes with the way of writing
 
 
 @dataclass(frozen=True)
-class Written:
+class Continuations:
     """The continuations of one system.
 
     Attributes:
         texts: [contexts], three sentences each, in the order of the chunks.
-        fingerprint: Of all that decided them.
-        seconds: What writing them took; where several were written together, an equal share of it.
+        fingerprint: Hash of everything that determines them.
+        seconds: Time of writing.
     """
 
     texts: Sequence[tuple[str, ...]]
@@ -44,119 +45,126 @@ class Written:
 
     @property
     def speed(self) -> float:
-        """Sentences a second."""
-        return TURNS * len(self.texts) / self.seconds if self.seconds else 0.0
+        """Sentences per second."""
+        return CONTINUATION * len(self.texts) / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
-class Order:
+class WritingJob:
     """What is to be written.
 
     Attributes:
-        name: Of the model, for the files.
-        weights: The hash of its networks.
+        name: Name of the model, for the files.
+        weights: Hash of its weights.
         chunks: The contexts.
-        decoding: How.
-        further: Whatever else of the model decides what it writes, such as how many samples rerank.
+        decoding: How candidates are searched.
+        combine: How candidates are reranked.
+        further: Other settings that determine the text, such as the number of samples of the reranker.
     """
 
     name: str
     weights: str
     chunks: Chunks
     decoding: Decoding
+    combine: Combine
     further: Mapping[str, Any]
 
-    def fingerprint(self, way: Combine) -> str:
-        """A hash of all that decides the continuations."""
-        content = [FORMAT, self.weights, self.chunks.fingerprint, asdict(self.decoding), dict(self.further), way, SHARD]
+    @property
+    def fingerprint(self) -> str:
+        """Hash of everything that determines the continuations."""
+        content = [
+            FORMAT, self.weights, self.chunks.fingerprint, asdict(self.decoding), dict(self.further), self.combine,
+            SHARD,
+        ]  # fmt: skip
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
-    def path(self, folder: Path, way: Combine) -> Path:
-        """Where the finished file stands."""
-        return folder / f"{self.name}.{way}-{self.fingerprint(way)[:12]}.jsonl.xz"
+    def path(self, folder: Path) -> Path:
+        """Return the path of the finished file."""
+        return folder / f"{self.name}.{self.combine}-{self.fingerprint[:12]}.jsonl.xz"
+
+    def shard_path(self, folder: Path, number: int) -> Path:
+        """Return the path of a shard."""
+        return self.path(folder).with_suffix("").with_suffix(".shards") / f"{number:04d}.jsonl"
 
 
-def weights_hash(model: Any) -> str:
-    """A hash of a model's weights: the same wherever its folder lies."""
+def weights_hash(model: NetworkModel) -> str:
+    """Return a hash of a model's weights and of the models that guide it."""
     digest = hashlib.sha256()
     for part, network in sorted(model.networks().items()):
         for name, value in sorted(network.state_dict().items()):
             digest.update(f"{part}/{name}".encode())
             digest.update(value.detach().float().cpu().contiguous().numpy().tobytes())
-    for part, artifact in sorted(model.companions().items()):  # such as the topics that guide
+    for part, artifact in sorted(model.companions().items()):
         for name, tensor in sorted(artifact.tensors.items()):
             digest.update(f"{part}/{name}".encode())
             digest.update(np.ascontiguousarray(tensor).tobytes())
     return digest.hexdigest()
 
 
-def write_all(
-    writer: BulkWriter, order: Order, ways: Sequence[Combine], folder: Path, *, progress: Progress = silent
-) -> dict[Combine, Written]:
-    """Write what is not there yet, and read all of it; ways of reranking that are missing are written together."""
-    missing = [way for way in ways if not order.path(folder, way).is_file()]
-    shards = range(0, len(order.chunks), SHARD)
-    for number, start in enumerate(shards):
-        absent = [way for way in missing if not _shard(order, folder, way, number).is_file()]
-        if absent:
-            _write_shard(writer, order, absent, folder, number)
-        if missing:
-            progress(f"writing {order.name}", min(start + SHARD, len(order.chunks)), len(order.chunks))
-    for way in missing:
-        _finish(order, folder, way, len(shards))
-    return {way: read_written(order.path(folder, way), order.fingerprint(way), len(order.chunks)) for way in ways}
+def load_continuations(
+    writer: BulkWriter, job: WritingJob, folder: Path, *, progress: Progress = silent
+) -> Continuations:
+    """Write the shards that are missing, and return all continuations."""
+    if not job.path(folder).is_file():
+        shards = range(0, len(job.chunks), SHARD)
+        for number, start in enumerate(shards):
+            if not job.shard_path(folder, number).is_file():
+                _write_shard(writer, job, folder, number)
+            progress(f"writing {job.name}", min(start + SHARD, len(job.chunks)), len(job.chunks))
+        _join_shards(job, folder, len(shards))
+    return read_continuations(job.path(folder), job.fingerprint, len(job.chunks))
 
 
-def _shard(order: Order, folder: Path, way: Combine, number: int) -> Path:
-    return order.path(folder, way).with_suffix("").with_suffix(".shards") / f"{number:04d}.jsonl"
-
-
-def _write_shard(writer: BulkWriter, order: Order, ways: Sequence[Combine], folder: Path, number: int) -> None:
-    chunks, began = order.chunks, time.monotonic()
+def _write_shard(writer: BulkWriter, job: WritingJob, folder: Path, number: int) -> None:
+    chunks, began = job.chunks, time.monotonic()
     numbers = chunks.context[number * SHARD : (number + 1) * SHARD].tolist()
     contexts = [tuple(chunks.rows.row(sentence) for sentence in row) for row in numbers]
-    found = continued(writer, contexts, order.decoding, ways, seed=(number,))
-    share = (time.monotonic() - began) / len(ways)
-    for way in ways:
-        lines: list[Mapping[str, Any]] = [{"seconds": share}, *({"sentences": sentences} for sentences in found[way])]
-        with write_atomically(_shard(order, folder, way, number)) as handle:
-            handle.writelines(_line(line) for line in lines)
+    found = write_continuations(writer, contexts, job.decoding, job.combine, seed=(number,))
+    seconds = time.monotonic() - began
+    lines: list[Mapping[str, Any]] = [{"seconds": seconds}, *({"sentences": sentences} for sentences in found)]
+    with write_atomically(job.shard_path(folder, number)) as handle:
+        handle.writelines(_line(line) for line in lines)
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
     return (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def _finish(order: Order, folder: Path, way: Combine, shards: int) -> None:
-    """Put the shards together into one file, then remove them."""
+def _join_shards(job: WritingJob, folder: Path, shards: int) -> None:
+    """Join the shards into one file, then remove them."""
     lines: list[bytes] = []
     seconds = 0.0
     for number in range(shards):
-        path = _shard(order, folder, way, number)
-        count = min(SHARD, len(order.chunks) - number * SHARD)
-        try:
-            head, *body = path.read_bytes().splitlines(keepends=True)
-            seconds += float(json.loads(head)["seconds"])
-            if len(body) != count:
-                raise ValueError(f"{len(body)} continuations, not {count}")
-            lines += body
-        except (ValueError, KeyError, TypeError) as error:
-            raise damaged(path, str(error)) from error
-    first = {
-        "fingerprint": order.fingerprint(way), "model": order.name, "combine": way, "seconds": seconds,
-        "decoding": asdict(order.decoding), "chunks": order.chunks.fingerprint,
+        count = min(SHARD, len(job.chunks) - number * SHARD)
+        took, body = _read_shard(job.shard_path(folder, number), count)
+        seconds += took
+        lines += body
+    head = {
+        "fingerprint": job.fingerprint, "model": job.name, "combine": job.combine, "seconds": seconds,
+        "decoding": asdict(job.decoding), "chunks": job.chunks.fingerprint,
     }  # fmt: skip
-    path = order.path(folder, way)
-    with write_atomically(path) as handle:
-        handle.write(lzma.compress(b"".join([_line(first), *lines]), preset=2))
-    shutil.rmtree(_shard(order, folder, way, 0).parent)
+    with write_atomically(job.path(folder)) as handle:
+        handle.write(lzma.compress(b"".join([_line(head), *lines]), preset=2))
+    shutil.rmtree(job.shard_path(folder, 0).parent)
 
 
-def read_written(path: Path, fingerprint: str, count: int) -> Written:
+def _read_shard(path: Path, count: int) -> tuple[float, list[bytes]]:
+    """Return the time and the lines of a shard."""
+    try:
+        head, *body = path.read_bytes().splitlines(keepends=True)
+        seconds = float(json.loads(head)["seconds"])
+        if len(body) != count:
+            raise ValueError(f"{len(body)} continuations, not {count}")
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged_file(path, str(error)) from error
+    return seconds, body
+
+
+def read_continuations(path: Path, fingerprint: str, count: int) -> Continuations:
     """Read a finished file.
 
     Raises:
-        CorpusError: It is damaged, or was made of something else.
+        CorpusError: It is damaged, or holds other continuations.
     """
     try:
         with lzma.open(path, "rt", encoding="utf-8") as handle:
@@ -164,18 +172,18 @@ def read_written(path: Path, fingerprint: str, count: int) -> Written:
             texts = list(_texts(handle))
         if head["fingerprint"] != fingerprint or len(texts) != count:
             raise ValueError(f"{len(texts)} continuations of {head['fingerprint'][:12]}")
-        return Written(texts, fingerprint, float(head["seconds"]))
-    except NO_LINES as error:
+        return Continuations(texts, fingerprint, float(head["seconds"]))
+    except UNREADABLE as error:
         raise CorpusError(
             f"cannot use {path}: {error}",
             allowed=f"{count} continuations of {fingerprint[:12]}",
-            next_step="delete it, and it is written again",
+            next_step="delete it; the next run writes it again",
         ) from error
 
 
 def _texts(lines: Iterator[str]) -> Iterator[tuple[str, ...]]:
     for line in lines:
         sentences = json.loads(line)["sentences"]
-        if len(sentences) != TURNS or not all(isinstance(sentence, str) for sentence in sentences):
+        if len(sentences) != CONTINUATION or not all(isinstance(sentence, str) for sentence in sentences):
             raise ValueError("not three sentences")
         yield tuple(sentences)

@@ -1,4 +1,4 @@
-"""What the second evaluator looks at: counts, overlaps and likenesses, no learned reading; the third also at scores."""
+"""Features of chunks for tree evaluators: counts, overlaps and similarities; for the informed one also scores."""
 
 from __future__ import annotations
 
@@ -12,91 +12,91 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer
 from weft.evaluation.adversarial.chunks import CONTEXT
-from weft.evaluation.adversarial.token_rows import IdRows, Whole
+from weft.evaluation.adversarial.token_rows import Integers, TokenRows
 from weft.models.common.encoder_decoder import Tokens
 from weft.models.common.guided_decoding import GuidedDecoder
 from weft.models.common.token_cache import TokenCache
+from weft.protocols import NetworkModel
 
-Reals = npt.NDArray[np.float32]
-PAIRS_AT_ONCE = 4096  # sentences scored at a time
-RARE = 50.0  # a token seen less often in human text is rare
+Floats = npt.NDArray[np.float32]
+PAIRS_AT_ONCE = 4096  # sentences scored in one batch
+RARE = 50.0  # a token that occurs less often in human text is rare
 
 
 class SentenceScores:
-    """Log-probabilities per token under the frozen reader's networks, each sentence and each pair once.
+    """Scores sentences with the reader's networks: log-probabilities per token.
 
     Args:
         reader: A Seq2Seq.
-        pad: Id that fills rows up.
-        device: Where its networks are.
+        pad: Padding id.
+        device: Device of its networks.
     """
 
-    def __init__(self, reader: Any, pad: int, device: torch.device) -> None:
-        networks, known = reader.networks(), TokenCache(reader.tokenizer)
+    def __init__(self, reader: NetworkModel, pad: int, device: torch.device) -> None:
+        assert reader.tokenizer is not None
+        networks, known = dict[str, Any](reader.networks()), TokenCache(reader.tokenizer)
         self.prior = GuidedDecoder(networks["prior"], known)
         self.forward = GuidedDecoder(networks["forward"], known)
         self.pad, self.device = pad, device
-        self.human: Reals | None = None  # log p_L per token of the sentences of people, which all opponents share
-        self.latest: tuple[IdRows, Reals] | None = None  # of the opponent that was asked about last
 
-    def alone(self, rows: IdRows, shared: int) -> Reals:
-        """Log p_L per token: [sentences]; of the first ``shared`` sentences it is found once."""
-        if self.human is None:
-            self.human = self._alone(rows, 0, shared)
-        if self.latest is None or self.latest[0] is not rows:
-            self.latest = rows, np.concatenate([self.human, self._alone(rows, shared, len(rows))])
-        return self.latest[1]
+    def alone(self, rows: TokenRows, human: int) -> Floats:
+        """Return log p_L per token: [sentences]; the first ``human`` sentences have batches of their own."""
+        return np.concatenate([self._alone(rows, 0, human), self._alone(rows, human, len(rows))])
 
-    def _alone(self, rows: IdRows, start: int, stop: int) -> Reals:
+    def _alone(self, rows: TokenRows, start: int, stop: int) -> Floats:
         numbers = np.arange(start, stop)
-        parts = [self._scored(self.prior, rows, part, part) for part in _lots(numbers)]
+        parts = [self._scored(self.prior, rows, part, part) for part in _batches(numbers)]
         return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
-    def after(self, rows: IdRows, pairs: Whole) -> Reals:
-        """Log p_F(second | first) per token: [pairs]; pairs [pairs, 2] are numbers of sentences."""
+    def after(self, rows: TokenRows, pairs: Integers) -> Floats:
+        """Return log p_F(second | first) per token: [pairs]; pairs [pairs, 2] are numbers of sentences."""
         codes, which = np.unique(pairs[:, 0] * len(rows) + pairs[:, 1], return_inverse=True)
-        parts = [self._scored(self.forward, rows, part // len(rows), part % len(rows)) for part in _lots(codes)]
-        found: Reals = np.concatenate([np.zeros(0, dtype=np.float32), *parts])[which.reshape(-1)]
+        parts = [self._scored(self.forward, rows, part // len(rows), part % len(rows)) for part in _batches(codes)]
+        found: Floats = np.concatenate([np.zeros(0, dtype=np.float32), *parts])[which.reshape(-1)]
         return found
 
     @torch.inference_mode()
-    def _scored(self, decoder: GuidedDecoder, rows: IdRows, sources: Whole, targets: Whole) -> Reals:
+    def _scored(self, decoder: GuidedDecoder, rows: TokenRows, sources: Integers, targets: Integers) -> Floats:
         numbers, places = np.unique(np.stack([sources, targets]), return_inverse=True)
         ids, lengths = rows.padded(numbers, self.pad)
         read = decoder.read_tokens(Tokens(torch.from_numpy(ids).to(self.device), _moved(lengths, self.device)))
         first, second = (_moved(part, self.device) for part in places.reshape(2, -1))
         values = decoder.log_probs(read, first, second) / (read.tokens.lengths[second] + 1)
-        found: Reals = values.float().cpu().numpy()
+        found: Floats = values.float().cpu().numpy()
         return found
 
 
-def _moved(values: Whole, device: torch.device) -> Tensor:
+def _moved(values: Integers, device: torch.device) -> Tensor:
     return torch.from_numpy(values).to(device)
 
 
-def _lots(items: Whole) -> list[Whole]:
+def _batches(items: Integers) -> list[Integers]:
     return [items[start : start + PAIRS_AT_ONCE] for start in range(0, len(items), PAIRS_AT_ONCE)]
 
 
 class SentenceFeatures:
-    """Features of all sentences of a bout.
+    """Features of all sentences of both sides.
 
     Args:
         rows: The sentences.
-        tokenizer: What their ids mean.
-        frozen: [sentences, size] of the frozen reader, kinds side by side, and the sizes of the kinds.
-        seen: [vocabulary] how often people wrote each token.
+        tokenizer: The tokenizer of their ids.
+        encoded: Sentence vectors [sentences, size], and the sizes of the groups that stand side by side in them.
+        token_counts: [vocabulary] how often each token occurs in human text.
     """
 
     def __init__(
-        self, rows: IdRows, tokenizer: Tokenizer, frozen: tuple[Tensor, Sequence[int]], seen: npt.NDArray[np.int64]
+        self,
+        rows: TokenRows,
+        tokenizer: Tokenizer,
+        encoded: tuple[Tensor, Sequence[int]],
+        token_counts: npt.NDArray[np.int64],
     ) -> None:
         from scipy.sparse import csr_matrix
 
         size = tokenizer.vocabulary_size
         shape = len(rows), size
         ones = np.ones(len(rows.flat), dtype=np.float32)
-        # A copy: adding up duplicates sorts the ids where they lie, and the sentences must stay as they were written.
+        # A copy, because sum_duplicates sorts the ids in place.
         counts = csr_matrix((ones, rows.flat.copy(), rows.offsets.copy()), shape=shape)
         counts.sum_duplicates()
         self.lengths = np.maximum(rows.lengths, 1).astype(np.float32)
@@ -104,21 +104,21 @@ class SentenceFeatures:
         self.sets.data[:] = 1.0
         self.distinct = np.asarray(self.sets.sum(axis=1)).ravel()
         sorts = token_kinds(tokenizer)
-        kinds = np.stack([np.log(seen + 1.0), seen + 1.0 < RARE, *sorts], axis=1).astype(np.float32)
+        kinds = np.stack([np.log(token_counts + 1.0), token_counts + 1.0 < RARE, *sorts], axis=1).astype(np.float32)
         shares = (counts @ kinds) / self.lengths[:, None]  # [sentences, kinds]
         ends = np.where(rows.lengths > 0, rows.flat[np.maximum(rows.offsets[1:] - 1, 0)], 0)
         stops = sorts[3][ends]  # whether the last token ends a sentence
-        self.single: Reals = np.column_stack([self.lengths, self.distinct / self.lengths, shares, stops])
-        self.vectors, self.groups = frozen
+        self.single: Floats = np.column_stack([self.lengths, self.distinct / self.lengths, shares, stops])
+        self.vectors, self.groups = encoded
 
-    def overlap(self, one: Whole, other: Whole) -> Reals:
-        """Shared tokens over all tokens (Jaccard), and over those of the first: [pairs, 2]."""
+    def overlap(self, one: Integers, other: Integers) -> Floats:
+        """Return shared tokens over all tokens (Jaccard), and over those of the first: [pairs, 2]."""
         common = np.asarray(self.sets[one].multiply(self.sets[other]).sum(axis=1)).ravel()
         whole = self.distinct[one] + self.distinct[other] - common
         return np.column_stack([common / np.maximum(whole, 1), common / np.maximum(self.distinct[one], 1)])
 
-    def likeness(self, one: Whole, other: Whole) -> Reals:
-        """Cosines of the reader's vectors, of each kind: [pairs, kinds]."""
+    def similarity(self, one: Integers, other: Integers) -> Floats:
+        """Return cosines of sentence vectors, one per group: [pairs, groups]."""
         found = []
         for start in range(0, len(one), PAIRS_AT_ONCE):
             chosen = [
@@ -132,7 +132,7 @@ class SentenceFeatures:
 
 
 def token_kinds(tokenizer: Tokenizer) -> list[npt.NDArray[np.bool_]]:
-    """Which tokens hold a digit, a capital, punctuation, the end of a sentence, the beginning of a word."""
+    """Return which tokens hold a digit, a capital, punctuation, a sentence end, or the beginning of a word."""
     names = [b""] * tokenizer.vocabulary_size
     if isinstance(tokenizer, BpeTokenizer):
         names = tokenizer.pieces()
@@ -147,13 +147,13 @@ def token_kinds(tokenizer: Tokenizer) -> list[npt.NDArray[np.bool_]]:
 
 
 def chunk_features(
-    chunks: Whole, known: SentenceFeatures, rows: IdRows, scored: tuple[SentenceScores, Reals] | None = None
-) -> Reals:
-    """A row of features for every chunk: [chunks, features].
+    chunks: Integers, known: SentenceFeatures, rows: TokenRows, scored: tuple[SentenceScores, Floats] | None = None
+) -> Floats:
+    """Return a row of features for every chunk: [chunks, features].
 
-    Of every sentence that continues: counts and shares of kinds of tokens, their difference from the context's mean,
-    overlap and likeness with the sentence before, the context and the rest of the continuation; with scores, and those
-    of all sentences alone [sentences], also what the language model and the forward model say of it.
+    For every sentence of a continuation: counts and shares of kinds of tokens, their difference from the mean of the
+    context, and overlap and similarity with the sentences before it. With ``scored`` (the reader's networks, and their
+    scores of all sentences alone [sentences]) also the scores of the language model and of the forward model.
     """
     context = chunks[:, :CONTEXT]
     usual = known.single[context].mean(axis=1)  # [chunks, kinds]
@@ -166,7 +166,7 @@ def chunk_features(
             after, alone = scored[0].after(rows, np.stack([before, one], axis=1)), scored[1][one]
             columns += [alone[:, None], after[:, None], (after - alone)[:, None]]
         pairs = [
-            (known.overlap(one, chunks[:, other]), known.likeness(one, chunks[:, other])) for other in range(place)
+            (known.overlap(one, chunks[:, other]), known.similarity(one, chunks[:, other])) for other in range(place)
         ]
         nearest = np.concatenate(pairs[-1], axis=1)
         every = np.stack([np.concatenate(pair, axis=1) for pair in pairs])  # [sentences before, chunks, kinds]

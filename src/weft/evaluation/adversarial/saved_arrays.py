@@ -1,4 +1,4 @@
-"""Arrays on disk between runs of an adversarial evaluation."""
+"""Arrays that an adversarial evaluation keeps on disk between runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from weft.errors import CorpusError
 from weft.io.atomic_files import write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
-NO_LINES = (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError, StopIteration)
-"""What reading compressed lines of JSON may raise, whatever the file holds."""
+UNREADABLE = (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError, StopIteration)
+"""What reading a damaged file of compressed JSON lines may raise."""
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], *, compressed: bool = False) -> None:
@@ -30,7 +30,7 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], *, compress
 
 
 def read_arrays(path: Path) -> Arrays:
-    """Read all of what `write_arrays` wrote.
+    """Read a file written by `write_arrays`.
 
     Raises:
         CorpusError: The file is damaged.
@@ -39,13 +39,13 @@ def read_arrays(path: Path) -> Arrays:
         with path.open("rb") as handle, np.load(handle, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
     except (OSError, EOFError, ValueError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        raise damaged(path, "it does not hold whole arrays") from error
+        raise damaged_file(path, "it does not hold complete arrays") from error
 
 
-def damaged(path: Path, why: str) -> CorpusError:
-    """The error of a file that is not what was written."""
+def damaged_file(path: Path, why: str) -> CorpusError:
+    """Return the error for a file that is not as it was written."""
     return CorpusError(
         f"cannot use {path}: {why}",
         allowed="a file as an adversarial evaluation wrote it",
-        next_step="delete it, and it is made again",
+        next_step="delete it; the next run makes it again",
     )

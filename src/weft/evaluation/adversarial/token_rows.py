@@ -1,4 +1,4 @@
-"""Sentences as rows of token ids, one after the other in one array: half a million of them cost no Python objects."""
+"""Sentences as rows of token ids in one flat array: half a million of them need no Python objects."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import numpy.typing as npt
 
 from weft.corpora.text.tokenizers import Tokenizer
 
-Whole = npt.NDArray[np.int64]
-TEXTS_AT_ONCE = 65536  # tokenised in one call
+Integers = npt.NDArray[np.int64]
+TEXTS_AT_ONCE = 65536  # texts tokenised in one call
 
 
 @dataclass(frozen=True)
-class IdRows:
-    """Rows of ids.
+class TokenRows:
+    """Rows of token ids.
 
     Attributes:
-        flat: All ids.
-        offsets: [rows + 1], where each row begins.
+        flat: All ids, one row after the other.
+        offsets: [rows + 1] the start of each row.
 
     Example:
-        >>> rows = IdRows.of([[5], [6, 7]])
+        >>> rows = TokenRows.of([[5], [6, 7]])
         >>> rows.padded(np.array([1, 0]), 0)[0].tolist()
         [[6, 7], [5, 0]]
     """
 
     flat: npt.NDArray[np.int32]
-    offsets: Whole
+    offsets: Integers
 
     def __post_init__(self) -> None:
-        for name in ("flat", "offsets"):  # many hands read the same rows: none of them may change what others read
+        for name in ("flat", "offsets"):  # shared by many readers, so it must not change
             fixed = getattr(self, name).view()
             fixed.flags.writeable = False
             object.__setattr__(self, name, fixed)
@@ -43,32 +43,36 @@ class IdRows:
         return len(self.offsets) - 1
 
     @staticmethod
-    def of(rows: Sequence[Sequence[int]]) -> IdRows:
-        """Lists of ids as rows."""
+    def of(rows: Sequence[Sequence[int]]) -> TokenRows:
+        """Return lists of ids as rows."""
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)), out=offsets[1:])
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(offsets[-1]))
-        return IdRows(flat, offsets)
+        return TokenRows(flat, offsets)
 
     @staticmethod
-    def joined(parts: Sequence[IdRows]) -> IdRows:
-        """Several lots of rows, one after the other."""
+    def joined(parts: Sequence[TokenRows]) -> TokenRows:
+        """Return several sets of rows, one after the other."""
         lengths = np.concatenate([part.lengths for part in parts])
-        return IdRows(np.concatenate([part.flat for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))
+        return TokenRows(np.concatenate([part.flat for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))
 
     @property
-    def lengths(self) -> Whole:
+    def lengths(self) -> Integers:
         """[rows]."""
-        lengths: Whole = np.diff(self.offsets)
+        lengths: Integers = np.diff(self.offsets)
         return lengths
 
     def row(self, number: int) -> list[int]:
-        """The ids of one row."""
+        """Return the ids of one row."""
         found: list[int] = self.flat[self.offsets[number] : self.offsets[number + 1]].tolist()
         return found
 
-    def padded(self, numbers: npt.NDArray[Any], pad: int) -> tuple[Whole, Whole]:
-        """Some rows as a matrix [rows, longest], and their lengths [rows]; a row without ids holds one ``pad``."""
+    def after(self, start: int) -> TokenRows:
+        """Return the rows from a number on."""
+        return TokenRows(self.flat[self.offsets[start] :], self.offsets[start:] - self.offsets[start])
+
+    def padded(self, numbers: npt.NDArray[Any], pad: int) -> tuple[Integers, Integers]:
+        """Return some rows as a matrix [rows, longest], and their lengths [rows]; an empty row holds one ``pad``."""
         lengths = self.offsets[numbers + 1] - self.offsets[numbers]  # [rows]
         width = max(1, int(lengths.max())) if len(numbers) else 1
         time = np.arange(width)  # [width]
@@ -78,21 +82,21 @@ class IdRows:
         return matrix.astype(np.int64), np.maximum(lengths, 1)
 
 
-def squashed(text: str) -> str:
-    """A text with single spaces: what both sides of the comparison look like.
+def single_spaced(text: str) -> str:
+    """Return a text with single spaces, as both sides of the comparison have.
 
     Example:
-        >>> squashed(" A  cat sat. ")
+        >>> single_spaced(" A  cat sat. ")
         'A cat sat.'
     """
     return " ".join(text.split())
 
 
-def canonical_rows(texts: Iterable[str], tokenizer: Tokenizer, *, longest: int) -> IdRows:
-    """The one way from text to what an evaluator reads, for human and machine sentences alike.
+def canonical_rows(texts: Iterable[str], tokenizer: Tokenizer, *, longest: int) -> TokenRows:
+    """Return the ids that evaluators read; human and machine sentences are treated alike.
 
-    Spaces are squashed, ids are cut at ``longest``, turned back into text and tokenised again: whatever a sentence has
-    been through, its ids are those of a plain text that was tokenised once.
+    Runs of spaces become one space. Ids are cut at ``longest``, decoded and tokenised again, so that the ids of every
+    sentence are those of a plain text that was tokenised once.
 
     Example:
         >>> from weft.corpora.text.tokenizers import BpeTokenizer
@@ -101,13 +105,13 @@ def canonical_rows(texts: Iterable[str], tokenizer: Tokenizer, *, longest: int) 
         >>> [tokenizer.decode(rows.row(number)) for number in range(2)]
         ['a cat', 'a cat']
     """
-    waiting = [squashed(text) for text in texts]
-    parts = [IdRows.of([])]
+    waiting = [single_spaced(text) for text in texts]
+    parts = [TokenRows.of([])]
     for start in range(0, len(waiting), TEXTS_AT_ONCE):
         rows = tokenizer.encode_batch(waiting[start : start + TEXTS_AT_ONCE])
         long = [number for number, ids in enumerate(rows) if len(ids) > longest]
-        cut = [squashed(tokenizer.decode(rows[number][:longest]).replace("\ufffd", "")) for number in long]
+        cut = [single_spaced(tokenizer.decode(rows[number][:longest]).replace("\ufffd", "")) for number in long]
         for number, ids in zip(long, tokenizer.encode_batch(cut), strict=True):
             rows[number] = ids[:longest]
-        parts.append(IdRows.of(rows))
-    return IdRows.joined(parts)
+        parts.append(TokenRows.of(rows))
+    return TokenRows.joined(parts)

@@ -1,4 +1,4 @@
-"""What evaluators say of chunks, on disk and as AdverSuc; where the line between human and machine is drawn."""
+"""Verdicts of evaluators: the threshold between human and machine, AdverSuc, and files on disk."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from weft.evaluation.adversarial.opponents import Bout
-from weft.evaluation.adversarial.saved_arrays import Arrays, damaged, read_arrays, write_arrays
+from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
+from weft.evaluation.adversarial.saved_arrays import Arrays, damaged_file, read_arrays, write_arrays
 from weft.evaluation.result import Measure
 
 Side = Literal["human", "machine"]
@@ -22,40 +22,42 @@ SIDES: tuple[Side, Side] = ("human", "machine")
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What an evaluator says of chunks: log-odds of being human, of both sides of a part; and how it was trained."""
+    """The log-odds of being human that an evaluator gives to the chunks of both sides, and facts about its training."""
 
     human: Mapping[str, npt.NDArray[np.float32]]
     machine: Mapping[str, npt.NDArray[np.float32]]
     training: Mapping[str, Any]
 
-    def taken(self, side: Side, part: str, *, even: bool = True) -> Shares:
-        """For every chunk of a part whether it is taken for human: 1, 0, or a share on the line itself.
+    def judged_human(self, side: Side, part: str, *, even: bool = True) -> Shares:
+        """Return for every chunk of a part whether it is judged human: 1, 0, or a share exactly at the threshold.
 
-        The line is where half of the dev part is taken for human, so that both kinds of errors are equally many.
-        At log-odds of 0 one kind may be bought with the other, and is, differently from one training to the next: where
-        there is nothing to tell, an evaluator may call nearly everything human.
+        The threshold is the one at which half of the dev part is judged human, so that both kinds of errors are
+        equally frequent. At log-odds of 0 an evaluator may trade one kind for the other, differently in every
+        training: where there is no difference to find, it may judge nearly everything human.
 
         Args:
-            side: Whose chunks.
+            side: ``human`` or ``machine``.
             part: ``dev`` or ``test``.
-            even: False to draw the line at log-odds of 0.
+            even: False for a threshold at log-odds of 0.
 
         Returns:
             [chunks].
         """
         odds = getattr(self, side)[part]
-        line, share = half_line(np.concatenate([self.human["dev"], self.machine["dev"]])) if even else (0.0, 0.0)
+        line, share = (
+            balanced_threshold(np.concatenate([self.human["dev"], self.machine["dev"]])) if even else (0.0, 0.0)
+        )
         found: Shares = np.where(odds > line, 1.0, np.where(odds == line, share, 0.0))
         return found
 
 
-def half_line(odds: npt.NDArray[np.float32]) -> tuple[float, float]:
-    """Where half of some log-odds are above, those on the line itself counting by a share.
+def balanced_threshold(odds: npt.NDArray[np.float32]) -> tuple[float, float]:
+    """Return the threshold that half of some log-odds exceed, and the share by which those equal to it count.
 
     Example:
-        >>> half_line(np.array([0.1, 0.2, 0.3, 0.4], dtype=np.float32))[1]
+        >>> balanced_threshold(np.array([0.1, 0.2, 0.3, 0.4], dtype=np.float32))[1]
         0.0
-        >>> half_line(np.array([1.0, 1.0, 1.0, 1.0, 2.0, 0.0], dtype=np.float32))
+        >>> balanced_threshold(np.array([1.0, 1.0, 1.0, 1.0, 2.0, 0.0], dtype=np.float32))
         (1.0, 0.5)
     """
     line = np.sort(odds)[(len(odds) - 1) // 2]  # the lower of the two in the middle
@@ -63,38 +65,40 @@ def half_line(odds: npt.NDArray[np.float32]) -> tuple[float, float]:
     return float(line), (len(odds) / 2 - above) / on
 
 
-def measured(
-    bout: Bout, panel: Sequence[Verdicts], turns: int, pages: Sequence[str], *, prefix: str = ""
+def adversuc_measures(
+    labelled: LabelledChunks, panel: Sequence[Verdicts], length: int, pages: Sequence[str], *, prefix: str = ""
 ) -> dict[str, Measure]:
-    """AdverSuc, accuracy on either side and over both, per page of the test part; and by the odds alone.
+    """Return AdverSuc and accuracies per page of the test part; ``raw_`` ones with a threshold at log-odds of 0.
 
     Args:
-        bout: Who met whom.
-        panel: What evaluators of one kind say, each trained with a seed of its own: the mean of them counts.
-        turns: Sentences of a continuation.
-        pages: Of the test part, in the order of the measures.
-        prefix: Of the names of measures.
+        labelled: Human and machine chunks.
+        panel: Verdicts of evaluators of one kind, each trained with its own seed; their mean counts.
+        length: Number of sentences of a continuation.
+        pages: Pages of the test part, in the order of the measures.
+        prefix: Prefix of the names of measures.
     """
-    human, machine = _by_page(bout, panel, pages, even=True)
-    own_human, own_machine = _by_page(bout, panel, pages, even=False)
+    human, machine = _by_page(labelled, panel, pages, even=True)
+    own_human, own_machine = _by_page(labelled, panel, pages, even=False)
     caught = tuple(d - n for n, d in zip(machine.numerators, machine.denominators, strict=True))
     both = tuple(map(sum, zip(human.numerators, caught, strict=True)))
     all_chunks = tuple(map(sum, zip(human.denominators, machine.denominators, strict=True)))
     return {
-        f"{prefix}adversuc_{turns}": machine,
-        f"{prefix}human_accuracy_{turns}": human,
-        f"{prefix}machine_accuracy_{turns}": Measure(caught, machine.denominators),
-        f"{prefix}accuracy_{turns}": Measure(both, all_chunks),
-        f"{prefix}raw_adversuc_{turns}": own_machine,
-        f"{prefix}raw_human_accuracy_{turns}": own_human,
+        f"{prefix}adversuc_{length}": machine,
+        f"{prefix}human_accuracy_{length}": human,
+        f"{prefix}machine_accuracy_{length}": Measure(caught, machine.denominators),
+        f"{prefix}accuracy_{length}": Measure(both, all_chunks),
+        f"{prefix}raw_adversuc_{length}": own_machine,
+        f"{prefix}raw_human_accuracy_{length}": own_human,
     }
 
 
-def _by_page(bout: Bout, panel: Sequence[Verdicts], pages: Sequence[str], *, even: bool) -> tuple[Measure, Measure]:
-    """Chunks of each page that were taken for human, of how many; of people and of their opponents."""
+def _by_page(
+    labelled: LabelledChunks, panel: Sequence[Verdicts], pages: Sequence[str], *, even: bool
+) -> tuple[Measure, Measure]:
+    """Return how many human chunks and how many machine chunks of each page were judged human."""
     human, machine = (
-        _per_page(np.mean([one.taken(side, "test", even=even) for one in panel], axis=0), names, pages)
-        for side, names in zip(SIDES, bout.pages["test"], strict=True)
+        _per_page(np.mean([one.judged_human(side, "test", even=even) for one in panel], axis=0), names, pages)
+        for side, names in zip(SIDES, labelled.pages["test"], strict=True)
     )
     return human, machine
 
@@ -107,19 +111,21 @@ def _per_page(taken: Shares, names: Sequence[str], pages: Sequence[str]) -> Meas
     return Measure(tuple(hits.tolist()), tuple(counts.tolist()))
 
 
-def trained(panel: Sequence[Verdicts]) -> dict[str, Any]:
-    """How the evaluators of a panel were trained, and how often on the dev part they were right and were fooled."""
-    fooled, known = (float(np.mean([one.taken(side, "dev").mean() for one in panel])) for side in SIDES[::-1])
+def training_record(panel: Sequence[Verdicts]) -> dict[str, Any]:
+    """Return how evaluators were trained, and how often they were right and were fooled on the dev part."""
+    fooled, known = (float(np.mean([one.judged_human(side, "dev").mean() for one in panel])) for side in SIDES[::-1])
     return {
-        "dev_adversuc": fooled,  # what decoding is chosen by
+        "dev_adversuc": fooled,  # decoding settings are chosen by this
         "dev_accuracy": (known + 1 - fooled) / 2,
-        "adversuc": [float(np.mean(one.taken("machine", "test"))) for one in panel],  # how far evaluators differ
+        "adversuc": [
+            float(np.mean(one.judged_human("machine", "test"))) for one in panel
+        ],  # shows how much evaluators differ
         "trainings": [dict(one.training) for one in panel],
     }
 
 
 def write_verdicts(path: Path, verdicts: Verdicts) -> None:
-    """Keep what an evaluator said, so that a run that goes on need not train it again."""
+    """Write verdicts, so that the evaluator need not be trained again."""
     arrays: Arrays = {
         f"{side}_{part}": getattr(verdicts, side)[part] for side in ("human", "machine") for part in ("dev", "test")
     }
@@ -127,24 +133,24 @@ def write_verdicts(path: Path, verdicts: Verdicts) -> None:
     write_arrays(path, arrays, compressed=True)
 
 
-def read_verdicts(path: Path, bout: Bout) -> Verdicts:
-    """Read what `write_verdicts` wrote.
+def read_verdicts(path: Path, labelled: LabelledChunks) -> Verdicts:
+    """Read a file written by `write_verdicts`.
 
     Raises:
-        CorpusError: It is damaged, or is not of this bout.
+        CorpusError: It is damaged, or its verdicts are about other chunks.
     """
     found = read_arrays(path)
     sides = []
     try:
-        for side, chunks in (("human", bout.human), ("machine", bout.machine)):
+        for side, chunks in (("human", labelled.human), ("machine", labelled.machine)):
             sides.append({part: found[f"{side}_{part}"] for part in ("dev", "test")})
             if any(sides[-1][part].shape != (len(chunks[part]),) for part in ("dev", "test")):
                 raise ValueError("verdicts of other chunks")
             if not all(odds.dtype.kind == "f" and np.isfinite(odds).all() for odds in sides[-1].values()):
-                raise ValueError("log-odds that are no numbers")
+                raise ValueError("log-odds are not numbers")
         note = json.loads(found["note"].tobytes().decode())
         if not isinstance(note, dict):
-            raise ValueError(f"a note that is no record: {type(note).__name__}")
+            raise ValueError(f"the note is not a record: {type(note).__name__}")
         return Verdicts(sides[0], sides[1], note)
     except (KeyError, ValueError) as error:
-        raise damaged(path, str(error)) from error
+        raise damaged_file(path, str(error)) from error

@@ -1,4 +1,4 @@
-"""The evaluator: a word LSTM for every sentence, a sentence LSTM on top, and a sigmoid: human, or machine?
+"""The neural evaluator: a word LSTM for every sentence, a sentence LSTM on top, and a sigmoid: human or machine.
 
 Reference: Li & Jurafsky 2017, section 4.3; Kannan & Vinyals 2017 (adversarial evaluation); Bowman et al. 2016.
 """
@@ -15,71 +15,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.errors import ConfigError
-from weft.evaluation.adversarial.opponents import Bout
-from weft.evaluation.adversarial.token_rows import IdRows, Whole
+from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
+from weft.evaluation.adversarial.options import EvaluatorSettings
+from weft.evaluation.adversarial.token_rows import Integers, TokenRows
 from weft.evaluation.adversarial.verdicts import Verdicts
 from weft.models.common.neural_layers import Embedding, make_lstm
 from weft.training.devices import Runtime, seed_step
 from weft.training.loop import LossPart, Report, Trainer, TrainingSettings, added_up
 
-SHARPNESS = 3.0  # what cosines are multiplied with: they vary less than the other inputs
+SHARPNESS = 3.0  # factor of cosines, which vary less than the other inputs
 READ_AT_ONCE = 1024  # chunks scored in one batch
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluatorSettings:
-    """How an evaluator is built and trained.
-
-    Attributes:
-        reader: Name or folder of a Seq2Seq, whose tokenizer and frozen encoders read every sentence.
-        hidden: Size of the word LSTM's states.
-        width: Size of sentence vectors and of the sentence LSTM's states.
-        dropout: In training.
-        pairs: Human chunks in a batch, and as many of the opponent's.
-        epochs: Passes over the training chunks, at most.
-        checks: Looks at the dev part in a pass.
-        patience: Looks without gain before training stops.
-        learning_rate: At its peak.
-        weight_decay: Of AdamW.
-        second: Whether boosted trees judge too, of all chunks and where lengths are alike.
-        informed: Whether others do that also know what the reader's networks, which may be the writer's, say.
-        seeds: Evaluators for every opponent and number of turns, each trained with its own seed; their mean counts.
-        apart: Train only on chunks that share no sentence. Where chunks overlap, human sentences come again in other
-            chunks and those of a machine never do, which only the training part can teach.
-    """
-
-    reader: str = "seq2seq"
-    hidden: int = 256
-    width: int = 256
-    dropout: float = 0.3
-    pairs: int = 256
-    epochs: int = 6
-    checks: int = 2
-    patience: int = 3
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.05
-    second: bool = True
-    informed: bool = True
-    seeds: int = 3
-    apart: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "width", "pairs", "epochs", "checks", "patience", "seeds"):
-            if getattr(self, name) < 1:
-                raise ConfigError(
-                    f"evaluator.{name} is out of range", seen=getattr(self, name), allowed="1 or more",
-                    next_step="change it",
-                )  # fmt: skip
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(
-                "evaluator.dropout is out of range", seen=self.dropout, allowed="0 to below 1", next_step="change it"
-            )
-
-
-@dataclass(frozen=True, slots=True)
 class ReadSentences:
-    """Distinct sentences of a batch: padded ids, lengths, and what a frozen reader made of each [sentences, size]."""
+    """Distinct sentences of a batch: padded ids, lengths, and the reader's vectors [sentences, size]."""
 
     ids: Tensor
     lengths: Tensor
@@ -89,14 +39,14 @@ class ReadSentences:
 class EvaluatorNetwork(nn.Module):
     """Reads chunks of sentences.
 
-    A sentence's vector is made of the last state of a word LSTM, the mean of its words' vectors and, where there is a
-    frozen reader, what that makes of the sentence. The sentence LSTM reads each vector beside its likeness to the
-    sentence before and to all before: an LSTM alone is slow to learn that two vectors should be alike.
+    A sentence's vector is made of the last state of a word LSTM, the mean of its word vectors and, if there is a
+    reader, the reader's vector. The sentence LSTM reads each vector together with its similarity to the sentence
+    before and to all sentences before, because an LSTM alone is slow to learn that two vectors should be similar.
 
     Args:
         vocabulary: Number of token ids.
         dimensions: Size of word vectors.
-        groups: Sizes of the kinds of frozen vectors that stand side by side; none where there is no reader.
+        groups: Sizes of the groups in the reader's vectors; empty without a reader.
         settings: The other sizes.
     """
 
@@ -112,7 +62,7 @@ class EvaluatorNetwork(nn.Module):
         self.dropout = settings.dropout
 
     def sentences(self, read: ReadSentences) -> Tensor:
-        """[sentences, width]."""
+        """Return sentence vectors: [sentences, width]."""
         embedded = self._dropped(self.embedding(read.ids))  # [sentences, time, dimensions]
         states, _ = self.words(embedded)  # [sentences, time, hidden]
         last = states[torch.arange(len(states), device=states.device), read.lengths - 1]
@@ -122,10 +72,10 @@ class EvaluatorNetwork(nn.Module):
         return torch.tanh(self.sentence(self._dropped(torch.cat(parts, dim=-1))))
 
     def forward(self, read: ReadSentences, places: Tensor) -> Tensor:
-        """How human chunks look, as log-odds.
+        """Return the log-odds of chunks being human.
 
         Args:
-            read: Sentences.
+            read: The distinct sentences.
             places: [chunks, sentences of a chunk] numbers of sentences.
 
         Returns:
@@ -140,7 +90,7 @@ class EvaluatorNetwork(nn.Module):
         return odds.float()
 
     def _cosines(self, frozen: Tensor) -> list[Tensor]:
-        """How alike frozen vectors are to those before, of every kind: [chunks, sentences, 1] each."""
+        """Return cosines of the reader's vectors with those before, per group: [chunks, sentences, 1] each."""
         return [
             SHARPNESS * functional.cosine_similarity(kind, other, dim=-1)[:, :, None]
             for kind in (torch.split(frozen, list(self.groups), dim=-1) if self.groups else ())
@@ -152,7 +102,7 @@ class EvaluatorNetwork(nn.Module):
 
 
 def _those_before(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """For every sentence of a chunk the one before it, and the mean of all before: [chunks, sentences, size] each."""
+    """Return the vector of the sentence before, and the mean of all before: [chunks, sentences, size] each."""
     before = torch.cat([torch.zeros_like(vectors[:, :1]), vectors[:, :-1]], dim=1)
     count = torch.arange(vectors.shape[1], device=vectors.device).clamp(min=1)[:, None]  # [sentences, 1]
     return before, before.cumsum(dim=1) / count
@@ -160,51 +110,51 @@ def _those_before(vectors: Tensor) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """Chunks in an evaluator's hands: distinct sentences, where they stand in chunks, and 1 for human chunks."""
+    """A batch of chunks: distinct sentences, their places in the chunks, and labels (1 for human)."""
 
-    numbers: Whole
-    ids: Whole
-    lengths: Whole
-    places: Whole
+    numbers: Integers
+    ids: Integers
+    lengths: Integers
+    places: Integers
     labels: npt.NDArray[np.float32]
 
 
 class ChunkStream:
-    """Batches of human chunks and their opponents; satisfies `weft.training.loop.Batches`.
+    """Batches of human and machine chunks; satisfies `weft.training.loop.Batches`.
 
     Args:
-        bout: Both sides.
-        part: Which part of the data.
+        labelled: Both sides.
+        part: Part of the data.
         pairs: Chunks of each side in a batch.
-        pad: Id that fills rows up.
-        seed: Of the order.
+        pad: Padding id.
+        seed: Seed of the order.
     """
 
-    def __init__(self, bout: Bout, part: str, *, pairs: int, pad: int, seed: int) -> None:
-        self.rows, self.human, self.machine = bout.rows, bout.human[part], bout.machine[part]
+    def __init__(self, labelled: LabelledChunks, part: str, *, pairs: int, pad: int, seed: int) -> None:
+        self.rows, self.human, self.machine = labelled.rows, labelled.human[part], labelled.machine[part]
         self.pairs, self.pad, self.seed = pairs, pad, seed
 
-    def epoch(self, number: int) -> list[Whole]:
-        """The pairs of every batch, shuffled."""
+    def epoch(self, number: int) -> list[Integers]:
+        """Return the pairs of every batch, shuffled."""
         order = np.random.default_rng([self.seed, number]).permutation(len(self.human))
         return [order[start : start + self.pairs] for start in range(0, len(order), self.pairs)]
 
-    def batch(self, pairs: Whole) -> ChunkBatch:
-        """Gather some pairs; a context that both sides share is read once."""
+    def batch(self, pairs: Integers) -> ChunkBatch:
+        """Return a batch; a context that both sides share is encoded once."""
         chunks = np.concatenate([self.human[pairs], self.machine[pairs]])  # [2 · pairs, sentences]
         labels = np.repeat(np.array([1.0, 0.0], dtype=np.float32), len(pairs))
-        return gathered(self.rows, chunks, labels, self.pad)
+        return make_batch(self.rows, chunks, labels, self.pad)
 
 
-def gathered(rows: IdRows, chunks: Whole, labels: npt.NDArray[np.float32], pad: int) -> ChunkBatch:
-    """Chunks with their distinct sentences."""
+def make_batch(rows: TokenRows, chunks: Integers, labels: npt.NDArray[np.float32], pad: int) -> ChunkBatch:
+    """Return a batch of chunks with their distinct sentences."""
     numbers, places = np.unique(chunks, return_inverse=True)
     ids, lengths = rows.padded(numbers, pad)
     return ChunkBatch(numbers, ids, lengths, places.reshape(chunks.shape), labels)
 
 
-def judge(
-    bout: Bout,
+def network_verdicts(
+    labelled: LabelledChunks,
     vectors: Tensor,
     groups: Sequence[int],
     embedding: Tensor,
@@ -215,34 +165,34 @@ def judge(
     seed: int = 1,
     listen: Callable[[Report], None] | None = None,
 ) -> Verdicts:
-    """Train an evaluator, stop by the dev part, and ask it about dev and test.
+    """Train an evaluator, stopped early by the dev part, and return its verdicts on dev and test.
 
     Args:
-        bout: Human chunks and their opponents.
-        vectors: [sentences, size] what a frozen reader made of the sentences of the bout; size 0 for none.
-        groups: Sizes of the kinds of vectors that stand side by side in them.
-        embedding: [vocabulary, dimensions] word vectors to start from.
-        pad: Id that fills rows up.
-        settings: How.
-        runtime: Where.
-        seed: Of initialisation, order and dropout.
-        listen: Told every report.
+        labelled: Human and machine chunks.
+        vectors: [sentences, size] the reader's vectors of all sentences; size 0 without a reader.
+        groups: Sizes of the groups that stand side by side in them.
+        embedding: [vocabulary, dimensions] initial word vectors.
+        pad: Padding id.
+        settings: How the evaluator is built and trained.
+        runtime: Device.
+        seed: Seed of initialisation, order and dropout.
+        listen: Called with every report of the training.
     """
     seed_step(seed, 0, 0)
     network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)
     network.embedding.weight.data.copy_(embedding)
     network.to(runtime.device)
-    training = _train(network, bout, vectors, pad, settings, runtime, seed=seed, listen=listen)
+    training = _train(network, labelled, vectors, pad, settings, runtime, seed=seed, listen=listen)
     found = [
-        {part: _odds(network, bout.rows, side[part], vectors, pad, runtime) for part in ("dev", "test")}
-        for side in (bout.human, bout.machine)
+        {part: _odds(network, labelled.rows, side[part], vectors, pad, runtime) for part in ("dev", "test")}
+        for side in (labelled.human, labelled.machine)
     ]
     return Verdicts(found[0], found[1], training)
 
 
 def _train(
     network: EvaluatorNetwork,
-    bout: Bout,
+    labelled: LabelledChunks,
     vectors: Tensor,
     pad: int,
     settings: EvaluatorSettings,
@@ -251,9 +201,9 @@ def _train(
     seed: int,
     listen: Callable[[Report], None] | None,
 ) -> dict[str, Any]:
-    """Train until the dev part no longer gains, leave the network as it was at its best, and say how that went."""
-    stream = ChunkStream(bout, "train", pairs=settings.pairs, pad=pad, seed=seed)
-    dev = ChunkStream(bout, "dev", pairs=READ_AT_ONCE, pad=pad, seed=0)
+    """Train until the dev loss stops falling, restore the best weights, and return facts about the training."""
+    stream = ChunkStream(labelled, "train", pairs=settings.pairs, pad=pad, seed=seed)
+    dev = ChunkStream(labelled, "dev", pairs=READ_AT_ONCE, pad=pad, seed=0)
     dev_batches = [dev.batch(pairs) for pairs in dev.epoch(0)]
 
     def loss(batch: ChunkBatch) -> LossPart:
@@ -296,13 +246,13 @@ def _read(batch: ChunkBatch, vectors: Tensor, device: torch.device) -> ReadSente
 
 @torch.inference_mode()
 def _odds(
-    network: EvaluatorNetwork, rows: IdRows, chunks: Whole, vectors: Tensor, pad: int, runtime: Runtime
+    network: EvaluatorNetwork, rows: TokenRows, chunks: Integers, vectors: Tensor, pad: int, runtime: Runtime
 ) -> npt.NDArray[np.float32]:
-    """Log-odds of being human: [chunks]."""
+    """Return the log-odds of being human: [chunks]."""
     found = []
     for start in range(0, len(chunks), READ_AT_ONCE):
         part = chunks[start : start + READ_AT_ONCE]
-        batch = gathered(rows, part, np.zeros(len(part), dtype=np.float32), pad)
+        batch = make_batch(rows, part, np.zeros(len(part), dtype=np.float32), pad)
         with runtime.autocast():
             odds = network(_read(batch, vectors, runtime.device), torch.from_numpy(batch.places).to(runtime.device))
         found.append(odds.cpu().numpy())

@@ -1,0 +1,31 @@
+"""The task `adversarial` (section 4.3, Table 4): can evaluators tell a model's continuations from human ones?"""
+
+from __future__ import annotations
+
+from weft.evaluation.adversarial.experiment import AdversarialExperiment
+from weft.evaluation.adversarial.options import adversarial_options
+from weft.evaluation.subjects import Control
+from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
+from weft.generation.bulk import bulk_writer
+from weft.progress import Progress
+from weft.training.devices import start_runtime
+
+
+def measure_adversarial(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
+    """Let a model continue contexts, or take a control, and train evaluators to tell its sentences from human ones.
+
+    Raises:
+        ConfigError: A setting is wrong, or the model cannot write.
+    """
+    chosen, model = adversarial_options(options), subject.model
+    if not isinstance(model, Control):
+        bulk_writer(model, subject.name)  # raises at once if the model cannot write
+    with start_runtime(chosen.device) as runtime:
+        experiment = AdversarialExperiment(data.path, chosen, runtime, progress)
+        if isinstance(model, Control):
+            return experiment.evaluate_control(model.name)
+        model.to(runtime.device)
+        continuations = experiment.write(model, subject.name, model.combine)
+        model.to("cpu")
+        runtime.release()  # a search for a thousand contexts holds 20 GiB of memory that evaluators need
+        return experiment.evaluate_continuations(continuations)

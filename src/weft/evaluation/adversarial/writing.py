@@ -1,0 +1,117 @@
+"""Writing continuations of many contexts, sentence by sentence: propose candidates in bulk, rerank, take the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.evaluation.adversarial.chunks import CONTINUATION
+from weft.evaluation.adversarial.token_rows import canonical_rows, single_spaced
+from weft.generation.bulk import BulkWriter, Contexts, Proposals
+from weft.generation.decoding import Decoding
+from weft.io.seeded_hash import hash_key
+from weft.scoring.pairs import Combine
+
+CONTEXTS_AT_ONCE = {"cuda": 1024, "cpu": 64}  # about 20 GiB with ten candidates each
+PENALTY = 1e6  # for candidates that are taken only if there is no other
+# The end of a sentence is a token too: 80 words, as the longest human sentence. docs/adversarial.md lists other trials.
+ADVERSARIAL_DECODING = Decoding(method="sample", beam=10, top_k=2000, top_p=0.98, max_tokens=81, draws=10)
+CLOSING = ".!?…\"'”’)]»"  # the last characters of human sentences
+
+
+def write_continuations(
+    writer: BulkWriter, contexts: Contexts, decoding: Decoding, combine: Combine, *, seed: Sequence[object] = ()
+) -> list[tuple[str, ...]]:
+    """Return three sentences for every context; each is written with those before it as context.
+
+    Args:
+        writer: Proposes candidates.
+        contexts: All with the same number of sentences.
+        decoding: How candidates are searched.
+        combine: How candidates are reranked.
+        seed: Further parts of the random seed besides ``decoding.seed``: the number of the shard.
+    """
+    texts: list[tuple[str, ...]] = [()] * len(contexts)
+    for turn in range(CONTINUATION):
+        chosen = write_next_sentences(writer, contexts, decoding, combine, seed=(*seed, turn))
+        texts = [(*before, text) for before, text in zip(texts, chosen, strict=True)]
+        rows = canonical_rows(chosen, writer.tokenizer, longest=decoding.max_tokens)
+        contexts = [(*context, rows.row(number)) for number, context in enumerate(contexts)]
+    return texts
+
+
+def write_next_sentences(
+    writer: BulkWriter, contexts: Contexts, decoding: Decoding, combine: Combine, *, seed: Sequence[object]
+) -> list[str]:
+    """Return one sentence for every context; contexts of similar length are searched together."""
+    size = CONTEXTS_AT_ONCE.get(writer.device.type, 64)
+    order = sorted(range(len(contexts)), key=lambda number: (len(contexts[number][-1]), number))
+    found = [""] * len(contexts)
+    for start in range(0, len(order), size):
+        batch = order[start : start + size]
+        drawn = int.from_bytes(hash_key(decoding.seed, *seed, start)[:4], "big")
+        part = [contexts[number] for number in batch]
+        proposals = writer.propose(part, replace(decoding, seed=drawn), reranked=combine != "uni")
+        ranks = rank_candidates(proposals, decoding, combine, closing_tokens(writer.tokenizer))  # type: ignore[arg-type]
+        for number, text in zip(batch, _best_texts(proposals, ranks, writer.tokenizer), strict=True):
+            found[number] = text
+    return found
+
+
+@lru_cache(maxsize=4)
+def closing_tokens(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
+    """Return which tokens may end a sentence: [vocabulary]."""
+    texts = (tokenizer.decode([number]) for number in range(tokenizer.vocabulary_size))
+    return np.array([text.rstrip().endswith(tuple(CLOSING)) for text in texts])
+
+
+def rank_candidates(
+    proposals: Proposals, decoding: Decoding, combine: Combine, closing: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Return the candidates of every context, best first: [contexts, beam].
+
+    Three kinds of candidates are taken only if there is no other: those cut at the longest length, those without a
+    closing token, and those that share too many tokens with a sentence before. A copy of a sentence before comes last.
+    """
+    words = np.maximum(proposals.lengths - 2, 0)[:, :, None]  # the place of the last token before the end
+    ends = np.take_along_axis(proposals.ids, words, axis=2)[:, :, 0]  # [contexts, beam]
+    unfinished = (proposals.lengths >= decoding.max_tokens) | ~closing[ends]
+    late = unfinished | (proposals.overlap > decoding.alike)  # [contexts, beam]
+    losses = PENALTY * (late + 1.0 * (proposals.overlap >= 1.0))
+    if combine == "uni":  # the search's own choice
+        values = proposals.log_probs / np.maximum(proposals.lengths, 1) ** decoding.length_power
+    else:
+        assert proposals.pairs is not None
+        values = proposals.pairs.combined(combine)
+    return np.argsort(losses - np.nan_to_num(values, neginf=-1e9), axis=1, kind="stable")
+
+
+def _best_texts(proposals: Proposals, ranks: npt.NDArray[np.int64], tokenizer: Tokenizer) -> list[str]:
+    """Return the best candidate of every context as text; if its bytes are not valid text, the next one."""
+    texts = []
+    best = np.take_along_axis(proposals.ids, ranks[:, :1, None], axis=1)[:, 0].tolist()  # [contexts, time]
+    lengths = np.take_along_axis(proposals.lengths, ranks[:, :1], axis=1)[:, 0].tolist()
+    for number, (ids, length) in enumerate(zip(best, lengths, strict=True)):
+        text = single_spaced(tokenizer.decode(_without_end(ids[:length], tokenizer.eos_id)))
+        if not text or "\ufffd" in text:
+            text = _next_best(proposals, ranks[number], number, tokenizer) or text.replace("\ufffd", "")
+        texts.append(text)
+    return texts
+
+
+def _next_best(proposals: Proposals, rank: npt.NDArray[np.int64], number: int, tokenizer: Tokenizer) -> str:
+    for place in rank[1:].tolist():
+        ids = proposals.ids[number, place, : proposals.lengths[number, place]].tolist()
+        text = single_spaced(tokenizer.decode(_without_end(ids, tokenizer.eos_id)))
+        if text and "\ufffd" not in text:
+            return text
+    return ""
+
+
+def _without_end(ids: list[int], eos: int) -> list[int]:
+    return ids[:-1] if ids and ids[-1] == eos else ids
