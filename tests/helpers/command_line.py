@@ -1,4 +1,4 @@
-"""Runs the command line as a user does: another process, its own folder, captured streams."""
+"""Run the command line as a user does: in another process, in a folder of its own, with captured streams."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Most tests are not about the model; this one needs no torch, whose import is slow.
+# For tests that do not depend on the model: this one does not import torch, which is slow.
 LIGHT = ["--model", "foltz-sif"]
 
 
@@ -18,7 +18,7 @@ def weft(
     timeout: float = 120,
     default_model: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``weft`` with arguments; with a light model unless one is named or the default is asked for."""
+    """Run ``weft`` with arguments, and with a light model unless one is named or ``default_model`` is set."""
     words = [*map(str, arguments)]
     if words[:1] and words[0] in {"score", "order", "evaluate"} and not {"-m", "--model", "--help"} & {*words}:
         words += [] if default_model else LIGHT

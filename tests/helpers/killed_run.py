@@ -1,7 +1,7 @@
-"""Trains a toy run in child processes that are killed at random points, until one reaches the end.
+"""Train a toy run in child processes that are killed at random points, until one reaches the end.
 
-A process of its own: it imports torch once and forks, so that a kill costs milliseconds and not an import.
-Usage: python killed.py FOLDER STORE KILLS SEED; prints how many children were killed.
+This script imports torch once and forks, so that a kill costs milliseconds and not an import.
+Usage: python killed_run.py FOLDER STORE KILLS SEED; prints the number of children that were killed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SETTINGS = TrainingSettings(steps=60, warmup=5, batch_tokens=200, validate_every
 
 
 def train(folder: Path, store: str) -> None:
-    """The whole run, from wherever its last checkpoint stands; a checkpoint after every step."""
+    """Run from the last checkpoint to the end, with a checkpoint after every step."""
     torch.set_num_threads(1)
     model = Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.2, word_dropout=0.1)
     corpus = Corpus(TokenStore(store), TokenStore(store))
@@ -34,7 +34,7 @@ def train(folder: Path, store: str) -> None:
 
 
 def main() -> None:
-    """Fork, kill, fork again; then let one child finish."""
+    """Fork and kill children, then let one finish."""
     folder, store, kills, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     chance = random.Random(seed)
     killed = 0

@@ -1,4 +1,4 @@
-"""Parsers for tests: sentences that say of each word what it is, so that no pipeline is needed."""
+"""Parsers for tests that read labels and tags from the sentence itself, without a spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MarkedParser:
 
 
 def marked(sentence: str) -> ParsedSentence:
-    """The parse that a marked sentence says it has."""
+    """Return the parse that is written in a marked sentence."""
     parts = [[*word.split("/"), "dep", "NN"][:3] if "/" not in word else _padded(word) for word in sentence.split()]
     words, labels, tags = (tuple(column) for column in zip(*parts, strict=True)) if parts else ((), (), ())
     return ParsedSentence(words, tags, (0,) * len(words), labels)

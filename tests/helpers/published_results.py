@@ -1,4 +1,4 @@
-"""The results in the repository, read once for all tests: there are tens of megabytes of them."""
+"""The results of the repository, read once per test process."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ RESULTS = Path(__file__).parents[2] / "results"
 
 @cache
 def published_results() -> Mapping[Key, Result]:
-    """What `load_results` finds there; nobody can add to it."""
+    """Return the results in `results/`, read-only."""
     return MappingProxyType(load_results(RESULTS))

@@ -1,4 +1,4 @@
-"""Scorers whose results theory knows: chance, the truth, its opposite, and one that cannot decide."""
+"""Scorers with known results: the truth, its opposite, and one that gives only ties."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CARD = ModelCard("a test's scorer", "none", "any", "nothing", "no")
 
 
 class TestScorer:
-    """The parts every test scorer has."""
+    """Base of all test scorers."""
 
     __test__ = False
     card = CARD
@@ -35,12 +35,12 @@ class TestScorer:
 
 
 def place(sentence: str) -> int:
-    """Sentences of the synthetic documents carry their true place: ``s7``."""
+    """Return the true place of a sentence of `synthetic` documents, which end in ``s7``, for example."""
     return int(sentence.rsplit("s", 1)[1])
 
 
 class OracleTable(TestScorer):
-    """A pairwise oracle: 1 for the true successor, 0 for everything else."""
+    """A pairwise oracle: 1 for the true successor, otherwise 0."""
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         places = np.array([place(sentence) for sentence in document.sentences])
@@ -56,7 +56,7 @@ class OracleTable(TestScorer):
 
 
 class OracleWhole(TestScorer):
-    """An oracle without a table, so that it goes the prefix way: the share of true successors."""
+    """An oracle without a pair table, searched by prefixes: the share of true successors."""
 
     step = 1
 
@@ -69,13 +69,13 @@ class OracleWhole(TestScorer):
 
 
 class AntiOracle(OracleWhole):
-    """Prefers every text reversed."""
+    """Prefers the reverse of every text."""
 
     step = -1
 
 
 class Constant(TestScorer):
-    """Finds everything equally coherent: all ties, so everything wrong."""
+    """Gives every text the same score, so that all comparisons are ties."""
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         return np.ones((len(document), len(document)))
@@ -85,5 +85,5 @@ class Constant(TestScorer):
 
 
 def synthetic(count: int, length: int) -> list[Document]:
-    """Documents whose sentences are all different and carry their place."""
+    """Return documents whose sentences are all different and end with their place."""
     return [Document(f"d{n}", tuple(f"d{n} s{i}" for i in range(length))) for n in range(count)]

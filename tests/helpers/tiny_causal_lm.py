@@ -1,4 +1,4 @@
-"""A causal language model of transformers, tiny and random, in a folder: a real one in all but what it knows."""
+"""A tiny causal language model of transformers with random weights, as a folder or a GGUF file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POSITIONS = 512
 
 
 def tiny_lm(folder: Path, *, positions: int = POSITIONS) -> Path:
-    """Write it, as `save_pretrained` does; the same each time."""
+    """Write the model with `save_pretrained`; its weights are the same each time."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -39,7 +39,7 @@ def tiny_lm(folder: Path, *, positions: int = POSITIONS) -> Path:
 
 
 def tiny_gguf(folder: Path, file: Path) -> Path:
-    """The same model as one GGUF file, not quantised."""
+    """Write the same model as one GGUF file without quantisation."""
     import gguf
     import numpy as np
     from safetensors.numpy import load_file

@@ -1,4 +1,4 @@
-"""One rank of a toy run: python two.py STORE OUT, with torchrun's environment variables set."""
+"""One rank of a toy run: python two_processes.py STORE OUT, with torchrun's environment variables set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weft.training.loop import Report, TrainingSettings
 
 
 def main() -> None:
-    """Train and, in the first process, write weights and losses."""
+    """Train; the first process writes weights and losses."""
     torch.set_num_threads(1)
     store, out = sys.argv[1], sys.argv[2]
     settings = TrainingSettings(steps=12, warmup=2, batch_tokens=400, validate_every=0, decay="none", seed=5)
