@@ -56,7 +56,7 @@ def entry_points(group: str) -> list[EntryPoint]:
     """Return the entry points of a group, of all installed packages, sorted by name."""
     from importlib.metadata import entry_points as read_entry_points  # slow to import, and rarely needed
 
-    return sorted(read_entry_points(group=group), key=lambda entry: entry.name)
+    return sorted(read_entry_points(group=group), key=lambda entry: (entry.name, entry.value))
 
 
 def added_names(group: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The tasks, the standard data sets, and the names under which results of both are kept.
 
 A new data set is one entry in `DATA_SETS`. A new task is one file with a `measure` function and one entry in `TASKS`.
+Other installed packages add tasks through the entry point group ``weft.tasks``; a name in `TASKS` wins.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.evaluation.result import Result
 from weft.evaluation.task import DataFile, DataSet, EvaluateOptions, Task
 from weft.io.package_files import PROBES
+from weft.registry import TASK_GROUP, added_names, load_added
 
 __all__ = [
     "ALIASES", "DATA_SETS", "TASKS", "DataSet", "EvaluateOptions", "Experiment", "Task", "find_experiment",
-    "find_task", "is_result_folder", "is_standard", "joined",
+    "find_task", "is_result_folder", "is_standard", "joined", "task_names",
 ]  # fmt: skip
 
 TASKS: Mapping[str, Task] = {
@@ -219,8 +221,9 @@ def find_experiment(task: str, data: str | None = None) -> Experiment:
         ('wikipedia-pairs', 'accidents-inner')
     """
     kind, standard = _split(task)
+    chosen = _task(kind)
     if data is None:
-        return _standard(kind, standard or TASKS[kind].data)
+        return _standard(kind, standard or chosen.data)
     if data in DATA_SETS and not Path(data).is_file():
         return _standard(kind, data)
     if data == "-":
@@ -231,13 +234,38 @@ def find_experiment(task: str, data: str | None = None) -> Experiment:
             next_step="save the documents to a file first",
         )
     _check_file(data)
-    return Experiment(task, TASKS[kind], DATA_SETS[standard] if standard else None, data)
+    return Experiment(task, chosen, DATA_SETS[standard] if standard else None, data)
 
 
 def _standard(kind: str, data: str) -> Experiment:
-    part = f"{data}-{TASKS[kind].part}"
-    chosen = part if TASKS[kind].part and part in DATA_SETS else data
-    return Experiment(_RESULT_NAMES.get((kind, chosen), f"{chosen}-{kind}"), TASKS[kind], DATA_SETS[chosen])
+    task = _task(kind)
+    part = f"{data}-{task.part}"
+    chosen = part if task.part and part in DATA_SETS else data
+    return Experiment(_RESULT_NAMES.get((kind, chosen), f"{chosen}-{kind}"), task, DATA_SETS[chosen])
+
+
+def task_names() -> list[str]:
+    """Return the names of all tasks: those of this package first, then those that other packages add."""
+    return [*TASKS, *(name for name in added_names(TASK_GROUP) if name not in TASKS)]
+
+
+def _task(name: str) -> Task:
+    """Return the task of a known name.
+
+    Raises:
+        ConfigError: The package that adds it is broken.
+    """
+    if name in TASKS:
+        return TASKS[name]
+    added = load_added(TASK_GROUP, name)
+    if not isinstance(added, Task):
+        raise ConfigError(
+            f"the entry point {name} in {TASK_GROUP} is not a task",
+            seen=repr(added),
+            allowed="a weft.evaluation.task.Task",
+            next_step="see CONTRIBUTING.md, or uninstall the package that adds it",
+        )
+    return added
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -249,10 +277,16 @@ def _split(name: str) -> tuple[str, str]:
     data, _, task = name.rpartition("-")
     if task in TASKS and data in DATA_SETS:
         return task, data
+    added = added_names(TASK_GROUP)
+    if name in added:
+        return name, ""
+    for task in added:
+        if name.endswith(f"-{task}") and name.removesuffix(f"-{task}") in DATA_SETS:
+            return task, name.removesuffix(f"-{task}")
     raise ConfigError(
         "unknown task",
         seen=name,
-        allowed=did_you_mean(name, {**TASKS, **ALIASES}),
+        allowed=did_you_mean(name, [*task_names(), *ALIASES]),
         next_step="see `weft evaluate --help`",
     )
 

@@ -19,6 +19,7 @@ from weft.corpora.text.sentences import check_language
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, plain_name
+from weft.registry import READER_GROUP, added_names, load_added
 
 __all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_permuted"]
 
@@ -29,7 +30,9 @@ def _without_orders(source: Source, options: ReadOptions) -> Iterator[Document]:
     return (item.document for item in read_barzilay_lapata(source, options))
 
 
-FORMATS: dict[str, Callable[[Source, ReadOptions], Iterator[Document]]] = {
+Reader = Callable[[Source, ReadOptions], Iterator[Document]]
+
+FORMATS: dict[str, Reader] = {
     "text": read_text,
     "blocks": read_blocks,
     "lines": read_presplit_lines,
@@ -80,7 +83,7 @@ def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> It
         [('It rained.', 'He slept.')]
     """
     name = _format_of(source, options)
-    yield from _raise_if_empty(FORMATS[name](source, options), source, name)
+    yield from _raise_if_empty(_reader(name)(source, options), source, name)
 
 
 def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
@@ -153,14 +156,27 @@ def _format_of(source: Source, options: ReadOptions) -> str:
     check_encoding(options.encoding)
     check_language(options.language)
     name = detect_format(source) if options.format == "auto" else options.format
-    if name not in FORMATS:
+    if name not in FORMATS and name not in added_names(READER_GROUP):
         raise ConfigError(
             "unknown format",
             seen=name,
-            allowed=did_you_mean(name, FORMATS),
+            allowed=did_you_mean(name, [*FORMATS, *added_names(READER_GROUP)]),
             next_step="omit --input, or choose one of these",
         )
     return name
+
+
+def _reader(name: str) -> Reader:
+    """Return the reader of a known format, of this package or of another installed one."""
+    reader: Reader = FORMATS[name] if name in FORMATS else load_added(READER_GROUP, name)
+    if not callable(reader):
+        raise ConfigError(
+            f"the entry point {name} in {READER_GROUP} is not a reader",
+            seen=repr(reader),
+            allowed="a function (source, options) that yields documents",
+            next_step="see CONTRIBUTING.md, or uninstall the package that adds it",
+        )
+    return reader
 
 
 def _raise_if_empty(items: Iterator[Item], source: Source, name: str) -> Iterator[Item]:
