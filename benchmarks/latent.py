@@ -28,13 +28,13 @@ from weft.evaluation.metrics import bootstrap_interval, paired_bootstrap, ratio
 from weft.evaluation.result import Measure
 from weft.hub import model_folder
 from weft.io.atomic_files import write_atomically
-from weft.models.common.encoder_decoder import Tokens
-from weft.models.common.neural_model import moved
+from weft.models.common.neural.batch_tensors import to_device
+from weft.models.common.neural.encoder_decoder import Tokens
 from weft.models.vlv.diagnostics import latent_use, with_shuffled_latents
 from weft.models.vlv.network import Texts
 from weft.models.vlv.vlv_gm import VlvGm
 from weft.training.devices import start_runtime
-from weft.training.loop import TrainingSettings
+from weft.training.settings import TrainingSettings
 from weft.version import VERSION
 
 
@@ -47,8 +47,8 @@ def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any
         if seen >= count:
             return
         batch = stream.batch(planned)
-        sentences = Tokens(moved(batch.sentences, device), moved(batch.lengths, device))
-        yield Texts(sentences, moved(batch.places, device))
+        sentences = Tokens(to_device(batch.sentences, device), to_device(batch.lengths, device))
+        yield Texts(sentences, to_device(batch.places, device))
         seen += len(batch)
 
 
@@ -93,7 +93,7 @@ def main() -> int:
         model = VlvGm.load(model_folder(options.model)).to(runtime.device)
         use = {
             part: asdict(latent_use(chain.network, held_out(model, part, store, options.texts, runtime.device)))
-            for part, chain in model.chains.items()
+            for part, chain in model.predictors.items()
         }
         path = find_data(options.data, options.data_root)
         pairs = preferences(model, path, options.documents, options.seed)

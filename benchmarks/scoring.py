@@ -52,7 +52,7 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, WeftError
 from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
-from weft.models.common.neural_layers import token_log_probs
+from weft.models.common.neural.layers import token_log_probs
 from weft.models.common.thread_pool import ASKED, BLAS
 from weft.ordering.order import order_document
 from weft.protocols import CoherenceModel

@@ -36,7 +36,7 @@ from weft.document import Document
 from weft.evaluation.metrics import bootstrap_interval
 from weft.io.atomic_files import write_atomically
 from weft.models.common.bag_of_words import Bags, read_bags
-from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
 from weft.version import VERSION
 
 SPEED_BAR = 1.0  # times tomotopy's rate
@@ -134,7 +134,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {"models": {}}
     contenders: dict[str, Callable[[], None]] = {"tomotopy-lda": lambda: lda.train(1, workers=1)}
     for form in ("switch", "matrix"):
-        model = HmmLda(topics=options.topics, transitions=form, iterations=options.iterations)
+        model = HmmLda(HmmLdaSettings(topics=options.topics, transitions=form, iterations=options.iterations))
         model.start(known, bags, seed=options.seed)
         model.learn(options.iterations)
         evidence = model.bag_evidence(held_out)

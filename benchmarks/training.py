@@ -24,12 +24,13 @@ import torch
 from weft.corpora.store.pair_batches import PairStream
 from weft.corpora.store.token_store import TokenStore
 from weft.io.atomic_files import write_atomically
-from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
-from weft.models.common.neural_model import moved_pairs
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.common.neural.batch_tensors import pairs_to_device
+from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.training.config import read_config
 from weft.training.devices import Runtime, start_runtime
-from weft.training.loop import Trainer, TrainingSettings, endless, make_optimizer
+from weft.training.loop import Trainer, endless, make_optimizer
+from weft.training.settings import TrainingSettings
 from weft.version import VERSION
 
 RATIO_BAR = 0.85
@@ -77,14 +78,16 @@ def ready_batches(stream: PairStream, steps: int, device: torch.device) -> list[
     """Return the first batches of the first epoch, on the device."""
     ready = []
     for _, _, batch in islice(endless(stream, 0), steps):
-        ready.append((*moved_pairs(batch, device), batch.tokens))
+        ready.append((*pairs_to_device(batch, device), batch.tokens))
     return ready
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Warm up, then measure the bare steps and the loop by turns."""
     config = read_config(options.config)
-    model = Seq2Seq(**{**config.model.settings, "contrast": 0.0})  # the bare steps have no contrastive loss
+    model = Seq2Seq(
+        Seq2SeqSettings(**{**config.model.settings, "contrast": 0.0})
+    )  # the bare steps have no contrastive loss
     store = TokenStore(options.store)
     settings = TrainingSettings(steps=options.steps, validate_every=0, batch_tokens=options.batch_tokens)
     with start_runtime(options.device) as runtime:

@@ -174,7 +174,9 @@ class SearchableModel(Protocol):
 class AdjustableModel(Protocol):
     """A trained model whose settings can partly change without training again: those in `settings.adjustable()`."""
 
-    settings: Settings
+    @property
+    def settings(self) -> Settings:
+        """All settings."""
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with other settings."""
@@ -288,7 +290,10 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
     """The contract between a model made of networks and `weft.training`."""
 
     name: ClassVar[str]
-    settings: Settings
+
+    @property
+    def settings(self) -> Settings:
+        """All settings."""
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """Return an untrained network."""
@@ -305,10 +310,13 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
     def initial_parts(self) -> Mapping[str, str]:
         """Return, by part, the part of `run.start` that it starts from; a part not listed starts from its namesake."""
 
+    def prepare(self) -> None:
+        """Load the models that the settings name, so that a missing folder is reported before data are prepared."""
+
     def built_on(self) -> tuple[str, ...]:
         """Return the model folders named in the settings whose weights are part of this model."""
 
-    def read_texts(self, sentences: Sequence[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
+    def read_texts(self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
         """Read the training texts, for a model that needs more of them than their tokens, such as their trees."""
 
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
@@ -318,3 +326,20 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
         self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
     ) -> None:
         """Write a model folder; weights that a folder of ``beside`` holds are not written again."""
+
+
+# Networks ------------------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class PacedNetwork(Protocol):
+    """A network whose loss changes during training, such as one with a weight that rises."""
+
+    share: float  # share of the training that is done, 0 to 1; the training loop sets it before every step
+
+
+@runtime_checkable
+class WrappingNetwork(Protocol):
+    """A network around an encoder-decoder, whose weights it can start from."""
+
+    inner_prefix: str  # of the names of the encoder-decoder's weights

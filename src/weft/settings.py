@@ -132,6 +132,17 @@ class Settings:
                 )
         return cls(**values)
 
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the networks to train, in training order; empty for models without networks."""
+        return ()
+
+    def check_run(self) -> None:
+        """Check what only `weft train` needs, before any data are read; nothing by default.
+
+        Raises:
+            ConfigError: No run is possible with these settings.
+        """
+
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The same settings with some values replaced, and checked again."""
         return replace(self, **changes)

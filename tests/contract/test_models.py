@@ -22,7 +22,7 @@ from weft.protocols import Arranger, CoherenceModel, ModelCard, PairwiseModel
 from weft.registry import MODELS, create_model, model_class
 from weft.scoring.pairs import path_value
 from weft.settings import Settings
-from weft.training import fitting
+from weft.training import short_runs
 
 TOPICS = (
     "The cat chased a mouse through the garden.",
@@ -60,7 +60,7 @@ SMALL: dict[str, dict[str, Any]] = {
 def few_steps() -> Iterator[None]:
     """What is asked here does not hang on how much a model has learned."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(fitting, "SHORT", replace(fitting.SHORT, steps=50, warmup=5))
+        patched.setattr(short_runs, "SHORT", replace(short_runs.SHORT, steps=50, warmup=5))
         yield
 
 

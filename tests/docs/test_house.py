@@ -41,11 +41,6 @@ LAYERS = (
 # it. Each exception is to go.
 FOLDER_ORDER = {"corpora": (("text",), ("negatives",), ("readers",), ("store", "syntax"))}
 SIBLING_EXCEPTIONS = {
-    ("models/common/bulk_writers.py", "weft.models.topic.store_words"),
-    ("models/common/bulk_writers.py", "weft.models.topic.topic_network"),
-    ("models/common/bulk_writers.py", "weft.models.vlv.estimators"),
-    ("models/common/bulk_writers.py", "weft.models.vlv.latent_chain"),
-    ("models/common/precedence.py", "weft.models.seq2seq.numpy_precedence"),
     ("corpora/negatives/files.py", "weft.corpora.readers.formats"),
     ("corpora/text/years.py", "weft.corpora.store.token_store"),
 }
@@ -56,10 +51,8 @@ HEAVY = (
 LONGEST_FILE = 400
 LONG_FILES = {"hmm_lda.py"}
 LARGEST_FOLDER = 16
-LARGE_FOLDERS = {"report": 17, "models/common": 21}
-DEEP_CLASSES = {
-    "Recursive", "Discriminative", "DiscriminativePair", "Seq2Seq", "GuidedModel", "VlvGm", "HmmLdaGm",
-}  # fmt: skip
+LARGE_FOLDERS = {"report": 17}
+DEEP_CLASSES = {"Recursive", "Discriminative", "DiscriminativePair"}
 # How often an attribute is probed: of errors, streams, operating systems and other libraries' objects ...
 FOREIGN_PROBES = Counter(
     errors=1, reconfigure=1, format_message=1, seen=1, model=1, label_data=1, errno=2, strerror=1, buffer=1,

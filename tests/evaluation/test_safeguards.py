@@ -28,8 +28,8 @@ from weft.evaluation.subjects import load_subjects
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.loaded_model import Model
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.network_parts import saved_weights
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.registry import create_model

@@ -11,9 +11,9 @@ from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.generation.continuation import continue_document
 from weft.generation.decoding import Decoding, search
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork
-from weft.models.common.sentence_predictor import Predictor, PredictorSteps
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
+from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 
 TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is a mat"]
 
@@ -21,7 +21,7 @@ TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is
 @pytest.fixture(scope="module")
 def model() -> Seq2Seq:
     tokenizer = BpeTokenizer.train(TEXTS, vocabulary_size=280)
-    made = Seq2Seq(dimensions=12, hidden=12, layers=1)
+    made = Seq2Seq(Seq2SeqSettings(dimensions=12, hidden=12, layers=1))
     torch.manual_seed(4)
     return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import torch
 
 from weft.corpora.store.token_store import TokenStore
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.training.devices import start_runtime
-from weft.training.fitting import Corpus, train_part
-from weft.training.loop import TrainingSettings
+from weft.training.part_training import Corpus, train_part
+from weft.training.settings import TrainingSettings
 
 SETTINGS = TrainingSettings(steps=60, warmup=5, batch_tokens=200, validate_every=20, accumulate=2, seed=3)
 
@@ -27,7 +27,7 @@ SETTINGS = TrainingSettings(steps=60, warmup=5, batch_tokens=200, validate_every
 def train(folder: Path, store: str) -> None:
     """Run from the last checkpoint to the end, with a checkpoint after every step."""
     torch.set_num_threads(1)
-    model = Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.2, word_dropout=0.1)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=16, hidden=16, layers=1, dropout=0.2, word_dropout=0.1))
     corpus = Corpus(TokenStore(store), TokenStore(store))
     with start_runtime("cpu", deterministic=True) as runtime:
         train_part(model, "forward", corpus, SETTINGS, runtime, folder=folder, checkpoint_seconds=0.0)

@@ -8,10 +8,11 @@ import torch
 from safetensors.torch import save_file
 
 from weft.corpora.store.token_store import TokenStore
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.training.devices import start_runtime
-from weft.training.fitting import Corpus, train_part
-from weft.training.loop import Report, TrainingSettings
+from weft.training.loop import Report
+from weft.training.part_training import Corpus, train_part
+from weft.training.settings import TrainingSettings
 
 
 def main() -> None:
@@ -21,7 +22,7 @@ def main() -> None:
     settings = TrainingSettings(steps=12, warmup=2, batch_tokens=400, validate_every=0, decay="none", seed=5)
     reports: list[Report] = []
     with start_runtime("cpu") as runtime:
-        model = Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.0)
+        model = Seq2Seq(Seq2SeqSettings(dimensions=16, hidden=16, layers=1, dropout=0.0))
         network = train_part(model, "forward", Corpus(TokenStore(store)), settings, runtime, listen=reports.append)
         if runtime.is_main:
             losses = torch.tensor([report.loss for report in reports], dtype=torch.float64)

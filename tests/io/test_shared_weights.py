@@ -18,7 +18,7 @@ from weft.errors import ConfigError, ModelError  # noqa: E402
 from weft.io.model_folder import Artifact, Shared, load_artifact, save_artifact  # noqa: E402
 from weft.io.shared_weights import WORTH_SHARING, share  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.ordering.order import order_document, order_table  # noqa: E402
 from weft.training.config import build_config  # noqa: E402
 from weft.training.runs import train  # noqa: E402
@@ -54,7 +54,7 @@ def config(place: Path, name: str, **model: object) -> dict[str, dict[str, Any]]
 def test_what_is_frozen_stays_and_the_rest_learns(zoo: Path) -> None:
     first, second = Seq2Seq.load(zoo / "seq2seq"), VlvGm.load(zoo / "vlv-gm")
     for part in ("forward", "backward"):
-        words = second.chains[part].network.words.state_dict()
+        words = second.predictors[part].network.words.state_dict()
         for name, value in first.networks()[part].state_dict().items():
             same = torch.equal(words[name], value)
             assert same == name.startswith(("embedding.", "encoder.")), name
@@ -198,7 +198,7 @@ def test_a_model_with_memory_orders_by_precedence_too(zoo: Path) -> None:
 
 
 def test_nothing_is_frozen_that_was_never_trained(zoo: Path) -> None:
-    with pytest.raises(ConfigError, match="never trained"):
+    with pytest.raises(ConfigError, match="frozen weights"):
         train(build_config(config(zoo, "vlv-gm", frozen="words") | {"run": {"out": str(zoo / "no"), "device": "cpu"}}))
     with pytest.raises(ConfigError, match="frozen"):
-        VlvGm(frozen="half")
+        VlvGm(VlvGmSettings(frozen="half"))

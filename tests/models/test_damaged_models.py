@@ -22,7 +22,7 @@ from weft.hub import load_model
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, unpack
 from weft.models.common.network_parts import check_precedence_weight
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
 
 SENTENCES = ("Mary ate some apples.", "She likes apples.", "The senate adjourned in 1952.")
@@ -36,7 +36,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     """A small model with all parts, in good order."""
     torch.manual_seed(0)
     tokenizer = BpeTokenizer.train(SENTENCES, vocabulary_size=280)
-    model = Seq2Seq(dimensions=12, hidden=16, layers=1, precedence=True)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=12, hidden=16, layers=1, precedence=True))
     for part in model.parts:  # one by one: precedence stands on the encoders
         model.assemble({part: model.new_network(part, tokenizer)}, tokenizer)
     folder = tmp_path_factory.mktemp("whole") / "model"
@@ -204,7 +204,7 @@ def test_texts_that_are_broken(whole: Artifact, kind: str, damage: Damage, tmp_p
 def test_settings_that_make_no_sense(whole: Artifact, kind: str, damage: Damage, tmp_path: Path, text: Path) -> None:
     said = refused(damaged(whole, kind, damage, tmp_path / "m"), text)
     assert str(tmp_path / "m") in said.what
-    assert "precedence_weight" in said.what or "combination" in said.what
+    assert "precedence_weight" in said.what or "combine" in said.what
 
 
 @pytest.mark.parametrize("value", ["much", None, [0.1], True, float("nan"), 1.0])
@@ -253,7 +253,7 @@ def test_precedence_weighs_nothing_where_it_was_never_learned(whole: Artifact, k
     assert unchanged.combine == "bi"
     learned = load_model(damaged(whole, kind, lambda artifact: artifact, tmp_path / "n"))
     assert isinstance(learned, WeftSmall | Seq2Seq)
-    assert learned.adjusted({"precedence_weight": 2}).precedence_weight == 2.0
+    assert learned.adjusted({"precedence_weight": 2}).settings.precedence_weight == 2.0
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "much", None, True, LARGE])

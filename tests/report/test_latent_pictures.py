@@ -13,7 +13,7 @@ from tests.helpers.command_line import weft
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
 from weft.models.trivial import RandomModel
 from weft.report.latent_pictures import (
     draw_latent,
@@ -35,17 +35,17 @@ TEXT = Document(
 @pytest.fixture(scope="module")
 def model() -> HmmLda:
     rows = [Document(str(n), tuple(" ".join(np.roll(THEMES[n % 3], k)) for k in range(4))) for n in range(30)]
-    return HmmLda(topics=4, drop_top=0, rarest=1, prior_words=1.0).fit(rows)
+    return HmmLda(HmmLdaSettings(topics=4, drop_top=0, rarest=1, prior_words=1.0)).fit(rows)
 
 
 @pytest.fixture(scope="module")
 def chain() -> Any:
     torch = pytest.importorskip("torch")
     from weft.corpora.text.tokenizers import BpeTokenizer
-    from weft.models.vlv.vlv_gm import VlvGm
+    from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings
 
     tokenizer = BpeTokenizer.train(TEXT.sentences * 3, vocabulary_size=300)
-    made = VlvGm(dimensions=8, hidden=12, layers=1, latent=4, width=10, precision="float32")
+    made = VlvGm(VlvGmSettings(dimensions=8, hidden=12, layers=1, latent=4, width=10, precision="float32"))
     torch.manual_seed(1)
     return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
 
@@ -77,7 +77,7 @@ def test_few_topics_are_shown_and_the_rest_is_counted_together(model: HmmLda) ->
 def test_the_path_holds_the_means_of_the_chain(chain: Any) -> None:
     torch = pytest.importorskip("torch")
     path = read_path(chain, TEXT)
-    network, decoder = chain.chains["forward"].network, chain.chains["forward"].decoder
+    network, decoder = chain.predictors["forward"].network, chain.predictors["forward"].decoder
     with torch.inference_mode():
         vectors = [network.chain.read(decoder.read([sentence]).vectors) for sentence in TEXT.sentences]
         state, expected = network.chain.begin(vectors[0]), []

@@ -11,8 +11,8 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.evaluation.calibration import CLASSES, calibrate
 from weft.io.model_folder import load_artifact
-from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
+from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall, WeftSmallSettings
 from weft.scoring.calibration import REFERENCE, Group, Reference, make_group, read_reference
 
 LINE = tuple(float(n) for n in range(101))
@@ -73,7 +73,7 @@ def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
         assert list(group.written) == sorted(group.written)
         assert group.written[50] > group.shuffled[50]
     assert model.combined("bi").reference is None
-    assert WeftSmall("uni").reference is None
+    assert WeftSmall(WeftSmallSettings(combine="uni")).reference is None
     assert "WEFT_DATA" not in model.reference.command
     assert load_artifact(EMBEDDED).texts[REFERENCE]
 
@@ -82,7 +82,7 @@ def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("calibrate") / "model"
     documents = [Document(str(n), tuple(f"the {w} cat number {n} sat" for w in "abcdef")) for n in range(20)]
-    Seq2Seq(dimensions=8, hidden=8, layers=1).fit(documents).save(place, training={"seed": 3})
+    Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=1)).fit(documents).save(place, training={"seed": 3})
     return place
 
 

@@ -15,8 +15,8 @@ from weft.training.config import (
     parse_override,
     parse_settings,
     read_config,
-    render_config,
 )
+from weft.training.config_text import render_config
 from weft.training.runs import train
 
 NEURAL = '[model]\nname = "seq2seq"\nprecedence = true\n[training]\nminutes = 5.0\n'
@@ -155,7 +155,7 @@ def test_only_models_with_parts_have_tables_below_training() -> None:
 
 
 def test_training_defaults_are_those_of_the_loop() -> None:
-    from weft.training.loop import TrainingSettings
+    from weft.training.settings import TrainingSettings
 
     defaults = {field.name: field.default for field in fields(TrainingSettings) if field.name != "seed"}
     assert defaults == TRAINING_DEFAULTS
@@ -203,5 +203,5 @@ def test_training_records_how_it_was_made(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_place_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no place to go.*--out"):
+    with pytest.raises(ConfigError, match="no output folder.*--out"):
         train(build_config({"model": {"name": "random"}}))

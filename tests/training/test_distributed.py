@@ -18,10 +18,11 @@ from weft.corpora.store.pair_batches import PairStream, sentence_pairs
 from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.training.devices import start_runtime
-from weft.training.fitting import Corpus, finished_part, train_part
-from weft.training.loop import LossPart, Report, Trainer, TrainingSettings, clipped, learning_rate
+from weft.training.loop import LossPart, Report, Trainer, clipped, learning_rate
+from weft.training.part_training import Corpus, finished_part, train_part
+from weft.training.settings import TrainingSettings
 
 HERE = Path(__file__).parents[1] / "helpers"
 WORDS = ("red", "blue", "green", "old", "new", "cat", "dog", "house", "tree", "river")
@@ -41,7 +42,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
 
 
 def model() -> Seq2Seq:
-    return Seq2Seq(dimensions=16, hidden=16, layers=1, dropout=0.1)
+    return Seq2Seq(Seq2SeqSettings(dimensions=16, hidden=16, layers=1, dropout=0.1))
 
 
 def trained(
@@ -248,7 +249,7 @@ def test_a_contrasted_sentence_is_of_the_paragraph_but_not_of_the_pair(store: To
 
 def test_contrast_is_learned_by_the_directions_and_not_by_the_prior(store: TokenStore, tmp_path: Path) -> None:
     """From the setting to the log: a model that says it was trained with contrast must have been."""
-    chosen = Seq2Seq(dimensions=8, hidden=8, layers=1, dropout=0.0, contrast=2.0)
+    chosen = Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=1, dropout=0.0, contrast=2.0))
     settings = replace(SETTINGS, steps=3, validate_every=3)
     with start_runtime("cpu", deterministic=True) as runtime:
         for part in ("forward", "backward", "prior"):

@@ -36,7 +36,8 @@ def config(
 
     Example: weft config foltz-lda
     """
-    from weft.training.config import config_of, render_config
+    from weft.training.config import config_of
+    from weft.training.config_text import render_config
 
     typer.echo(render_config(config_of(name, setting)), nl=False)
 

@@ -208,9 +208,9 @@ def read_path(model: VlvGm, document: Document) -> LatentPath:
     from weft.models.common.setting_checks import untrained
 
     _check_length(document, 3, "a path of its latent variables")
-    if "forward" not in model.chains:
+    if "forward" not in model.predictors:
         raise untrained(model.name)
-    means = model.chains["forward"].latent_means(document.sentences)  # [sentences − 1, latent]
+    means = model.predictors["forward"].latent_means(document.sentences)  # [sentences − 1, latent]
     points, explained = project(means)
     return LatentPath(_shown(document.sentences), means, points, explained)
 

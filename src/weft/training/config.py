@@ -6,16 +6,16 @@ model. An unknown section, table, key or type is an error with the nearest name,
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
+from weft.protocols import NetworkModel
 from weft.registry import create_model, is_registered, model_class, model_settings
-from weft.settings import check_type
+from weft.settings import Settings, check_type
 from weft.training.settings import TrainingSettings, check_training
 
 
@@ -223,15 +223,25 @@ def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConf
             allowed='[model] with name = "…"',
             next_step="run `weft models` for the names",
         )
-    created = create_model(name, model)  # refuses unknown settings and wrong types now, not after an hour of reading
-    if to_run and hasattr(created, "check_run"):
-        created.check_run()
+    settings, parts = _model_settings(name, model, to_run=to_run)
     return RunConfig(
-        ModelSection(name, {**model_settings(name), **model}),
+        ModelSection(name, settings),
         _section(DataSection, "data", content.get("data", {})),
         _section(RunSection, "run", content.get("run", {})),
-        _training(content.get("training", {}), created),
+        _training(content.get("training", {}), parts),
     )
+
+
+def _model_settings(name: str, values: Mapping[str, Any], *, to_run: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Check the settings of a model without building it; return all of them, and the parts of a neural model."""
+    kind: Any = model_class(name)
+    if "Settings" not in vars(kind):  # until every model has its dataclass
+        created: Any = create_model(name, values)
+        return {**model_settings(name), **values}, tuple(created.parts) if isinstance(created, NetworkModel) else ()
+    chosen: Settings = kind.Settings.from_mapping(values)
+    if to_run:
+        chosen.check_run()
+    return chosen.to_dict(), chosen.parts()
 
 
 def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Section:
@@ -250,19 +260,19 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
     return kind(**chosen)
 
 
-def _training(values: Mapping[str, Any], model: object) -> dict[str, Any]:
-    """The settings of the training loop, checked but for how long it is to run, which the command line may still say.
+def _training(values: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
+    """Return the checked settings of the training loop; its length is checked later, when the command line is known.
 
-    A table below them, such as [training.precedence], holds those in which one part differs.
+    A table below them, such as [training.precedence], holds the settings in which one part differs.
     """
     common, tables = split_tables(values)
-    _check_names("table below [training]", tables, getattr(model, "parts", ()))
+    _check_names("table below [training]", tables, parts)
     for name, table in {"training": common, **{f"training.{part}": own for part, own in tables.items()}}.items():
         _check_names(f"key in [{name}]", table, tuple(TRAINING_DEFAULTS))
         for key, value in table.items():
             check_type(f"{name}.{key}", value, TRAINING_DEFAULTS[key])
         check_training(table, name)
-    return {**(TRAINING_DEFAULTS if _learns_by_steps(model) else {}), **common, **tables}
+    return {**(TRAINING_DEFAULTS if parts else {}), **common, **tables}
 
 
 def split_tables(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
@@ -276,12 +286,43 @@ def split_tables(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, M
     return {key: value for key, value in values.items() if key not in tables}, tables
 
 
-def _learns_by_steps(model: Any) -> bool:
-    """Whether the training loop is for this model: it has parts, and they are not trained yet.
+def part_settings(config: RunConfig, part: str) -> TrainingSettings:
+    """Return how a part is trained: the values of [training], replaced by those of [training.PART]."""
+    common, tables = split_tables(config.training)
+    return TrainingSettings(**{**common, **tables.get(part, {}), "seed": config.run.seed})
 
-    A trained model has the tokenizer that its networks read with; asking for the networks themselves may import torch.
+
+def check_neural_run(config: RunConfig, parts: Sequence[str], known: Sequence[str]) -> None:
+    """Check what a run of a neural model needs, before any data are read.
+
+    Args:
+        config: Of the run.
+        parts: Parts named on the command line.
+        known: The parts of the model.
+
+    Raises:
+        ConfigError: A part is unknown, frozen weights have no source, a limit is set, or a run has no length.
     """
-    return hasattr(model, "parts") and getattr(model, "tokenizer", None) is None
+    for part in [*parts, *config.run.parts, *split_tables(config.training)[1]]:
+        if part not in known:
+            raise ConfigError("no such part", seen=part, allowed=", ".join(known), next_step="choose one of them")
+    frozen = config.model.settings.get("frozen", "")
+    if frozen and not config.run.start:
+        raise ConfigError(
+            "frozen weights must come from a trained model",
+            seen=f"model.frozen = {frozen!r}, and no run.start",
+            allowed="run.start = the folder of a trained seq2seq",
+            next_step="set run.start, or omit model.frozen",
+        )
+    if config.data.limit:
+        raise ConfigError(
+            "data.limit is for models that learn from documents, not from a store",
+            seen=config.data.limit,
+            allowed="0",
+            next_step="prepare a store of fewer documents",
+        )
+    for part in known:
+        part_settings(config, part)  # checks that the run has a length
 
 
 def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -> None:
@@ -306,20 +347,3 @@ def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     if not Path(name).exists() and not name.endswith(".toml"):
         model_class(name)  # raises with the nearest name
     return read_config(name, overrides)
-
-
-def render_config(config: RunConfig) -> str:
-    """A configuration as TOML, every default written out."""
-    model = {"name": config.model.name, **config.model.settings}
-    sections = {"model": model, "data": asdict(config.data), "run": asdict(config.run)}
-    if config.training:
-        sections["training"] = dict(config.training)
-    return "\n".join(_render_section(name, values) for name, values in sections.items())
-
-
-def _render_section(name: str, values: Mapping[str, Any]) -> str:
-    # JSON's strings, numbers, booleans and lists are TOML's too.
-    plain, tables = split_tables(values)
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in plain.items()]
-    below = [_render_section(f"{name}.{key}", value) for key, value in tables.items()]
-    return "\n".join(["\n".join([f"[{name}]", *lines]) + "\n", *below])

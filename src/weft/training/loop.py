@@ -16,12 +16,13 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import ModelError
+from weft.protocols import PacedNetwork
 from weft.training.devices import Runtime, seed_step
 from weft.training.prefetch import prefetched
-from weft.training.settings import TrainingSettings as TrainingSettings  # found here too: it is what a trainer is given
+from weft.training.settings import TrainingSettings
 
 # Steps between reports, by kind of device. On a GPU every report makes the host wait until the device is idle, and the
-# device then waits for the host's next launches. A divisor of `weft.training.fitting.LOG_EVERY`.
+# device then waits for the host's next launches. A divisor of `weft.training.run_folder.LOG_EVERY`.
 REPORT_EVERY = {"cpu": 1, "cuda": 10}
 
 
@@ -34,8 +35,8 @@ class LossPart:
     parts: Mapping[str, Tensor] | None = None
 
 
-def added_up(losses: Sequence[LossPart]) -> LossPart:
-    """Several batches as one."""
+def summed(losses: Sequence[LossPart]) -> LossPart:
+    """Return the loss of several batches together."""
     names = losses[0].parts or {}
     parts = {name: torch.stack([(one.parts or {})[name].detach() for one in losses]).sum() for name in names}
     return LossPart(torch.stack([one.total for one in losses]).sum(), sum(one.count for one in losses), parts)
@@ -165,9 +166,8 @@ class Trainer:
         rate = learning_rate(self.settings, self.step, self.share)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        paced: Any = self.network
-        if hasattr(paced, "share"):  # its loss changes along the run: a weight that rises
-            paced.share = self.share
+        if isinstance(self.network, PacedNetwork):
+            self.network.share = self.share
         self.optimizer.zero_grad(set_to_none=True)
         taken = [next(batches) for _ in range(self.settings.accumulate)]
         sums = self._backward([batch for _, _, batch in taken])
@@ -261,16 +261,16 @@ class Trainer:
         tensors |= {f"best.{name}": value for name, value in self.best_weights.items()}
         for number, values in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items() if torch.is_tensor(value)}
-        numbers = {name: getattr(self, name) for name in ("step", "epoch", "next_batch", "stale", "seconds")}
+        numbers = {name: vars(self)[name] for name in ("step", "epoch", "next_batch", "stale", "seconds")}
         numbers |= {"best": self._best_known, "finished": self.finished}
         return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}, numbers
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
         """Go back to a snapshot."""
-        self.network.load_state_dict(below("network.", tensors))
-        self.best_weights = {n: v.to(self.runtime.device) for n, v in below("best.", tensors).items()}
+        self.network.load_state_dict(with_prefix("network.", tensors))
+        self.best_weights = {n: v.to(self.runtime.device) for n, v in with_prefix("best.", tensors).items()}
         state: dict[int, dict[str, Tensor]] = {}
-        for name, value in below("optimizer.", tensors).items():
+        for name, value in with_prefix("optimizer.", tensors).items():
             number, _, key = name.partition(".")
             state.setdefault(int(number), {})[key] = value
         packed = self.optimizer.state_dict()
@@ -280,7 +280,7 @@ class Trainer:
         self.best = math.inf if numbers["best"] is None else float(numbers["best"])
 
 
-def below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The tensors whose names start with a prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 

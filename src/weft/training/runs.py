@@ -1,22 +1,23 @@
-"""A run: from a configuration to a model folder."""
+"""A training run: from a configuration to a model folder.
+
+The path is one line: check the output folder, find the data, build the model once, train it, write its folder. A neural
+model is trained part by part (`neural_run`); any other model learns from documents with `fit`.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.io.atomic_files import explain_write_errors
-from weft.io.file_hash import sha256_of
 from weft.progress import Progress, silent
-from weft.protocols import CoherenceModel
+from weft.protocols import CoherenceModel, NetworkModel, NeuralModel
 from weft.registry import create_model
 from weft.training.config import RunConfig
 
@@ -29,14 +30,20 @@ def train(
     command: str = "",
     progress: Progress = silent,
 ) -> CoherenceModel:
-    """Build the configured model, let it learn from the configured files, and write its folder.
+    """Train the configured model on the configured data and write its folder.
 
     Args:
-        config: What to train, from what, how.
-        parts: Of a neural model, only these parts; its folder is written once all parts are trained.
-        data_root: Where the research data lie.
+        config: The configuration.
+        parts: Parts of a neural model to train; its folder is written once all parts are trained.
+        data_root: The folder of the research data.
         command: The command to record.
-        progress: Told how far it is.
+        progress: Called with the progress of the run.
+
+    Returns:
+        The trained model.
+
+    Raises:
+        ConfigError: No run is possible with this configuration.
 
     Example:
         >>> import pathlib, tempfile
@@ -46,48 +53,46 @@ def train(
         >>> (out / "model.json").is_file()
         True
     """
-    _check_place(config.run.out)
+    _check_output(config.run.out)
     files = [find_data(name, data_root) for name in config.data.train]
     model = create_model(config.model.name, config.model.settings)
-    if hasattr(model, "parts"):
-        from weft.training.neural_runs import train_parts
+    if isinstance(model, NeuralModel):
+        from weft.training.neural_run import train_parts  # imports torch
 
-        trained: CoherenceModel = train_parts(
-            model, config, files, parts=parts, data_root=data_root, command=command, progress=progress
-        )
-        return trained
-    model.fit(_documents(files, config.data.limit), seed=config.run.seed, progress=progress)
-    model.save(config.run.out, training=_record(config, files, command))
+        train_parts(model, config, files, parts=parts, data_root=data_root, command=command, progress=progress)
+    elif isinstance(model, NetworkModel):
+        raise _already_trained(config.model.name)
+    else:
+        _train_on_documents(model, config, files, command, progress)
     return model
 
 
-def _check_place(out: str) -> None:
+def _train_on_documents(
+    model: CoherenceModel, config: RunConfig, files: Sequence[Path], command: str, progress: Progress
+) -> None:
+    from weft.training.records import files_record, training_record
+
+    model.fit(_documents(files, config.data.limit), seed=config.run.seed, progress=progress)
+    model.save(config.run.out, training=training_record(config, files_record(config, files), command))
+
+
+def _documents(files: Sequence[Path], limit: int) -> Iterator[Document]:
+    every = (document for path in files for document in read_documents(path))
+    return islice(every, limit or None)
+
+
+def _check_output(out: str) -> None:
+    """Raise an error if the model folder cannot be written, now and not after hours of training."""
     if not out:
-        raise ConfigError(
-            "the run has no place to go",
-            seen=out,
-            allowed="a folder",
-            next_step="give --out FOLDER",
-        )
+        raise ConfigError("no output folder given", seen=out, allowed="a folder", next_step="give --out FOLDER")
     place = Path(out)
-    with explain_write_errors(place):  # now, and not after hours of training
+    with explain_write_errors(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place.parent):
             pass
 
 
-def _record(config: RunConfig, files: Sequence[Path], command: str) -> dict[str, Any]:
-    """What a model folder says of how it came to be."""
-    hashes = [sha256_of(path) for path in files]
-    return {
-        "seed": config.run.seed,
-        "data": dict(zip(config.data.train, hashes, strict=True)),
-        "data_fingerprint": hashlib.sha256("".join(hashes).encode()).hexdigest(),
-        "limit": config.data.limit,
-        "command": command,
-    }
-
-
-def _documents(files: list[Path], limit: int) -> Iterator[Document]:
-    every = (document for path in files for document in read_documents(path))
-    return islice(every, limit or None)
+def _already_trained(name: str) -> ConfigError:
+    return ConfigError(
+        f"{name} is trained already", seen=name, allowed="a model that can be trained", next_step="train a seq2seq"
+    )

@@ -16,7 +16,7 @@ from tests.helpers.tiny_adversarial import SMALL, pages
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.evaluation.adversarial import tree_evaluator
 from weft.evaluation.adversarial.chunks import Chunks, select_chunks
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +41,7 @@ def chunks(tokenizer: BpeTokenizer) -> Chunks:
 
 
 def _seq2seq(tokenizer: BpeTokenizer, seed: int) -> Seq2Seq:
-    made = Seq2Seq(dimensions=12, hidden=12, layers=1)
+    made = Seq2Seq(Seq2SeqSettings(dimensions=12, hidden=12, layers=1))
     torch.manual_seed(seed)
     return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
 

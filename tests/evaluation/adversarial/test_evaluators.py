@@ -21,7 +21,7 @@ from weft.evaluation.adversarial.sentence_encoder import SentenceEncoder  # noqa
 from weft.evaluation.adversarial.token_rows import Integers, TokenRows  # noqa: E402
 from weft.evaluation.adversarial.tree_evaluator import tree_verdicts  # noqa: E402
 from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # noqa: E402
-from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
 from weft.training.devices import start_runtime  # noqa: E402
 
 SIDES = ("human", "machine")
@@ -49,7 +49,7 @@ def tokenizer() -> WordTokenizer:
 
 @pytest.fixture(scope="module")
 def reader(tokenizer: WordTokenizer) -> Seq2Seq:
-    made = Seq2Seq(dimensions=8, hidden=8, layers=1, precision="float32")
+    made = Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=1, precision="float32"))
     torch.manual_seed(4)
     return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
 

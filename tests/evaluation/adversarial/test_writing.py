@@ -33,12 +33,12 @@ from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
 from weft.generation.bulk import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
-from weft.models.common.encoder_decoder import Tokens  # noqa: E402
-from weft.models.common.guided_decoding import encode_rows  # noqa: E402
-from weft.models.common.sentence_predictor import padded  # noqa: E402
+from weft.models.common.neural.encoder_decoder import Tokens  # noqa: E402
+from weft.models.common.neural.guided_decoding import encode_rows  # noqa: E402
+from weft.models.common.neural.sentence_predictor import padded  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.bulk_writer import ChainWriter  # noqa: E402
-from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.scoring.pairs import Combine  # noqa: E402
 
 SMALL = SelectionSettings(train=20, dev=6, test=6, shortest=2, longest=14)
@@ -117,10 +117,10 @@ TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is
 
 def chain_writer(search_samples: int = 1) -> ChainWriter:
     tokenizer = WordTokenizer.train(TEXTS, min_count=1)
-    made = VlvGm(
+    made = VlvGm(VlvGmSettings(
         dimensions=12, hidden=12, layers=1, feed=False, latent=3, width=8, search_samples=search_samples,
         precision="float32",
-    )  # fmt: skip
+    ))  # fmt: skip
     writer = bulk_writer(assembled(made, tokenizer, seed=4), "tiny")
     assert isinstance(writer, ChainWriter)
     return writer

@@ -24,13 +24,13 @@ from weft.evaluation.adversarial.writing import (  # noqa: E402
 from weft.generation.bulk import BulkWriter, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding, Hypotheses, search  # noqa: E402
 from weft.io.seeded_hash import hash_key  # noqa: E402
-from weft.models.common.bulk_decoders import overlaps  # noqa: E402
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
-from weft.models.common.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
-from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
+from weft.models.common.neural.bulk_decoders import overlaps  # noqa: E402
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
+from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E402
 from weft.models.vlv.estimators import VariationalPredictor  # noqa: E402
-from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.registry import create_model  # noqa: E402
 from weft.scoring.pairs import Combine  # noqa: E402
 
@@ -48,23 +48,27 @@ def tokenizer() -> WordTokenizer:
 
 @pytest.fixture(scope="module")
 def seq2seq(tokenizer: WordTokenizer) -> Seq2Seq:
-    made = Seq2Seq(dimensions=12, hidden=12, layers=2, feed=True, lexical=True, precision="float32")
+    made = Seq2Seq(Seq2SeqSettings(dimensions=12, hidden=12, layers=2, feed=True, lexical=True, precision="float32"))
     torch.manual_seed(4)
     return made.assemble({part: made.new_network(part, tokenizer) for part in made.parts}, tokenizer)
 
 
 @pytest.fixture(scope="module")
 def chain(tokenizer: WordTokenizer) -> VlvGm:
-    made = VlvGm(dimensions=12, hidden=12, layers=1, feed=False, latent=3, width=8, samples=1, precision="float32")
+    made = VlvGm(
+        VlvGmSettings(dimensions=12, hidden=12, layers=1, feed=False, latent=3, width=8, samples=1, precision="float32")
+    )
     return assembled(made, tokenizer, seed=4)
 
 
 @pytest.fixture(scope="module")
 def topical() -> HmmLdaGm:
-    made = HmmLdaGm(topic_count=2, dimensions=12, hidden=12, layers=1, feed=False, guide=3, precision="float32")
+    made = HmmLdaGm(
+        HmmLdaGmSettings(topic_count=2, dimensions=12, hidden=12, layers=1, feed=False, guide=3, precision="float32")
+    )
     made.fit([Document(str(n), tuple(TEXTS[(n + k) % 4] for k in range(4))) for n in range(12)])
     for part in ("forward", "backward"):
-        network = made.chains[part].network
+        network = made.predictors[part].network
         assert network.words.guides is not None
         torch.nn.init.normal_(network.words.guides.writing.weight)
         torch.nn.init.normal_(network.topics.weight)

@@ -20,15 +20,15 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.evaluation.metrics import kendall_tau
 from weft.io.model_folder import load_artifact, read_manifest
-from weft.models.common.precedence import PrecedenceNetwork, make_bag
-from weft.models.seq2seq.seq2seq import Seq2Seq
+from weft.models.common.neural.precedence import PrecedenceNetwork, make_bag
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.ordering.order import order_document, order_table
 from weft.ordering.search import beam_order, exact_order, greedy_order, order_gain
 from weft.training.config import build_config
-from weft.training.fitting import fit_documents
-from weft.training.loop import TrainingSettings
 from weft.training.runs import train
+from weft.training.settings import TrainingSettings
+from weft.training.short_runs import fit_documents
 
 STEPS = ("dawn", "morning", "noon", "evening", "night", "midnight")
 
@@ -146,7 +146,7 @@ def test_searches_follow_a_clear_precedence() -> None:
 @pytest.fixture(scope="module")
 def trained() -> Seq2Seq:
     documents = [Document(str(n), tuple(diary(n))) for n in range(40)]
-    model = Seq2Seq(dimensions=32, hidden=48, layers=1, dropout=0.0, precedence=True)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=32, hidden=48, layers=1, dropout=0.0, precedence=True))
     settings = TrainingSettings(steps=120, warmup=10, batch_tokens=600, validate_every=0, learning_rate=5e-3)
     return fit_documents(model, documents, settings=settings, vocabulary=300)
 
@@ -303,7 +303,7 @@ def test_precedence_needs_its_encoders(store: TokenStore, tmp_path: Path) -> Non
 
 def test_shares_of_a_batch_add_up_and_an_empty_one_adds_nothing(store: TokenStore) -> None:
     torch.manual_seed(0)
-    model = Seq2Seq(dimensions=8, hidden=8, layers=1, dropout=0.0, precedence=True)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=1, dropout=0.0, precedence=True))
     for part in ("forward", "backward"):
         model.assemble({part: model.new_network(part, store.tokenizer())}, store.tokenizer())
     network, device = model.new_network("precedence", store.tokenizer()).eval(), torch.device("cpu")
@@ -360,12 +360,12 @@ def test_what_cannot_be_trained_is_refused(store: TokenStore, tmp_path: Path) ->
 )
 def test_settings_of_the_model_out_of_range_are_refused(name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=name):
-        Seq2Seq(**{name: value})  # type: ignore[arg-type]
+        Seq2Seq(Seq2SeqSettings(**{name: value}))  # type: ignore[arg-type]
 
 
 def test_scores_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(ConfigError, match="precedence_weight"):
-        Seq2Seq(precedence_weight=float("nan"))
+        Seq2Seq(Seq2SeqSettings(precedence_weight=float("nan")))
     table = np.zeros((3, 3))
     with pytest.raises(ModelError, match="not all numbers"):
         order_table(table, np.full((3, 3), np.nan))

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from weft.io.quantization import pack, unpack
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.common.source_memory import Memory
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.common.neural.source_memory import Memory
 from weft.models.common.thread_pool import at_once, in_threads, thread_count
 from weft.models.seq2seq import numpy_layers as plain_layers
 from weft.models.seq2seq import numpy_network as plain_network

@@ -13,15 +13,15 @@ from weft.document import Document, Window  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.io.model_folder import Artifact  # noqa: E402
-from weft.models.common.contrastive_loss import contrast_loss  # noqa: E402
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.network_parts import saved_weights  # noqa: E402
-from weft.models.common.neural_layers import FeedingDecoder, chunked_cross_entropy, token_log_probs  # noqa: E402
-from weft.models.common.pretrained_vectors import vectors_of_tokens  # noqa: E402
-from weft.models.common.source_memory import Memory, Sources  # noqa: E402
-from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.training.fitting import fit_documents  # noqa: E402
-from weft.training.loop import TrainingSettings  # noqa: E402
+from weft.models.common.neural.contrastive_loss import contrast_loss  # noqa: E402
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.common.neural.layers import FeedingDecoder, chunked_cross_entropy, token_log_probs  # noqa: E402
+from weft.models.common.neural.pretrained_vectors import vectors_of_tokens  # noqa: E402
+from weft.models.common.neural.source_memory import Memory, Sources  # noqa: E402
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
+from weft.training.settings import TrainingSettings  # noqa: E402
+from weft.training.short_runs import fit_documents  # noqa: E402
 
 
 def network(**changes: object) -> Seq2SeqNetwork:
@@ -101,7 +101,7 @@ def test_every_parameter_gets_a_gradient(changes: dict[str, object]) -> None:
 
 
 def test_chunked_cross_entropy_equals_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.models.common.neural_layers.CHUNK_ROWS", 7)
+    monkeypatch.setattr("weft.models.common.neural.layers.CHUNK_ROWS", 7)
     generator = torch.Generator().manual_seed(1)
     hidden = torch.randn(20, 6, generator=generator, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(11, 6, generator=generator, dtype=torch.float64, requires_grad=True)
@@ -145,14 +145,14 @@ def test_contrast_is_bayes_rule_for_two_sources() -> None:
 
 @pytest.mark.parametrize("setting", ["feed", "lexical"])
 def test_what_looks_at_the_source_needs_attention(setting: str) -> None:
-    with pytest.raises(ConfigError, match="needs attention"):
-        Seq2Seq(attention=False, **{setting: True})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="need attention"):
+        Seq2Seq(Seq2SeqSettings(attention=False, **{setting: True}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [-1.0, 1e30, float("nan"), "much"])
 def test_contrast_is_a_weight(value: object) -> None:
     with pytest.raises(ConfigError, match="contrast"):
-        Seq2Seq(contrast=value)  # type: ignore[arg-type]
+        Seq2Seq(Seq2SeqSettings(contrast=value))  # type: ignore[arg-type]
 
 
 def test_contrast_hides_words_as_likelihood_does() -> None:
@@ -183,10 +183,10 @@ def test_contrast_teaches_which_sentence_was_the_source() -> None:
 
 def test_a_scorer_of_predictors_is_a_table(tmp_path: object) -> None:
     from weft.corpora.text.tokenizers import BpeTokenizer
-    from weft.models.seq2seq.seq2seq import Seq2Seq
+    from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 
     tokenizer = BpeTokenizer.train(["a cat sat on a mat", "a dog ran"], vocabulary_size=270)
-    model = Seq2Seq(dimensions=8, hidden=8, layers=1)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=1))
     torch.manual_seed(3)
     model.assemble({part: model.new_network(part, tokenizer) for part in model.parts}, tokenizer)
     text = Document("d", ("a cat sat.", "a dog ran away.", "on a mat", "cats"))
@@ -260,7 +260,7 @@ def test_given_vectors_stay_as_they_are(tmp_path: Path) -> None:
     documents = [
         Document(str(n), tuple(f"the {w} cat sat on the mat" for w in ("old", "red", "new"))) for n in range(12)
     ]
-    model = Seq2Seq(dimensions=100, hidden=8, layers=1, vectors="glove", precision="float32")
+    model = Seq2Seq(Seq2SeqSettings(dimensions=100, hidden=8, layers=1, vectors="glove", precision="float32"))
     fit_documents(model, documents, settings=TrainingSettings(steps=5, warmup=1, batch_tokens=200), vocabulary=300)
     net = model.predictors["forward"].network
     assert net.given is not None
@@ -271,9 +271,11 @@ def test_given_vectors_stay_as_they_are(tmp_path: Path) -> None:
     again = Seq2Seq.load(tmp_path / "m")  # needs no table of vectors: the folder brings them
     assert again.score(documents[:2]) == model.score(documents[:2])
     with pytest.raises(ConfigError, match="another size"):
-        fit_documents(Seq2Seq(dimensions=16, hidden=8, vectors="glove"), documents, vocabulary=300)
+        fit_documents(Seq2Seq(Seq2SeqSettings(dimensions=16, hidden=8, vectors="glove")), documents, vocabulary=300)
     with pytest.raises(CorpusError):
-        fit_documents(Seq2Seq(dimensions=100, hidden=8, vectors="nowhere.txt"), documents, vocabulary=300)
+        fit_documents(
+            Seq2Seq(Seq2SeqSettings(dimensions=100, hidden=8, vectors="nowhere.txt")), documents, vocabulary=300
+        )
 
 
 def test_lexical_attention_starts_as_nothing_and_learns_to_copy() -> None:
@@ -301,7 +303,7 @@ def test_lexical_attention_starts_as_nothing_and_learns_to_copy() -> None:
 
 def test_a_saved_model_takes_settings_that_leave_its_weights_alone(tmp_path: Path) -> None:
     documents = [Document(str(n), ("a cat sat", "the cat slept", "a dog ran")) for n in range(8)]
-    model = Seq2Seq(dimensions=8, hidden=8, layers=1)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=1))
     settings = TrainingSettings(steps=3, warmup=1, batch_tokens=200, validate_every=0)
     fit_documents(model, documents, settings=settings, vocabulary=280).save(tmp_path / "m")
     changed = load_model(tmp_path / "m", {"combine": "bi", "precedence_weight": 1})
@@ -336,7 +338,7 @@ def test_weights_from_before_attention_had_keys_and_values() -> None:
 
 def test_weights_that_are_no_numbers_give_no_score() -> None:
     documents = [Document(str(n), ("a cat sat", "the cat slept", "a dog ran")) for n in range(8)]
-    model = Seq2Seq(dimensions=8, hidden=8, layers=1)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=1))
     fit_documents(model, documents, settings=TrainingSettings(steps=2, warmup=1, batch_tokens=200), vocabulary=280)
     with torch.no_grad():
         model.predictors["forward"].network.output.weight.fill_(float("nan"))

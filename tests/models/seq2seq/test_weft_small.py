@@ -21,8 +21,8 @@ from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.numpy_predictor import PlainPredictor
-from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
+from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
+from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall, WeftSmallSettings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TEXT = Document(
@@ -54,7 +54,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     settings = {key: value for key, value in request.param.items() if key != "seed"}
     torch.manual_seed(request.param.get("seed", 3))
     tokenizer = BpeTokenizer.train([*TEXT.sentences, *STRANGE.sentences], vocabulary_size=300)
-    model = Seq2Seq(dimensions=12, hidden=16, layers=1, precedence=True, **settings)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=12, hidden=16, layers=1, precedence=True, **settings))
     for part in model.parts:  # one by one: precedence stands on the encoders
         network = model.new_network(part, tokenizer)
         for parameter in network.parameters():
@@ -177,7 +177,7 @@ def test_on_another_device_torch_computes(pair: tuple[Seq2Seq, WeftSmall], monke
 
 
 def test_a_model_on_the_cpu_needs_no_torch_networks() -> None:
-    model = WeftSmall("bi").to("cpu")
+    model = WeftSmall(WeftSmallSettings(combine="bi")).to("cpu")
     model.score([TEXT])
     assert "full" not in vars(model._networks)
 
@@ -196,10 +196,10 @@ def test_ways_of_combining_share_what_is_known(embedded: WeftSmall) -> None:
     other = embedded.combined("uni")
     assert TEXT.sentences in other._networks.tables
     assert other.combine == "uni"
-    with pytest.raises(ConfigError, match="unknown combination"):
+    with pytest.raises(ConfigError, match="unknown combine"):
         embedded.combined("best")
-    with pytest.raises(ConfigError, match="unknown combination"):
-        WeftSmall("best")
+    with pytest.raises(ConfigError, match="unknown combine"):
+        WeftSmall(WeftSmallSettings(combine="best"))
 
 
 def test_a_saved_copy_is_the_same(embedded: WeftSmall, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_saved_copy_is_the_same(embedded: WeftSmall, tmp_path: Path) -> None:
 
 def test_folders_that_are_something_else_are_refused(tmp_path: Path) -> None:
     tokenizer = BpeTokenizer.train(TEXT.sentences, vocabulary_size=280)
-    model = Seq2Seq(dimensions=8, hidden=8, layers=2)
+    model = Seq2Seq(Seq2SeqSettings(dimensions=8, hidden=8, layers=2))
     model.assemble({part: model.new_network(part, tokenizer) for part in model.parts}, tokenizer).save(tmp_path / "m")
     with pytest.raises(ModelError, match="weights of the forward network in .* do not fit"):
         as_weft_small(tmp_path / "m")
@@ -253,10 +253,10 @@ def test_settings_of_a_saved_one_can_change_and_are_kept(tmp_path: Path) -> None
     assert whole is not None
     assert half is not None
     assert half == pytest.approx(0.5 * whole, abs=1e-6)
-    assert changed.combined("mmi").precedence_weight == 0.5
+    assert changed.combined("mmi").settings.precedence_weight == 0.5
     changed.save(tmp_path / "n")
     again = WeftSmall.load(tmp_path / "n")
-    assert (again.combine, again.precedence_weight) == ("bi", 0.5)
+    assert (again.combine, again.settings.precedence_weight) == ("bi", 0.5)
 
 
 def test_results_of_other_settings_never_share_a_name() -> None:

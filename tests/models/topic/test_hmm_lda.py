@@ -24,7 +24,7 @@ from weft.models.common.hidden_markov import (
     expected_moves,
     forward_pass,
 )
-from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
 
 TOPICS, LENGTHS = 3, (1, 4, 0, 2, 3)
 OFFSETS = np.cumsum([0, *LENGTHS])
@@ -170,7 +170,7 @@ def corpus() -> list[Document]:
 
 def trained(form: str, **changes: object) -> HmmLda:
     settings = {"topics": 3, "transitions": form, "drop_top": 0, "rarest": 1, "prior_words": 1.0, **changes}
-    return HmmLda(**settings).fit(corpus())  # type: ignore[arg-type]
+    return HmmLda(HmmLdaSettings(**settings)).fit(corpus())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["matrix", "switch"])
@@ -190,7 +190,7 @@ def test_it_finds_the_themes_and_their_persistence(form: str) -> None:
 
 def test_expected_uses_are_conserved_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     known, bags = read_bags(corpus(), vocabulary=100, drop_top=0, rarest=1)
-    model = HmmLda(topics=3, transitions="matrix", prior_words=1.0)
+    model = HmmLda(HmmLdaSettings(topics=3, transitions="matrix", prior_words=1.0))
     model.start(known, bags)
     whole = model._expect(slice(0, 60), bags, 1.0)
     assert whole.words.sum() == pytest.approx(bags.tokens, rel=1e-5)
@@ -209,7 +209,7 @@ def test_expected_uses_are_conserved_and_blocks_change_nothing(monkeypatch: pyte
 
 def test_it_says_more_of_held_out_text_than_words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = corpus()
-    model = HmmLda(topics=3, drop_top=0, rarest=1, prior_words=1.0).fit(documents[:50])
+    model = HmmLda(HmmLdaSettings(topics=3, drop_top=0, rarest=1, prior_words=1.0)).fit(documents[:50])
     assert model.perplexity(documents[50:]) < 8  # twelve words, evenly used
     # Exactly: of 5 sentences, unknown words aside, in two paragraphs, which know nothing of each other.
     text = Document("t", ("cat dog", "zebra fox", "rain", "snow wind wind", "…"), paragraph_starts=(0, 2))
@@ -246,7 +246,7 @@ def test_odd_texts() -> None:
 def test_settings_and_corpora_that_cannot_work_are_refused() -> None:
     for changes in ({"topics": 1}, {"transitions": "ring"}, {"prior_words": 0.0}, {"prior_words": float("nan")}):
         with pytest.raises(ConfigError):
-            HmmLda(**changes)
+            HmmLda(HmmLdaSettings(**changes))
     with pytest.raises(CorpusError):
         HmmLda().fit([Document("d", ("a b", "c d"))])
     with pytest.raises(ModelError):

@@ -14,11 +14,11 @@ torch = pytest.importorskip("torch")
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, WeftError  # noqa: E402
 from weft.hub import load_model  # noqa: E402
-from weft.models.topic.hmm_lda_gm import HmmLdaGm  # noqa: E402
+from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E402
 from weft.models.topic.topic_network import TopicNetwork  # noqa: E402
 from weft.ordering.order import order_document  # noqa: E402
 from weft.scoring.pairs import order_values  # noqa: E402
-from weft.training import fitting  # noqa: E402
+from weft.training import short_runs  # noqa: E402
 from weft.training.config import build_config, config_of, read_config  # noqa: E402
 from weft.training.runs import train  # noqa: E402
 
@@ -32,7 +32,7 @@ def model() -> HmmLdaGm:
         Document(str(n), tuple(f"the {THEMES[n % 2][(n + k) % 3]} is a {THEMES[n % 2][k % 3]}" for k in range(4)))
         for n in range(30)
     ]
-    made = HmmLdaGm(topic_count=2, dimensions=12, hidden=12, layers=1, guide=3, precision="float32")
+    made = HmmLdaGm(HmmLdaGmSettings(topic_count=2, dimensions=12, hidden=12, layers=1, guide=3, precision="float32"))
     made.fit(documents)
     for network in made.networks().values():
         if isinstance(network, TopicNetwork):  # a few steps move them little, and topics must be seen to matter
@@ -51,7 +51,7 @@ def test_the_guide_is_the_expected_topic_vector(model: HmmLdaGm) -> None:
 
 
 def test_nothing_of_a_sentence_leaks_into_its_own_topics(model: HmmLdaGm) -> None:
-    forward = model.chains["forward"]
+    forward = model.predictors["forward"]
     with torch.inference_mode():
         found = [forward.model.topics_of_orders(TEXT, [order])[0] for order in ([0, 1, 2], [0, 1, 3])]
     assert np.allclose(found[0], found[1])  # another third sentence, the same prediction of it
@@ -60,8 +60,7 @@ def test_nothing_of_a_sentence_leaks_into_its_own_topics(model: HmmLdaGm) -> Non
 
 
 def test_peeking_is_a_variant_of_its_own(model: HmmLdaGm) -> None:
-    settings = {name: getattr(model, name) for name in HmmLdaGm.settings}
-    peeking = HmmLdaGm(**{**settings, "peek": True})
+    peeking = HmmLdaGm(model.settings.changed({"peek": True}))
     peeking._topic_model = model.topic_model
     assert model.tokenizer is not None
     peeking.assemble(model.networks(), model.tokenizer)
@@ -70,7 +69,7 @@ def test_peeking_is_a_variant_of_its_own(model: HmmLdaGm) -> None:
 
 
 def test_topics_remember_more_than_the_last_sentence(model: HmmLdaGm) -> None:
-    one, two = model.chains["forward"].log_probs(TEXT, [[0, 1, 2], [3, 1, 2]])
+    one, two = model.predictors["forward"].log_probs(TEXT, [[0, 1, 2], [3, 1, 2]])
     assert one[1] != pytest.approx(two[1], abs=1e-5)
 
 
@@ -105,7 +104,7 @@ def test_without_topics_it_says_what_to_do() -> None:
     with pytest.raises(ConfigError, match=NEEDS_TOPICS):
         _ = HmmLdaGm().topic_model
     with pytest.raises(ConfigError):
-        HmmLdaGm(guide=0)
+        HmmLdaGm(HmmLdaGmSettings(guide=0))
 
 
 def test_a_run_without_topics_is_refused_before_anything_is_prepared(tmp_path: Path) -> None:
@@ -131,21 +130,21 @@ def test_a_run_without_topics_is_refused_before_anything_is_prepared(tmp_path: P
 
 def test_as_few_topics_as_hmm_lda_refuses_are_refused() -> None:
     for count in (1, 0, 2**15):
-        with pytest.raises(ConfigError, match="`topic_count`.*from 2 to 32767"):
-            HmmLdaGm(topic_count=count)
-    assert HmmLdaGm(topic_count=2).topic_count == 2
+        with pytest.raises(ConfigError, match="topic_count is out of range.*at least 2"):
+            HmmLdaGm(HmmLdaGmSettings(topic_count=count))
+    assert HmmLdaGm(HmmLdaGmSettings(topic_count=2)).settings.topic_count == 2
 
 
 def test_frozen_names_what_it_takes_visibly() -> None:
     with pytest.raises(ConfigError, match='allowed: "", encoder, words'):
-        HmmLdaGm(frozen="all")
+        HmmLdaGm(HmmLdaGmSettings(frozen="all"))
 
 
 def test_a_second_fit_learns_its_topics_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "SHORT", replace(fitting.SHORT, steps=20, warmup=2))
+    monkeypatch.setattr(short_runs, "SHORT", replace(short_runs.SHORT, steps=20, warmup=2))
 
     def new() -> HmmLdaGm:
-        return HmmLdaGm(topic_count=2, dimensions=8, hidden=8, layers=1, guide=3, precision="float32")
+        return HmmLdaGm(HmmLdaGmSettings(topic_count=2, dimensions=8, hidden=8, layers=1, guide=3, precision="float32"))
 
     words = ("cat", "dog", "fox")
     texts = [Document(str(n), tuple(f"the {words[(n + k) % 3]} is a {words[k]}" for k in range(3))) for n in range(12)]

@@ -14,7 +14,7 @@ from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models.common.bag_of_words import Bags, Vocabulary, read_bags
 from weft.models.common.hidden_markov import Chains, OnlineSwitch, Reals, forward_pass
-from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
 
 TOPICS = 3
 MIXTURE = 0.3  # draws that the base counts for; the figures below are written out on purpose, not imported
@@ -144,7 +144,7 @@ def test_iterations_are_those_of_slow_obvious_code(form: str) -> None:
     """Words, moves, mixtures, redraws and the power of likelihoods, over iterations that warm up and past them."""
     documents = corpus()
     known, bags = counted(documents)
-    model = HmmLda(topics=TOPICS, transitions=form, prior_words=2.0, iterations=5)
+    model = HmmLda(HmmLdaSettings(topics=TOPICS, transitions=form, prior_words=2.0, iterations=5))
     model.start(known, bags, seed=3)
     begun = model.learned
     assert begun is not None
@@ -173,7 +173,7 @@ def test_what_is_maximised_never_falls(form: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("weft.models.topic.hmm_lda.MIXTURE_WEIGHT", 1e-9)
     monkeypatch.setattr("weft.models.topic.hmm_lda.WARMEST", 1.0)
     known, bags = counted(blurred_corpus())
-    model = HmmLda(topics=TOPICS, transitions=form, prior_words=1.5)
+    model = HmmLda(HmmLdaSettings(topics=TOPICS, transitions=form, prior_words=1.5))
     model.start(known, bags, seed=3)
     counts = np.asarray(bags.counts.sum(axis=0)).ravel() + 0.1
     values = []
@@ -229,7 +229,9 @@ def smoothed_after(model: HmmLda, sentences: tuple[str, ...], steps: int) -> Rea
 
 
 def test_smoothed_topics_of_the_switch_are_those_of_slow_obvious_code() -> None:
-    model = HmmLda(topics=TOPICS, drop_top=0, rarest=1, prior_words=20.0, iterations=12).fit(corpus(30, 6))
+    model = HmmLda(HmmLdaSettings(topics=TOPICS, drop_top=0, rarest=1, prior_words=20.0, iterations=12)).fit(
+        corpus(30, 6)
+    )
     texts = [("cat rain", "stock", "dog wind snow", "fox bond"), ("share",), ("wind", "unheard of", "cat")]
     for text in texts:
         expected = smoothed_after(model, text, 5)
@@ -246,7 +248,9 @@ def test_smoothed_topics_of_the_switch_are_those_of_slow_obvious_code() -> None:
 @pytest.mark.parametrize("form", ["matrix", "switch"])
 def test_a_fit_in_calls_is_the_fit_in_one(form: str, tmp_path: Path) -> None:
     def new() -> HmmLda:
-        return HmmLda(topics=TOPICS, transitions=form, drop_top=0, rarest=1, prior_words=1.0, iterations=12)
+        return HmmLda(
+            HmmLdaSettings(topics=TOPICS, transitions=form, drop_top=0, rarest=1, prior_words=1.0, iterations=12)
+        )
 
     documents, told = corpus(30, 6), []
 
@@ -267,14 +271,14 @@ def test_a_fit_in_calls_is_the_fit_in_one(form: str, tmp_path: Path) -> None:
     assert scores[-1] == new().fit(documents, seed=4).score(documents)
     assert scores[-1] != scores[-2]
     assert model.finish().score(documents) == scores[-1]
-    assert HmmLda(topics=TOPICS, iterations=12).power_of(11) == 1.0
+    assert HmmLda(HmmLdaSettings(topics=TOPICS, iterations=12)).power_of(11) == 1.0
 
 
 @pytest.mark.parametrize("form", ["matrix", "switch"])
 def test_saving_in_the_middle_of_learning_changes_no_score_and_no_learning(form: str, tmp_path: Path) -> None:
     documents = corpus(30, 6)
     model, other = (
-        HmmLda(topics=TOPICS, transitions=form, drop_top=0, rarest=1, prior_words=1.0).begin(documents)
+        HmmLda(HmmLdaSettings(topics=TOPICS, transitions=form, drop_top=0, rarest=1, prior_words=1.0)).begin(documents)
         for _ in range(2)
     )
     for each in (model, other):
@@ -295,18 +299,18 @@ def test_saving_in_the_middle_of_learning_changes_no_score_and_no_learning(form:
 
 def test_a_second_beginning_starts_anew() -> None:
     one, two = corpus(30, 6), [Document("x", ("ice melts", "water boils", "ice floats"))]
-    model = HmmLda(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=6)
+    model = HmmLda(HmmLdaSettings(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=6))
     model.begin(one).learn(9)
     model.begin(two, seed=2)
     assert model.done == 0
     model.learn(6)
-    fresh = HmmLda(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=6).fit(two, seed=2)
+    fresh = HmmLda(HmmLdaSettings(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=6)).fit(two, seed=2)
     assert model.score(two) == fresh.score(two)
     assert model.known == fresh.known
 
 
 def test_learning_without_a_corpus_is_refused_and_so_are_other_words(tmp_path: Path) -> None:
-    model = HmmLda(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=2)
+    model = HmmLda(HmmLdaSettings(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=2))
     with pytest.raises(ModelError, match=r"no documents to learn from: saw .*; allowed: .*`begin`.*; next: "):
         model.learn(1)
     model.fit(corpus())

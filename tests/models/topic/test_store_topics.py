@@ -21,7 +21,7 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document
 from weft.models.common.bag_of_words import Vocabulary
-from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
 from weft.models.topic.store_topics import TopicJob, default_workers, store_topics
 from weft.models.topic.store_words import StoreWords, Stretches
 
@@ -42,7 +42,7 @@ WORDS = (
 
 def slow_topics(model: HmmLda, store: TokenStore, *, backwards: bool, peek: bool) -> npt.NDArray[np.float16]:
     """Every sentence decoded, every word looked up, every paragraph by itself."""
-    found = np.empty((store.sentence_count, model.topics), dtype=np.float16)
+    found = np.empty((store.sentence_count, model.settings.topics), dtype=np.float16)
     tokenizer = store.tokenizer()
     for paragraph in range(store.paragraph_count):
         span = list(store.paragraph(paragraph))
@@ -71,7 +71,7 @@ def model() -> HmmLda:
     documents = [
         Document(str(n), tuple(" ".join(np.roll(themes[n % 2], n + k)[:5]) for k in range(4))) for n in range(40)
     ]
-    made = HmmLda(topics=3, drop_top=0, rarest=1, prior_words=1.0, iterations=5).fit(documents)
+    made = HmmLda(HmmLdaSettings(topics=3, drop_top=0, rarest=1, prior_words=1.0, iterations=5)).fit(documents)
     assert made.known is not None
     assert {"cat", "ας", "e\u0301te\u0301", "a_b"} <= set(made.known.words)
     return made
@@ -144,7 +144,7 @@ def test_the_number_of_workers_changes_nothing(folder: Path, model: HmmLda, monk
     together = store_topics(model, store, backwards=True, peek=False, workers=3)
     assert alone.tobytes() == together.tobytes()
     assert multiprocessing.active_children() == []
-    matrix = HmmLda(topics=3, transitions="matrix", drop_top=0, rarest=1, prior_words=1.0, iterations=3)
+    matrix = HmmLda(HmmLdaSettings(topics=3, transitions="matrix", drop_top=0, rarest=1, prior_words=1.0, iterations=3))
     matrix.fit([Document(str(n), ("cat dog", "dog fox", "stock bond")) for n in range(9)])
     one, two = (store_topics(matrix, store, backwards=False, peek=True, workers=n) for n in (1, 2))
     assert one.tobytes() == two.tobytes()

@@ -13,19 +13,19 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
-from weft.models.common.encoder_decoder import Architecture, Tokens  # noqa: E402
+from weft.models.common.neural.encoder_decoder import Architecture, Tokens  # noqa: E402
 from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.vlv.estimators import Estimate, VariationalPredictor  # noqa: E402
 from weft.models.vlv.latent_chain import ChainStep, divergence  # noqa: E402
-from weft.models.vlv.network import Bound, Cures, Texts, VariationalNetwork  # noqa: E402
+from weft.models.vlv.network import Bound, LossWeights, Texts, VariationalNetwork  # noqa: E402
 
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)
 PLACES, SHUFFLED = [[0, 1, 2], [3, 4, -1]], [[2, 0, 1], [4, 3, -1]]
 
 
-def network(cures: Cures) -> VariationalNetwork:
+def network(weights: LossWeights) -> VariationalNetwork:
     torch.manual_seed(0)
-    made = VariationalNetwork(SIZES, 10, bos=1, eos=2, pad=0, cures=cures)
+    made = VariationalNetwork(SIZES, 10, bos=1, eos=2, pad=0, weights=weights)
     _make_loud(made)
     return made.train()
 
@@ -74,7 +74,7 @@ class Walks:
 
 
 def test_training_samples_every_latent_variable_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    net, walks = network(Cures()), Walks(monkeypatch)
+    net, walks = network(LossWeights()), Walks(monkeypatch)
     torch.manual_seed(11)
     with torch.no_grad():
         for _ in range(300):
@@ -93,7 +93,7 @@ def test_training_samples_every_latent_variable_by_itself(monkeypatch: pytest.Mo
 
 def test_the_loss_has_the_gradient_of_the_sample_it_drew(monkeypatch: pytest.MonkeyPatch) -> None:
     """How far the posterior spreads is learned through the words, too, which zeros for noise would not teach."""
-    net = network(Cures())
+    net = network(LossWeights())
     torch.manual_seed(11)
     bound = net.bound(texts())
     head = net.chain.posterior.layers[-1]
@@ -105,7 +105,7 @@ def test_the_loss_has_the_gradient_of_the_sample_it_drew(monkeypatch: pytest.Mon
 
 
 def test_a_sentence_has_the_same_noise_in_its_text_and_in_the_shuffled_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    net, walks = network(Cures(contrast=1.0)), Walks(monkeypatch)
+    net, walks = network(LossWeights(contrast=1.0)), Walks(monkeypatch)
     torch.manual_seed(11)
     net.bound(texts(contrasted=True))
     plain, shuffled = walks.noise
@@ -130,14 +130,14 @@ def test_a_sentence_has_the_same_noise_in_its_text_and_in_the_shuffled_one(monke
 
 def test_free_nats_are_those_of_each_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     walks = Walks(monkeypatch)
-    net = network(Cures())
+    net = network(LossWeights())
     torch.manual_seed(11)
     with torch.no_grad():
         net.bound(texts())
     sizes = sorted(nats.item() for nats in walks.nats[0].values())
     assert sizes[0] < 0.99 * sizes[1], "sentences must differ for this to be a test"
     free = (sizes[0] + sizes[1]) / 2  # above the least of the three, below the others
-    net.cures = Cures(free_nats=free)
+    net.weights = LossWeights(free_nats=free)
     torch.manual_seed(11)
     bound = net.bound(texts())
     nats = list(walks.nats[1].values())
@@ -161,7 +161,7 @@ def test_free_nats_are_those_of_each_sentence(monkeypatch: pytest.MonkeyPatch) -
      (1.0, 0.25, 0.25), (1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.5, 1.0)],
 )  # fmt: skip
 def test_the_weight_of_the_divergence_rises_to_one_and_stays(annealing: float, share: float, weight: float) -> None:
-    net = network(Cures(annealing=annealing, bag_weight=0.25, contrast=2.0))
+    net = network(LossWeights(annealing=annealing, bag_weight=0.25, contrast=2.0))
     net.share = share
     words, nats, charged, bag, contrast = map(torch.tensor, (100.0, 7.0, 9.0, 40.0, 3.0))
     bound = Bound(words, nats, charged, bag, 3, contrast)

@@ -20,27 +20,27 @@ from weft.corpora.store.prepare import prepare  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError  # noqa: E402
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.diagnostics import MisguidedPredictor, latent_use, with_shuffled_latents  # noqa: E402
 from weft.models.vlv.estimators import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
 from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
-from weft.models.vlv.network import Cures, Texts, VariationalNetwork  # noqa: E402
-from weft.models.vlv.vlv_gm import VlvGm  # noqa: E402
+from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork  # noqa: E402
+from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.ordering.order import order_document  # noqa: E402
 from weft.scoring.pairs import estimator_of, order_values  # noqa: E402
 from weft.training.config import build_config  # noqa: E402
-from weft.training.loop import TrainingSettings  # noqa: E402
 from weft.training.runs import train  # noqa: E402
+from weft.training.settings import TrainingSettings  # noqa: E402
 
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)
 PLACES = [[0, 1, 2], [3, 4, -1]]
 
 
-def network(sizes: Architecture = SIZES, cures: Cures | None = None) -> VariationalNetwork:
+def network(sizes: Architecture = SIZES, weights: LossWeights | None = None) -> VariationalNetwork:
     torch.manual_seed(0)
-    made = VariationalNetwork(sizes, 10, bos=1, eos=2, pad=0, cures=cures)
+    made = VariationalNetwork(sizes, 10, bos=1, eos=2, pad=0, weights=weights)
     for name, parameter in made.named_parameters():
         if "guides" in name or "lexical.mix" in name:  # they start at zero, where nothing could be seen of them
             torch.nn.init.normal_(parameter)
@@ -111,7 +111,7 @@ def test_the_bound_is_that_of_slow_obvious_code() -> None:
 
 
 def test_contrast_compares_a_sentence_in_its_text_and_in_a_shuffled_one() -> None:
-    net = network(cures=Cures(contrast=2.5)).eval()
+    net = network(weights=LossWeights(contrast=2.5)).eval()
     plain = texts()
     shuffled = [sorted((p for p in row if p >= 0), reverse=True) + [-1] * row.count(-1) for row in PLACES]
 
@@ -171,7 +171,7 @@ def test_every_parameter_gets_a_gradient_and_cures_are_charged() -> None:
     expected = bound.words + weight * bound.charged + 0.1 * bound.bag
     assert net.weigh(bound).item() == pytest.approx(expected.item())
     assert bound.charged.item() >= 3 * 3.0 - 1e-4  # three sentences, three free nats each
-    net.cures = Cures(free_nats=0.0)
+    net.weights = LossWeights(free_nats=0.0)
     net.share = 1.0
     torch.manual_seed(3)
     net.weigh(net.bound(texts())).backward()  # type: ignore[no-untyped-call]
@@ -264,7 +264,7 @@ def test_the_bound_lies_below_and_importance_sampling_rises_to_the_integral(toke
 
 
 def test_orders_of_a_text_are_scored_as_texts(tokenizer: BpeTokenizer) -> None:
-    model = VlvGm(dimensions=8, hidden=12, layers=1, latent=3, width=10, samples=3)
+    model = VlvGm(VlvGmSettings(dimensions=8, hidden=12, layers=1, latent=3, width=10, samples=3))
     torch.manual_seed(2)
     model.assemble({part: model.new_network(part, tokenizer) for part in model.parts}, tokenizer)
     document = Document("d", TEXT)
@@ -310,7 +310,7 @@ def test_what_is_known_of_orders_serves_all_combinations_but_no_other_estimate(
 
 @pytest.fixture
 def zoo_model(tokenizer: BpeTokenizer) -> VlvGm:
-    model = VlvGm(dimensions=8, hidden=12, layers=2, latent=3, width=10, samples=2, precision="float32")
+    model = VlvGm(VlvGmSettings(dimensions=8, hidden=12, layers=2, latent=3, width=10, samples=2, precision="float32"))
     return assembled(model, tokenizer, seed=0)
 
 
@@ -391,7 +391,7 @@ def test_shuffled_texts_keep_their_ends_as_often_as_asked(tmp_path: Path, share:
     lines = [{"sentences": [f"sentence {n} of {size}" for n in range(size)]} for size in [3] + 80 * [8]]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
     store = prepare([tmp_path / "t.jsonl"], tmp_path / "store", tokenizer_kind="words", vocabulary_size=60, workers=1)
-    model = VlvGm(contrast=1.0, kept_ends=share)
+    model = VlvGm(VlvGmSettings(contrast=1.0, kept_ends=share))
     stream = model.training_batches("backward", store, 0, TrainingSettings(steps=1, batch_tokens=10**6))
     batch = stream.batch(stream.epoch(0)[0])
     sizes = (batch.places >= 0).sum(axis=1)
@@ -429,7 +429,7 @@ def test_windows_hold_every_sentence_once_as_a_target(tmp_path: Path) -> None:
 
 
 def test_diagnostics_see_whether_the_latent_variable_is_used() -> None:
-    net = network(cures=Cures(0.0, 0.0, 0.0))
+    net = network(weights=LossWeights(0.0, 0.0, 0.0))
     optimizer = torch.optim.Adam(net.parameters(), 5e-3)
     for _ in range(60):
         optimizer.zero_grad()
@@ -455,7 +455,7 @@ def test_bad_settings_are_refused() -> None:
     ]  # fmt: skip
     for changes in bad:
         with pytest.raises(ConfigError):
-            VlvGm(**changes)  # type: ignore[arg-type]
+            VlvGm(VlvGmSettings(**changes))  # type: ignore[arg-type]
     with pytest.raises(ConfigError):
         Estimate("iwae", 0)
 
@@ -486,7 +486,9 @@ def test_a_sentence_has_the_same_noise_wherever_it_stands(tokenizer: BpeTokenize
 
 
 def test_ordering_with_memory_finds_what_slow_search_finds(tokenizer: BpeTokenizer) -> None:
-    model = VlvGm(combine="uni", dimensions=8, hidden=12, layers=1, latent=3, width=10, samples=2, search_samples=2)
+    model = VlvGm(
+        VlvGmSettings(combine="uni", dimensions=8, hidden=12, layers=1, latent=3, width=10, samples=2, search_samples=2)
+    )
     torch.manual_seed(4)
     model.assemble({part: model.new_network(part, tokenizer) for part in model.parts}, tokenizer)
     document = Document("d", TEXT)

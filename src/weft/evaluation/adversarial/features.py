@@ -13,8 +13,8 @@ from torch import Tensor
 from weft.corpora.text.tokenizers import BpeTokenizer, Tokenizer
 from weft.evaluation.adversarial.chunks import CONTEXT
 from weft.evaluation.adversarial.token_rows import Integers, TokenRows
-from weft.models.common.encoder_decoder import Tokens
-from weft.models.common.guided_decoding import GuidedDecoder
+from weft.models.common.neural.encoder_decoder import Tokens
+from weft.models.common.neural.guided_decoding import GuidedDecoder
 from weft.models.common.token_cache import TokenCache
 from weft.protocols import NetworkModel
 

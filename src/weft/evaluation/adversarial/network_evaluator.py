@@ -19,9 +19,10 @@ from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
 from weft.evaluation.adversarial.options import EvaluatorSettings
 from weft.evaluation.adversarial.token_rows import Integers, TokenRows
 from weft.evaluation.adversarial.verdicts import Verdicts
-from weft.models.common.neural_layers import Embedding, make_lstm
+from weft.models.common.neural.layers import Embedding, make_lstm
 from weft.training.devices import Runtime, seed_step
-from weft.training.loop import LossPart, Report, Trainer, TrainingSettings, added_up
+from weft.training.loop import LossPart, Report, Trainer, summed
+from weft.training.settings import TrainingSettings
 
 SHARPNESS = 3.0  # factor of cosines, which vary less than the other inputs
 READ_AT_ONCE = 1024  # chunks scored in one batch
@@ -214,7 +215,7 @@ def _train(
         return LossPart(total, len(batch.labels), {"accuracy": right})
 
     def validate() -> LossPart:
-        return added_up([loss(batch) for batch in dev_batches])
+        return summed([loss(batch) for batch in dev_batches])
 
     trainer = Trainer(network, loss, stream, _training(settings, len(stream.human), seed), runtime, validate)
     reports = []

@@ -14,8 +14,8 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.evaluation.adversarial.token_rows import TokenRows
 from weft.hub import load_model
-from weft.models.common.encoder_decoder import Tokens
-from weft.models.common.guided_decoding import encode_rows
+from weft.models.common.neural.encoder_decoder import Tokens
+from weft.models.common.neural.guided_decoding import encode_rows
 from weft.protocols import NetworkModel
 
 ENCODED_AT_ONCE = 4096  # sentences; the states of all their words are in memory at the same time

@@ -200,6 +200,12 @@ class Passes:
         found /= found.sum(axis=1, keepdims=True)
         return found
 
+    def of(self, kind: str) -> Reals:
+        """Return the topics of a kind: predicted, filtered or smoothed."""
+        if kind == "smoothed":
+            return self.smoothed
+        return self.filtered if kind == "filtered" else self.predicted
+
 
 def forward_pass(log_likelihood: Reals, chains: Chains, transitions: Transitions) -> tuple[Passes, Reals]:
     """Predict and filter.

@@ -16,13 +16,13 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact
-from weft.models.common.encoder_decoder import Tokens
-from weft.models.common.neural_model import NeuralModel
-from weft.models.common.pretrained_vectors import vectors_of_tokens
+from weft.models.common.neural.encoder_decoder import Tokens
+from weft.models.common.neural.neural_model import NeuralModel
+from weft.models.common.neural.pretrained_vectors import vectors_of_tokens
 from weft.models.common.setting_checks import at_least, check_choice, check_share, check_text, untrained
 from weft.models.common.token_cache import TokenCache
 from weft.models.discriminative.networks import POOLINGS, Reader, Reading
-from weft.training.loop import TrainingSettings
+from weft.training.settings import TrainingSettings
 
 READ_TOKENS = 16384  # padded tokens read at a time: memory stays flat, however long a text is
 READING_SETTINGS = (

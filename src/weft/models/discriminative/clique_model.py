@@ -18,7 +18,7 @@ from torch.nn import functional
 from weft.corpora.store.pair_batches import Whole
 from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.document import Document, Score
-from weft.models.common.neural_model import no_loss
+from weft.models.common.neural.batch_tensors import zero_loss
 from weft.models.common.setting_checks import at_least, check_choice
 from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved_sentences, negatives_generator
 from weft.models.discriminative.clique_order_search import CliqueOrderSearch
@@ -66,7 +66,7 @@ class Discriminative(Judge):
 
     name = "discriminative"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
-    settings: ClassVar[tuple[str, ...]] = ("window", "negatives", "each", "fewest", *READING_SETTINGS, "precision")
+    settings: Any = ("window", "negatives", "each", "fewest", *READING_SETTINGS, "precision")
     card = ModelCard(
         summary="a classifier of cliques: neighbouring sentences as written, or damaged",
         reference="Li & Jurafsky 2017, section 2; Li & Hovy 2014",
@@ -120,7 +120,7 @@ class Discriminative(Judge):
     def batch_loss(self, network: torch.nn.Module, batch: ParagraphBatch, device: torch.device) -> LossPart:
         """Cross-entropy of cliques as written and damaged, both kinds weighing the same; summed."""
         if not len(batch):
-            return LossPart(no_loss(network), 0)
+            return LossPart(zero_loss(network), 0)
         assert isinstance(network, CliqueNetwork)
         return self.clique_loss(network.head, network.read(moved_sentences(batch, device)), batch.places, network)
 

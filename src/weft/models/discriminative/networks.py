@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.common.encoder_decoder import Tokens
-from weft.models.common.neural_layers import Embedding, make_lstm
+from weft.models.common.neural.encoder_decoder import Tokens
+from weft.models.common.neural.layers import Embedding, make_lstm
 from weft.models.discriminative.clique_windows import EDGES
 from weft.models.discriminative.sentence_similarity import MEASURES, Contents, all_cosines, content_size, cosines
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.document import Document, Score
-from weft.models.common.neural_model import no_loss
+from weft.models.common.neural.batch_tensors import zero_loss
 from weft.models.common.setting_checks import at_least, check_weight
 from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved_sentences, negatives_generator
 from weft.models.discriminative.networks import PairNetwork, Reading
@@ -59,7 +59,7 @@ class DiscriminativePair(Judge):
 
     name = "discriminative-pair"
     part_names: ClassVar[tuple[str, ...]] = PARTS
-    settings = ("margin", "each", "fewest", *READING_SETTINGS, "precision")
+    settings: Any = ("margin", "each", "fewest", *READING_SETTINGS, "precision")
     card = ModelCard(
         summary="a ranker of sentence pairs, learned against other sentences of the same text",
         reference="Xu et al. 2019",
@@ -108,7 +108,7 @@ class DiscriminativePair(Judge):
     def batch_loss(self, network: torch.nn.Module, batch: ParagraphBatch, device: torch.device) -> LossPart:
         """How far pairs as written fail to stand a margin above replaced ones; summed."""
         if not len(batch):
-            return LossPart(no_loss(network), 0)
+            return LossPart(zero_loss(network), 0)
         assert isinstance(network, PairNetwork)
         vectors = network.ready(network.read(moved_sentences(batch, device)))  # [sentences, size]
         places = torch.from_numpy(batch.places)

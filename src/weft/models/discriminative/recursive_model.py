@@ -5,7 +5,7 @@ Reference: J. Li and E. Hovy, "A Model of Coherence Based on Distributed Sentenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -22,7 +22,7 @@ from weft.corpora.syntax.sentence_parser import parser_remarks
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.common.neural_model import no_loss
+from weft.models.common.neural.batch_tensors import zero_loss
 from weft.models.common.setting_checks import check_choice, check_text
 from weft.models.discriminative.clique_model import PART, REMEMBERED, Discriminative
 from weft.models.discriminative.networks import CliqueHead
@@ -38,7 +38,8 @@ from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.pairs import Memory
-from weft.training.loop import LossPart, TrainingSettings
+from weft.training.loop import LossPart
+from weft.training.settings import TrainingSettings
 
 TREES_AT_ONCE = 256  # read at a time: bounds memory, however long a text is
 
@@ -82,7 +83,7 @@ class Recursive(Discriminative):
     name = "recursive"
     part_names: ClassVar[tuple[str, ...]] = (PART,)
     adjustable = ("parser", "trees")  # what can change without training again
-    settings: ClassVar[tuple[str, ...]] = (
+    settings: Any = (
         "window", "negatives", "each", "fewest", "dimensions", "hidden", "composition", "pooling", "width", "dropout",
         "vectors", "tuned", "likeness", "parser", "trees", "precision",
     )  # fmt: skip
@@ -140,7 +141,7 @@ class Recursive(Discriminative):
         )
         return network
 
-    def read_texts(self, sentences: Sequence[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
+    def read_texts(self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
         """Parse what will be trained on: a store holds tokens, and trees are made of texts."""
         distinct = list(dict.fromkeys(sentences))
         trees = self._known_trees(distinct, tokenizer, progress)
@@ -154,7 +155,7 @@ class Recursive(Discriminative):
     def batch_loss(self, network: torch.nn.Module, batch: TreeBatch, device: torch.device) -> LossPart:  # type: ignore[override]
         """Cross-entropy of cliques as written and damaged, as for `discriminative`."""
         if not len(batch):
-            return LossPart(no_loss(network), 0)
+            return LossPart(zero_loss(network), 0)
         assert isinstance(network, TreeNetwork)
         read = network.read(plant(batch.trees).to(device))  # [sentences, size]
         return self.clique_loss(network.head, read, batch.places, network)

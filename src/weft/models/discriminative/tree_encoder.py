@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from weft.corpora.syntax.binary_trees import BinaryTree
-from weft.models.common.neural_layers import Embedding
+from weft.models.common.neural.layers import Embedding
 from weft.models.discriminative.sentence_similarity import Contents, content_size
 
 COMPOSITIONS = ("tanh", "lstm")

@@ -6,8 +6,8 @@ import torch
 
 from weft.generation.bulk import Contexts, Proposals
 from weft.generation.decoding import Decoding
-from weft.models.common.bulk_decoders import BulkDecoders
-from weft.models.common.sentence_predictor import Predictor
+from weft.models.common.neural.bulk_decoders import BulkDecoders
+from weft.models.common.neural.sentence_predictor import Predictor
 
 
 class PairWriter(BulkDecoders):

@@ -1,4 +1,4 @@
-"""Generative model 1 in numpy: the scores of `weft.models.common.encoder_decoder`, without torch and without training.
+"""Generative model 1 in numpy: scores as those of `common.neural.encoder_decoder`, without torch and training.
 
 One layer, with or without attention and lexical attention: what the embedded model is. A network that has more is
 refused; `Seq2Seq` computes those.

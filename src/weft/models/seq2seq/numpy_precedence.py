@@ -1,45 +1,17 @@
-"""Which of two sentences comes first, in numpy: the table of `weft.models.common.precedence` without torch."""
+"""Which of two sentences comes first, in numpy: the table of `weft.models.common.neural.precedence` without torch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from weft.corpora.text.years import first_year
 from weft.document import Document
+from weft.models.common.precedence_cues import CUES, HEADS, PAIR, number_cues
 from weft.models.seq2seq.numpy_layers import Reals, check_shapes, layer_norm, softmax
 from weft.models.seq2seq.numpy_predictor import PlainPredictor
 from weft.scoring.pairs import Table
-
-CUES = 4  # dated or not, year among the bag's years, year itself, length
-HEADS = 4  # of the attention between sentences
-PAIR = 64  # the size in which two sentences are compared
-
-
-def number_cues(years: Any, dated: Any, log_lengths: Any) -> tuple[Any, Any, Any, Any]:
-    """Cues that a vector holds badly: numbers. The same arithmetic on arrays and on tensors.
-
-    Args:
-        years: [texts, longest], 0 for none.
-        dated: [texts, longest], 1 where there is a year and 0 elsewhere.
-        log_lengths: [texts, longest] log of the tokens of each sentence.
-
-    Returns:
-        CUES of the same shape.
-
-    Example:
-        >>> years = np.array([[1900.0, 2000.0, 0.0]])
-        >>> number_cues(years, (years > 0) * 1.0, np.zeros((1, 3)))[1].round(2).tolist()
-        [[-0.98, 0.98, -0.0]]
-    """
-    count = dated.sum(axis=1, keepdims=True).clip(min=1)  # [texts, 1]
-    mean = (years * dated).sum(axis=1, keepdims=True) / count
-    spread = ((((years - mean) * dated) ** 2).sum(axis=1, keepdims=True) / count) ** 0.5 + 1
-    relative = (years - mean) / spread * dated  # among the years of its text
-    absolute = (years - 1950) / 50 * dated
-    return dated, relative, absolute, log_lengths - 3
 
 
 class PlainPrecedence:

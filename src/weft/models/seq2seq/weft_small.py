@@ -7,10 +7,10 @@ made of the same weights, once it is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
@@ -18,7 +18,6 @@ from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.package_files import PRETRAINED
 from weft.io.quantization import Weights
 from weft.models.common.network_parts import (
-    PRECEDENCE_WEIGHT,
     check_precedence_weight,
     fitting_weights,
     saved_parts,
@@ -26,7 +25,8 @@ from weft.models.common.network_parts import (
     saved_tokenizer,
     saved_weights,
 )
-from weft.models.common.setting_checks import check_weight, rebuild
+from weft.models.common.setting_checks import restored_settings
+from weft.models.common.setting_fields import combine_field, precedence_weight_field
 from weft.models.common.thread_pool import at_once, in_threads
 from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.numpy_network import PlainNetwork
@@ -36,21 +36,26 @@ from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
 from weft.scoring.calibration import REFERENCE, Reference, reference_for
 from weft.scoring.pairs import Combine, Scorer, Table, TableMemory, checked_combine
+from weft.settings import Settings
 from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
 
 if TYPE_CHECKING:
     import torch
 
-    from weft.models.common.sentence_predictor import Predictor
+    from weft.models.common.neural.sentence_predictor import Predictor
     from weft.models.seq2seq.bulk_writer import PairWriter
     from weft.models.seq2seq.seq2seq import Seq2Seq
 
 EMBEDDED = PRETRAINED / "weft-small"
 
 
-def _checked_settings(combine: str = "mmi", precedence_weight: float = PRECEDENCE_WEIGHT) -> tuple[Combine, float]:
-    check_weight("precedence_weight", precedence_weight)
-    return checked_combine(combine), float(precedence_weight)
+@dataclass(frozen=True, kw_only=True)
+class WeftSmallSettings(Settings):
+    """Settings of `weft-small`."""
+
+    model_name: ClassVar[str] = "weft-small"
+    combine: str = combine_field()
+    precedence_weight: float = precedence_weight_field()
 
 
 class Networks:
@@ -62,8 +67,7 @@ class Networks:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder, self.artifact = folder, load_artifact(folder)
-        settings = ("combine", "precedence_weight")
-        self.combine, self.precedence_weight = rebuild(_checked_settings, self.artifact, folder, settings)
+        self.settings = restored_settings(WeftSmallSettings, self.artifact, folder)
         self.tables = TableMemory()
         self.on_cpu = True
         parts = saved_parts(self.artifact, folder)
@@ -72,7 +76,7 @@ class Networks:
         speaking = [part for part in parts if part != PRECEDENCE]
         found = in_threads(lambda part: self._predictor(part, weights[part], tokenizer, known), speaking)
         self.predictors = dict(zip(speaking, found, strict=True))
-        self.judge = self._judge(weights[PRECEDENCE]) if PRECEDENCE in weights else None
+        self.precedence = self._precedence(weights[PRECEDENCE]) if PRECEDENCE in weights else None
 
     def _weights(self, parts: Sequence[str]) -> dict[str, Weights]:
         found = {}
@@ -90,7 +94,7 @@ class Networks:
                 raise ValueError("an encoder" if network.encoder else "no encoder")
         return PlainPredictor(network, known)
 
-    def _judge(self, weights: Weights) -> PlainPrecedence:
+    def _precedence(self, weights: Weights) -> PlainPrecedence:
         with fitting_weights(PRECEDENCE, self.folder):
             return PlainPrecedence(weights, [self.predictors[part] for part in ENCODERS])
 
@@ -105,9 +109,6 @@ class Networks:
 class WeftSmall:
     """The Seq2Seq model inside the package: 12 MiB, trained on 3.6 million Wikipedia sentences.
 
-    Args:
-        combine: ``uni``, ``bi`` or ``mmi``.
-
     Example:
         >>> text = ("Mary ate some apples.", "She likes apples.", "The senate adjourned.")
         >>> first, second = WeftSmall().score([Document("d", text)])[0].transitions
@@ -116,7 +117,7 @@ class WeftSmall:
     """
 
     name = "weft-small"
-    adjustable = ("combine", "precedence_weight")  # what can change without training again
+    Settings = WeftSmallSettings
     card = ModelCard(
         summary="a small Seq2Seq model inside the package: how much each sentence helps to predict its neighbours",
         reference="Li & Jurafsky 2017, section 3.1 (MMI)",
@@ -126,26 +127,22 @@ class WeftSmall:
         needs_training=False,
     )
 
-    def __init__(self, combine: str = "mmi") -> None:
-        self.combine = checked_combine(combine)
-        self._hold(Networks(EMBEDDED))
-
-    def _hold(self, networks: Networks) -> Self:
-        self._networks = networks
-        self.precedence_weight = networks.precedence_weight
-        self.reference: Reference | None = reference_for(
-            saved_reference(networks.artifact, networks.folder), self.combine
-        )
-        return self
-
-    @classmethod
-    def _of(cls, networks: Networks, combine: str) -> Self:
-        """A model of networks that are there already: the embedded ones need not be read."""
-        model = cls.__new__(cls)
-        model.combine = checked_combine(combine)
-        return model._hold(networks)
+    def __init__(
+        self,
+        settings: WeftSmallSettings = WeftSmallSettings(),  # noqa: B008  frozen
+        *,
+        networks: Networks | None = None,
+    ) -> None:
+        self.settings = settings
+        self._networks = held = networks or Networks(EMBEDDED)
+        self.reference: Reference | None = reference_for(saved_reference(held.artifact, held.folder), self.combine)
 
     # Scoring ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def combine(self) -> Combine:
+        """The combination in use."""
+        return checked_combine(self.settings.combine)
 
     @property
     def scorer(self) -> Scorer:
@@ -161,13 +158,10 @@ class WeftSmall:
         return self.adjusted({"combine": combine})
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
-        """The same networks with other settings, of those in ``adjustable``."""
-        other = self._of(self._networks, changes.get("combine", self.combine))
-        other.precedence_weight = self.precedence_weight
+        """Return the same networks with other settings."""
         if "precedence_weight" in changes:
-            check_precedence_weight(changes["precedence_weight"], learned=self._networks.judge is not None)
-            other.precedence_weight = float(changes["precedence_weight"])
-        return other
+            check_precedence_weight(changes["precedence_weight"], learned=self._networks.precedence is not None)
+        return type(self)(self.settings.changed(changes), networks=self._networks)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """One score per document: the mean over adjacent pairs."""
@@ -185,8 +179,8 @@ class WeftSmall:
     def precedence_table(self, document: Document) -> Table | None:
         """What it counts that each sentence comes before each other one, or None where that was not learned."""
         held = self._networks
-        judge = held.judge if held.on_cpu else held.full.judge
-        return None if judge is None else self.precedence_weight * judge.table(document)
+        trained = held.precedence if held.on_cpu else held.full.precedence.trained
+        return None if trained is None else self.settings.precedence_weight * trained.table(document)
 
     # What needs torch -------------------------------------------------------------------------------------------------
 
@@ -215,7 +209,8 @@ class WeftSmall:
 
     def writer(self) -> Predictor:
         """Return the forward part, which proposes next sentences."""
-        return self._networks.full.writer()
+        forward: Predictor = self._networks.full.writer()
+        return forward
 
     def reranker(self, combine: str) -> Scorer:
         """Return the scorer that reranks candidates."""
@@ -245,11 +240,11 @@ class WeftSmall:
         texts = {name: text for name, text in read.texts.items() if name != REFERENCE}
         if self.reference is not None:
             texts[REFERENCE] = self.reference.to_text()
-        config = {**read.config, "combine": self.combine, "precedence_weight": self.precedence_weight}
+        config = {**read.config, **self.settings.to_dict()}
         save_artifact(replace(read, model=self.name, config=config, texts=texts, training=training or {}), folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         networks = Networks(folder)
-        return cls._of(networks, networks.combine)
+        return cls(networks.settings, networks=networks)

@@ -10,8 +10,8 @@ from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.generation.bulk import Contexts, Proposals
 from weft.generation.decoding import Decoding
 from weft.models.common.bag_of_words import make_bags
-from weft.models.common.bulk_decoders import BulkDecoders, candidate_tokens
-from weft.models.common.sentence_predictor import Predictor
+from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_tokens
+from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.setting_checks import untrained
 from weft.models.topic.store_words import Stretches
 from weft.models.topic.topic_network import TopicPredictor

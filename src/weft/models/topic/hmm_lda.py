@@ -8,14 +8,14 @@ topic "a distribution based on the previous topic", which is the matrix form.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from weft.document import Document, Score
-from weft.errors import ConfigError, CorpusError, ModelError
+from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
 from weft.models.common.bag_of_words import Bags, Vocabulary, read_bags
 from weft.models.common.hidden_markov import (
@@ -31,18 +31,26 @@ from weft.models.common.hidden_markov import (
     expected_moves,
     forward_pass,
 )
-from weft.models.common.setting_checks import at_least, check_choice, check_seed, check_sentences, rebuild, untrained
+from weft.models.common.setting_checks import (
+    at_least,
+    check_choice,
+    check_seed,
+    check_sentences,
+    restored_settings,
+    untrained,
+)
 from weft.models.common.thread_pool import in_threads, thread_count
 from weft.models.common.word_vectors import VOCABULARY
 from weft.models.topic.parameters import Expectations, Parameters, added, log_shares, read_parameters, word_shares
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.settings import Settings, setting
 
 Kind = Literal["predicted", "filtered", "smoothed"]
 KINDS = ("predicted", "filtered", "smoothed")
 FORMS = ("switch", "matrix")
-SETTINGS = ("topics", "transitions", "vocabulary", "drop_top", "rarest", "prior_words", "iterations")
 MOST_TOPICS = 2**15 - 1
+LEAST_PRIOR = 1e-9  # words; without any, a word that a topic lacks would have no probability
 BLOCK_SENTENCES = 8192  # worked on at a time: 8,192 × 100 topics in float32 are 3 MiB
 WARMEST = 0.1  # power of the likelihoods in the first iteration: topics that differ little cannot lock in at once
 WARM_SHARE = 0.8  # of the iterations of a fit, until the power is 1
@@ -51,22 +59,35 @@ MOVE_SMOOTHING = 0.1  # added to every expected move from topic to topic
 FOLD_IN_STEPS = 5  # steps that find the mixture of a new document, for smoothing
 
 
+@dataclass(frozen=True, kw_only=True)
+class HmmLdaSettings(Settings):
+    """Settings of `hmm-lda`."""
+
+    model_name: ClassVar[str] = "hmm-lda"
+    topics: int = setting(100, "Number of topics.", minimum=2, maximum=MOST_TOPICS)
+    transitions: str = setting(
+        "switch",
+        "Transitions: switch (stay, or draw from the document's mixture) or matrix (topic to topic).",
+        choices=FORMS,
+    )
+    vocabulary: int = setting(20000, "Number of words to keep.", minimum=1)
+    drop_top: int = setting(150, "Number of most frequent words to drop, mostly function words.", minimum=0)
+    rarest: int = setting(5, "Words that occur fewer times are dropped.", minimum=1)
+    prior_words: float = setting(
+        7000.0,
+        "Prior of each topic: number of words of the corpus's own distribution.",
+        minimum=LEAST_PRIOR,
+        below=1e12,
+    )
+    iterations: int = setting(60, "Number of iterations of expectation maximisation in `fit`.", minimum=1)
+
+
 class HmmLda:
     """A topic model of sentences in sequence.
 
-    Args:
-        topics: How many.
-        transitions: ``switch`` (stay, or draw from the document's mixture: Gruber et al. 2007) or ``matrix`` (a topic
-            follows a topic).
-        vocabulary: How many words are kept.
-        drop_top: How many of the most frequent words are dropped: function words say nothing of topics.
-        rarest: Words seen fewer times are dropped.
-        prior_words: How many words of the corpus's own distribution every topic begins with.
-        iterations: Of expectation maximisation, in `fit`; likelihoods reach their full power after four fifths of them.
-
     Example:
         >>> texts = [("cats purr", "a cat purrs"), ("stocks fell", "the stocks rose")] * 20
-        >>> model = HmmLda(topics=2, drop_top=0, rarest=1, prior_words=1.0)
+        >>> model = HmmLda(HmmLdaSettings(topics=2, drop_top=0, rarest=1, prior_words=1.0))
         >>> model = model.fit(Document(str(i), pair) for i, pair in enumerate(texts))
         >>> first, second = model.topic_distributions(("stocks fell", "it rains"), kind="predicted")
         >>> bool(second.max() > 0.9)  # what follows a sentence about stocks is about stocks
@@ -83,29 +104,10 @@ class HmmLda:
         needs="training (weft train configs/hmm-lda.toml), or zoo/hmm-lda",
     )
 
-    def __init__(
-        self,
-        topics: int = 100,
-        transitions: str = "switch",
-        vocabulary: int = 20000,
-        drop_top: int = 150,
-        rarest: int = 5,
-        prior_words: float = 7000.0,
-        iterations: int = 60,
-    ) -> None:
-        at_least(self.name, "topics", topics, 2, MOST_TOPICS)
-        check_choice(self.name, "transitions", transitions, FORMS)
-        for setting, value, lowest in (
-            ("vocabulary", vocabulary, 1),
-            ("drop_top", drop_top, 0),
-            ("rarest", rarest, 1),
-            ("iterations", iterations, 1),
-        ):
-            at_least(self.name, setting, value, lowest)
-        _check_positive(prior_words)
-        self.topics, self.transitions, self.vocabulary = topics, transitions, vocabulary
-        self.drop_top, self.rarest, self.prior_words = drop_top, rarest, float(prior_words)
-        self.iterations = iterations
+    Settings = HmmLdaSettings
+
+    def __init__(self, settings: HmmLdaSettings = HmmLdaSettings()) -> None:  # noqa: B008  frozen
+        self.settings = settings
         self.known: Vocabulary | None = None
         self.learned: Parameters | None = None
         self.done = 0  # iterations since `begin`
@@ -119,7 +121,7 @@ class HmmLda:
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Read documents and learn from them; every paragraph is a chain of its own."""
         self.begin(documents, seed=seed, progress=progress)
-        self.learn(self.iterations, progress=progress)
+        self.learn(self.settings.iterations, progress=progress)
         return self.finish()
 
     def begin(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
@@ -129,15 +131,17 @@ class HmmLda:
 
         Example:
             >>> texts = [Document("1", ("cats purr", "a cat purrs")), Document("2", ("stocks fell", "the stocks rose"))]
-            >>> model = HmmLda(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=10).begin(texts)
+            >>> settings = HmmLdaSettings(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=10)
+            >>> model = HmmLda(settings).begin(texts)
             >>> model.learn(4), model.learn(6)  # doctest: +ELLIPSIS
             (-..., -...)
-            >>> model.done, model.finish().score(texts) == HmmLda(2, "switch", 9, 0, 1, 1.0, 10).fit(texts).score(texts)
+            >>> model.done, model.finish().score(texts) == HmmLda(settings).fit(texts).score(texts)
             (10, True)
         """
         check_seed(self.name, seed)
+        chosen = self.settings
         known, bags = read_bags(
-            documents, vocabulary=self.vocabulary, drop_top=self.drop_top, rarest=self.rarest, progress=progress
+            documents, vocabulary=chosen.vocabulary, drop_top=chosen.drop_top, rarest=chosen.rarest, progress=progress
         )
         self.start(known, bags, seed=seed)
         return self
@@ -152,12 +156,12 @@ class HmmLda:
                 next_step="count them with that vocabulary's `bags`, or take both from one `read_bags`",
             )
         generator = np.random.default_rng(seed)
-        disturbed = word_shares(bags)[:, None] * (0.5 + generator.random((len(known.words), self.topics)))
-        even = np.full(self.topics, 1.0 / self.topics)
-        matrix = 0.7 * np.eye(self.topics) + 0.3 * even
+        disturbed = word_shares(bags)[:, None] * (0.5 + generator.random((len(known.words), self.settings.topics)))
+        even = np.full(self.settings.topics, 1.0 / self.settings.topics)
+        matrix = 0.7 * np.eye(self.settings.topics) + 0.3 * even
         self.known, self.learned = known, Parameters(log_shares(disturbed), even, matrix, redraw=0.5)
         self._corpus, self._blocks, self.done = bags, list(bags.blocks(BLOCK_SENTENCES)), 0
-        switch = self.transitions == "switch"
+        switch = self.settings.transitions == "switch"
         self._mixtures = np.tile(even.astype(np.float32), (len(bags.offsets) - 1, 1)) if switch else None
 
     def learn(self, iterations: int, *, progress: Progress = silent) -> float:
@@ -199,10 +203,10 @@ class HmmLda:
         still differ little cannot lock in at once.
 
         Example:
-            >>> [round(HmmLda(iterations=10).power_of(number), 2) for number in (0, 4, 8, 9, 50)]
+            >>> [round(HmmLda(HmmLdaSettings(iterations=10)).power_of(number), 2) for number in (0, 4, 8, 9, 50)]
             [0.1, 0.55, 1.0, 1.0, 1.0]
         """
-        warm = max(1, round(WARM_SHARE * self.iterations))
+        warm = max(1, round(WARM_SHARE * self.settings.iterations))
         return min(1.0, WARMEST + (1.0 - WARMEST) * iteration / warm)
 
     def finish(self) -> Self:
@@ -229,7 +233,7 @@ class HmmLda:
         words = np.asarray(bags.laid_out.T @ smoothed)  # [words, topics]
         evidence = float(passes.evidence.sum())
         if isinstance(transitions, MatrixTransitions):
-            first = smoothed[chains.steps[0]].sum(axis=0) if chains.steps else np.zeros(self.topics)
+            first = smoothed[chains.steps[0]].sum(axis=0) if chains.steps else np.zeros(self.settings.topics)
             return Expectations(words, first, expected_moves(passes, chains, transitions.matrix), evidence=evidence)
         assert self._mixtures is not None
         drawn, redraws, chances = expected_draws(passes, chains, transitions)
@@ -238,16 +242,16 @@ class HmmLda:
 
     def _transitions_of(self, documents: slice, chains: Chains) -> MatrixTransitions | SwitchTransitions:
         learned = self._parameters()
-        if self.transitions == "matrix":
+        if self.settings.transitions == "matrix":
             return MatrixTransitions(learned.base.astype(np.float32), learned.matrix.astype(np.float32))
         assert self._mixtures is not None
         return SwitchTransitions(learned.redraw, self._mixtures[documents][chains.documents])
 
     def _maximised(self, total: Expectations, corpus: Reals) -> Parameters:
         before = self._parameters()
-        words = log_shares(total.words + self.prior_words * corpus[:, None])
+        words = log_shares(total.words + self.settings.prior_words * corpus[:, None])
         base = (total.first + 1.0) / (total.first + 1.0).sum()
-        if self.transitions == "switch":
+        if self.settings.transitions == "switch":
             return Parameters(words, base, before.matrix, (total.redraws + 1.0) / (total.chances + 2.0))
         moves = total.moves.astype(np.float64) + MOVE_SMOOTHING
         return Parameters(words, base, moves / moves.sum(axis=1, keepdims=True), before.redraw)
@@ -288,7 +292,7 @@ class HmmLda:
         """The same of sentences whose words are counted already."""
         check_choice(self.name, "kind", kind, KINDS)
         passes = self._smooth(bags) if kind == "smoothed" else self._filter(bags)
-        return bags.chains.restored(getattr(passes, kind))
+        return bags.chains.restored(passes.of(kind))
 
     def topics_of_orders(
         self, sentences: Sequence[str], orders: Sequence[Sequence[int]], *, kind: Kind = "predicted"
@@ -302,7 +306,7 @@ class HmmLda:
         offsets = np.cumsum([0, *(len(order) for order in orders)])
         laid = Bags(bags.counts[numbers], offsets)
         passes = self._smooth(laid) if kind == "smoothed" else self._filter(laid)
-        return np.split(laid.chains.restored(getattr(passes, kind)), offsets[1:-1])
+        return np.split(laid.chains.restored(passes.of(kind)), offsets[1:-1])
 
     def evidence(self, documents: Sequence[Sequence[str]]) -> Reals:
         """Log p(s_n | s_1 … s_{n−1}) of every sentence, words in any order, unknown words left out: [sentences]."""
@@ -322,7 +326,9 @@ class HmmLda:
         """The likeliest words of a topic, likeliest first."""
         words = self._kept().words  # [words, topics]
         assert self.known is not None
-        at_least(self.name, "topic", int(topic) if isinstance(topic, np.integer) else topic, 0, self.topics - 1)
+        at_least(
+            self.name, "topic", int(topic) if isinstance(topic, np.integer) else topic, 0, self.settings.topics - 1
+        )
         at_least(self.name, "count", count, 1)
         ranked = np.argsort(-words[:, topic], kind="stable")[:count]
         return [self.known.words[number] for number in ranked]
@@ -353,13 +359,13 @@ class HmmLda:
     def _filter(self, bags: Bags) -> Passes:
         learned = self._kept()
         transitions: Transitions = MatrixTransitions(learned.base, learned.matrix)
-        if self.transitions == "switch":
+        if self.settings.transitions == "switch":
             transitions = OnlineSwitch(learned.redraw, learned.base, MIXTURE_WEIGHT, len(bags.chains.documents))
         return forward_pass(self._likelihood(bags), bags.chains, transitions)[0]
 
     def _smooth(self, bags: Bags) -> Passes:
         learned, chains = self._kept(), bags.chains
-        if self.transitions == "matrix":
+        if self.settings.transitions == "matrix":
             return both_passes(self._likelihood(bags), chains, MatrixTransitions(learned.base, learned.matrix))
         switch = SwitchTransitions(learned.redraw, np.tile(learned.base, (len(chains.documents), 1)))
         for _ in range(FOLD_IN_STEPS):
@@ -377,7 +383,7 @@ class HmmLda:
         """What is written."""
         learned = self._kept()
         assert self.known is not None
-        config = {name: getattr(self, name) for name in SETTINGS} | {"redraw": learned.redraw}
+        config = self.settings.to_dict() | {"redraw": learned.redraw}
         texts = {VOCABULARY: "\n".join(self.known.words)}
         return Artifact(self.name, config, learned.packed(), texts, {})
 
@@ -390,9 +396,9 @@ class HmmLda:
     def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
         """The model that a folder was found to hold."""
         require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
-        model = rebuild(cls, artifact, folder, SETTINGS)
+        model = cls(restored_settings(HmmLdaSettings, artifact, folder))
         model.known = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
-        model._settle(read_parameters(artifact, len(model.known.words), model.topics, folder))
+        model._settle(read_parameters(artifact, len(model.known.words), model.settings.topics, folder))
         return model
 
 
@@ -401,13 +407,3 @@ def _mixed(drawn: Reals, base: Reals) -> Reals:
     mixed = drawn + np.float32(MIXTURE_WEIGHT) * base.astype(drawn.dtype)
     shares: Reals = mixed / mixed.sum(axis=1, keepdims=True)
     return shares
-
-
-def _check_positive(prior_words: float) -> None:
-    if isinstance(prior_words, bool) or not isinstance(prior_words, int | float) or not 0 < prior_words < 1e12:
-        raise ConfigError(
-            "hmm-lda's `prior_words` is out of range",
-            seen=prior_words,
-            allowed="a number above 0",
-            next_step="change `prior_words`",
-        )

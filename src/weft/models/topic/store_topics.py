@@ -48,7 +48,7 @@ def store_topics(
     Raises:
         WorkerStoppedError: A process died.
     """
-    found = np.empty((store.sentence_count, model.topics), dtype=np.float16)
+    found = np.empty((store.sentence_count, model.settings.topics), dtype=np.float16)
     starts = range(0, store.paragraph_count, PARAGRAPHS_AT_ONCE)
     ranges = [range(start, min(start + PARAGRAPHS_AT_ONCE, store.paragraph_count)) for start in starts]
     chosen = workers if workers is not None else default_workers(store.sentence_count)

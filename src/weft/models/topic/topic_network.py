@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from weft.generation.decoding import Candidate, Decoding
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.common.guided_decoding import GuidedDecoder, ReadText
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.common.neural.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced
 from weft.models.common.token_cache import TokenCache
 from weft.models.topic.hmm_lda import HmmLda
@@ -31,7 +31,7 @@ class TopicNetwork(nn.Module):
         pad: Id that fills rows up.
     """
 
-    inside = "words."  # where the weights of an encoder-decoder have their place
+    inner_prefix = "words."  # of the weights of the encoder-decoder inside
 
     def __init__(self, architecture: Architecture, topics: int, *, bos: int, eos: int, pad: int) -> None:
         super().__init__()

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from weft.generation.bulk import Contexts, Proposals
 from weft.generation.decoding import Decoding, Hypotheses
-from weft.models.common.bulk_decoders import BulkDecoders, candidate_tokens, joined_tokens
-from weft.models.common.encoder_decoder import Tokens
-from weft.models.common.guided_decoding import ReadText
-from weft.models.common.sentence_predictor import Predictor
+from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_tokens, joined_tokens
+from weft.models.common.neural.encoder_decoder import Tokens
+from weft.models.common.neural.guided_decoding import ReadText
+from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.vlv.estimators import VariationalPredictor, density_ratio
 from weft.models.vlv.latent_chain import ChainState, Gaussian
 

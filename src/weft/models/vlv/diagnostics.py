@@ -112,5 +112,8 @@ def with_shuffled_latents(model: VlvGm, *, whole: bool = False) -> VlvGm:
     """
     other = model.adjusted({})
     other.memory = OrderMemory()  # the other's scores are not these
-    other.chains = {part: MisguidedPredictor(chain, whole=whole) for part, chain in model.chains.items()}
+    other.predictors = {
+        part: MisguidedPredictor(one, whole=whole) if isinstance(one, VariationalPredictor) else one
+        for part, one in model.predictors.items()
+    }
     return other

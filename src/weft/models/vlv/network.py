@@ -8,22 +8,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.common.contrastive_loss import doubts, row_log_probs, shared_loss, valued
-from weft.models.common.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
-from weft.models.common.neural_layers import chunked_cross_entropy
-from weft.models.common.source_memory import Memory
+from weft.models.common.neural.contrastive_loss import doubts, row_log_probs, shared_loss, valued
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
+from weft.models.common.neural.layers import chunked_cross_entropy
+from weft.models.common.neural.source_memory import Memory
 from weft.models.vlv.latent_chain import ChainStep, LatentChain, divergence
 
 
 @dataclass(frozen=True, slots=True)
-class Cures:
-    """What keeps the posterior from collapsing onto the prior.
+class LossWeights:
+    """Weights of the training loss; all but the last keep the posterior from collapsing onto the prior.
 
     Attributes:
         annealing: Share of the training over which the weight of the divergence rises from 0 to 1 (Bowman et al. 2016).
-        free_nats: Divergence a sentence that costs nothing (Kingma et al. 2016).
-        bag_weight: What predicting the words of a sentence from z alone, in any order, counts (Zhao et al. 2017).
-        contrast: What telling texts from shuffled ones counts: priors must then know something of what comes.
+        free_nats: Divergence per sentence that is not penalised (Kingma et al. 2016).
+        bag_weight: Weight of predicting the words of a sentence from z alone, in any order (Zhao et al. 2017).
+        contrast: Weight of the contrast between texts and shuffled texts.
     """
 
     annealing: float = 0.3
@@ -105,20 +105,27 @@ class VariationalNetwork(nn.Module):
         bos: Id that starts a target.
         eos: Id that ends it.
         pad: Id that fills rows up.
-        cures: Against collapse, in training.
+        weights: Of the training loss.
     """
 
-    inside = "words."  # where the weights of an encoder-decoder have their place
+    inner_prefix = "words."  # of the weights of the encoder-decoder inside
 
     def __init__(
-        self, architecture: Architecture, width: int, *, bos: int, eos: int, pad: int, cures: Cures | None = None
+        self,
+        architecture: Architecture,
+        width: int,
+        *,
+        bos: int,
+        eos: int,
+        pad: int,
+        weights: LossWeights | None = None,
     ) -> None:
         super().__init__()
         self.words = Seq2SeqNetwork(architecture, bos=bos, eos=eos, pad=pad)
         self.chain = LatentChain(2 * architecture.hidden, width, architecture.guide)
         self.bag = nn.Linear(architecture.guide, architecture.dimensions, bias=False)
-        self.cures = cures or Cures()
-        self.share = 1.0  # of the training that is done; the training loop tells
+        self.weights = weights or LossWeights()
+        self.share = 1.0  # share of the training that is done, set by the training loop
 
     def read(self, sentences: Tokens) -> tuple[Memory, Tensor]:
         """What decoders remember of sentences, and their vectors made ready for the chain: [sentences, width]."""
@@ -153,10 +160,10 @@ class VariationalNetwork(nn.Module):
         shape = len(vectors), self.chain.latent
         noise = torch.randn(shape, device=vectors.device) if self.training else vectors.new_zeros(shape).float()
         plain = self._sampled(vectors, texts.places, noise)
-        free = self.cures.free_nats if self.training else 0.0
+        free = self.weights.free_nats if self.training else 0.0
         charged = plain.nats.clamp(min=free).sum()
         bag = self._bag(plain.latent, texts.sentences, plain.targets)
-        if texts.shuffled is None or not self.cures.contrast:
+        if texts.shuffled is None or not self.weights.contrast:
             words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
             return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets))
         shuffled = self._sampled(vectors, texts.shuffled, noise)  # chance must not tell the two apart
@@ -181,7 +188,7 @@ class VariationalNetwork(nn.Module):
 
         Both have their values; the gradient of the contrast is split between the words' shares and the divergences.
         """
-        weight, matrix = self.cures.contrast, self.words.embedding.weight
+        weight, matrix = self.weights.contrast, self.words.embedding.weight
         targets = torch.cat([plain.targets, shuffled.targets])
         found = self.words.predictions(
             memory.select(torch.cat([plain.sources, shuffled.sources])),
@@ -202,11 +209,11 @@ class VariationalNetwork(nn.Module):
 
     def weigh(self, bound: Bound) -> Tensor:
         """What is minimised: words and divergence in evaluation, with the cures in training; the contrast in both."""
-        contrast = 0.0 if bound.contrast is None else self.cures.contrast * bound.contrast
+        contrast = 0.0 if bound.contrast is None else self.weights.contrast * bound.contrast
         if not self.training:
             return bound.words + bound.divergence + contrast
-        weight = min(1.0, self.share / self.cures.annealing) if self.cures.annealing else 1.0
-        return bound.words + weight * bound.charged + self.cures.bag_weight * bound.bag + contrast
+        weight = min(1.0, self.share / self.weights.annealing) if self.weights.annealing else 1.0
+        return bound.words + weight * bound.charged + self.weights.bag_weight * bound.bag + contrast
 
     def word_loss(self, memory: Memory, sentences: Tokens, sources: Tensor, targets: Tensor, latent: Tensor) -> Tensor:
         """−log p(targets | z, sources), summed; numbers of sentences and latent variables, a row each."""

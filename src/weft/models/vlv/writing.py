@@ -82,7 +82,7 @@ def traversal(
         raise ConfigError("reach out of range", seen=reach, allowed="above 0, at most 1000", next_step="change it")
     chain, ahead = _ahead(model, context)
     chosen = strongest_dimension(chain, ahead.prior) if dimension is None else dimension
-    at_least(model.name, "dimension", chosen, 0, model.latent - 1)
+    at_least(model.name, "dimension", chosen, 0, model.settings.latent - 1)
     latent = ahead.prior.mean.repeat(points, 1)  # [points, latent]
     steps = torch.linspace(-reach, reach, points, device=latent.device)
     latent[:, chosen] += steps * ahead.prior.log_std[0, chosen].exp()
@@ -99,7 +99,7 @@ def strongest_dimension(chain: VariationalPredictor, prior: Gaussian) -> int:
 
 
 def _ahead(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, Ahead]:
-    if "forward" not in model.chains:
+    if "forward" not in model.predictors:
         raise untrained(model.name)
     check_sentences(context)
     if not context:
@@ -109,7 +109,7 @@ def _ahead(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, 
             allowed="a context of one sentence or more",
             next_step="give a text",
         )
-    chain = model.chains["forward"]
+    chain = model.predictors["forward"]
     return chain, chain.ahead([context])
 
 

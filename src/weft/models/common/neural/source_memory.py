@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from weft.models.common.neural_layers import Look, LstmState
+from weft.models.common.neural.layers import Look, LstmState
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.common.neural_layers import (
+from weft.models.common.neural.layers import (
     Attention,
     Embedding,
     Encoder,
@@ -26,7 +26,7 @@ from weft.models.common.neural_layers import (
     make_lstm,
     token_log_probs,
 )
-from weft.models.common.source_memory import Memory
+from weft.models.common.neural.source_memory import Memory
 
 
 @dataclass(frozen=True, slots=True)

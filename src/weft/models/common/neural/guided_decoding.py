@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from weft.generation.decoding import Candidate, Decoding, search
-from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
-from weft.models.common.sentence_predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
-from weft.models.common.source_memory import Sources
+from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.neural.sentence_predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
+from weft.models.common.neural.source_memory import Sources
 from weft.models.common.token_cache import TokenCache
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional
 
-from weft.models.common.encoder_decoder import Predictions, Seq2SeqNetwork, Tokens
-from weft.models.common.neural_layers import chunked_cross_entropy, token_log_probs
+from weft.models.common.neural.encoder_decoder import Predictions, Seq2SeqNetwork, Tokens
+from weft.models.common.neural.layers import chunked_cross_entropy, token_log_probs
+from weft.training.loop import LossPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,20 @@ def contrast_loss(
     likelihood, contrast = -right.sum(), functional.softplus(wrong - right).sum()
     with_gradient = shared_loss(found[0], matrix, 1 + weight * doubt) + shared_loss(found[1], matrix, -weight * doubt)
     return ContrastLoss(valued(with_gradient, likelihood + weight * contrast), likelihood, contrast)
+
+
+def contrast_loss_part(
+    network: Seq2SeqNetwork,
+    sources: tuple[Tokens, Tokens],
+    target: Tokens,
+    places: Tensor,
+    weight: float,
+    tokens: int,
+    guides: tuple[Tensor, Tensor] | None = None,
+) -> LossPart:
+    """Return the loss of a batch with contrast for the training loop, with its two parts for the log."""
+    loss = contrast_loss(network, sources, target, places, weight, guides)
+    return LossPart(loss.total, tokens, {"likelihood": loss.likelihood, "contrast": loss.contrast})
 
 
 def doubts(right: Tensor, wrong: Tensor) -> Tensor:

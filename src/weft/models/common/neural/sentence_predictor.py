@@ -14,9 +14,9 @@ from weft.corpora.store.pair_batches import pad_rows
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
 from weft.generation.decoding import Candidate, Decoding, Hypotheses, search
-from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
-from weft.models.common.neural_layers import LstmState
-from weft.models.common.source_memory import Memory, Sources
+from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.neural.layers import LstmState
+from weft.models.common.neural.source_memory import Memory, Sources
 from weft.models.common.token_cache import TokenCache, nearest
 
 WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time

@@ -18,9 +18,9 @@ from torch.nn import functional
 from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.corpora.text.years import first_year
 from weft.document import Document
-from weft.models.common.encoder_decoder import Seq2SeqNetwork, Tokens
-from weft.models.common.sentence_predictor import Predictor
-from weft.models.seq2seq.numpy_precedence import CUES, HEADS, PAIR, number_cues
+from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.neural.sentence_predictor import Predictor
+from weft.models.common.precedence_cues import CUES, HEADS, PAIR, number_cues
 from weft.scoring.pairs import Table
 
 

@@ -1,0 +1,1 @@
+"""What the neural models share: networks, decoding, training parts and model folders. Importing it imports torch."""

@@ -1,0 +1,320 @@
+"""The base of the generative models: a forward part, a backward part and a language model, trained and saved together.
+
+A family says what its networks are (`sentence_network`), what they learn from (`sentence_batches`, `sentence_loss`) and
+how they are used (`predictor`, `encoders`, `scorer`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+import torch
+
+from weft.corpora.store.pair_batches import Direction
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.document import Document, Score
+from weft.io.model_folder import Artifact, load_artifact
+from weft.models.common.network_parts import (
+    check_precedence_weight,
+    saved_parts,
+    saved_reference,
+    saved_tokenizer,
+)
+from weft.models.common.neural.batch_tensors import zero_loss
+from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
+from weft.models.common.neural.precedence import PrecedenceNetwork
+from weft.models.common.neural.precedence_part import PrecedencePart
+from weft.models.common.neural.sentence_predictor import Predictor
+from weft.models.common.setting_checks import restored_settings, untrained
+from weft.models.common.token_cache import TokenCache
+from weft.progress import Progress, silent
+from weft.protocols import ModelCard
+from weft.scoring.calibration import Reference, reference_for
+from weft.scoring.pairs import Combine, Scorer, Table, checked_combine
+from weft.scoring.sequences import SequenceScorer
+from weft.settings import Settings as AnySettings
+from weft.training.loop import Batches, LossPart
+from weft.training.parts import PARTS, PRECEDENCE
+from weft.training.settings import TrainingSettings
+
+
+class GenerativeSettings(Protocol):
+    """The settings that all generative models have."""
+
+    @property
+    def combine(self) -> str:
+        """The combination of the parts."""
+
+    @property
+    def hidden(self) -> int:
+        """Size of LSTM states."""
+
+    @property
+    def precedence_weight(self) -> float:
+        """Weight of the precedence part in ordering."""
+
+    @property
+    def precision(self) -> str:
+        """Precision of saved weights."""
+
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the networks."""
+
+    def changed(self, changes: Mapping[str, Any]) -> Any:
+        """Return the same settings with some values replaced."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values by name."""
+
+
+def generative_parts(precedence: bool) -> tuple[str, ...]:
+    """Return the parts in training order: precedence builds on the encoders of the first two.
+
+    Example:
+        >>> generative_parts(False)
+        ('forward', 'backward', 'prior')
+    """
+    return (*PARTS, PRECEDENCE) if precedence else PARTS
+
+
+class GenerativeModel:
+    """A model made of networks that share a tokenizer; satisfies `weft.protocols.NeuralModel` and `WritingModel`.
+
+    Attributes:
+        settings: Of the model.
+        tokenizer: Of all networks; None before training.
+        reference: Reference scores for the present combination; None before `weft calibrate`.
+        predictors: The trained parts forward, backward and prior.
+        precedence: The fourth part.
+    """
+
+    name: ClassVar[str]
+    card: ModelCard
+    Settings: ClassVar[type[AnySettings]]
+    settings: Any
+
+    def __init__(self, settings: GenerativeSettings) -> None:
+        self.settings = settings
+        self.tokenizer: Tokenizer | None = None
+        self.reference: Reference | None = None
+        self.predictors: dict[str, Any] = {}
+        self.precedence = PrecedencePart(settings.hidden, self.encoders)
+
+    # What a family defines --------------------------------------------------------------------------------------------
+
+    def sentence_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """Return a network for the forward, backward or prior part; its weights may be replaced."""
+        raise NotImplementedError
+
+    def sentence_batches(self, part: Direction, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
+        """Return the batches of the forward, backward or prior part."""
+        raise NotImplementedError
+
+    def sentence_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
+        """Return the summed loss of a batch of the forward, backward or prior part."""
+        raise NotImplementedError
+
+    def predictor(self, part: str, network: torch.nn.Module, ids: TokenCache) -> Any:
+        """Return what predicts sentences with a trained network."""
+        raise NotImplementedError
+
+    def encoders(self) -> Mapping[str, Predictor]:
+        """Return the trained directions as sentence encoders, by part."""
+        raise NotImplementedError
+
+    def forget_scores(self) -> None:
+        """Drop remembered scores: the networks have changed."""
+        raise NotImplementedError
+
+    def share_with(self, other: Self) -> None:
+        """Give another model of the same networks what else this one has."""
+
+    @property
+    def scorer(self) -> Any:
+        """The parts put together."""
+        raise NotImplementedError
+
+    # Training ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the networks, in training order."""
+        return tuple(self.settings.parts())
+
+    def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """Return a network of the right shape; its weights are about to be replaced."""
+        return self.precedence.new_network() if part == PRECEDENCE else self.sentence_network(part, tokenizer)
+
+    def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
+        """Return an untrained network."""
+        return self.empty_network(part, tokenizer)
+
+    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
+        """Return the batches of a part."""
+        if part == PRECEDENCE:
+            return self.precedence.batches(store, pad, settings)
+        return self.sentence_batches(next(name for name in PARTS if name == part), store, pad, settings)
+
+    def batch_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
+        """Return the summed loss of a batch; an empty share of a batch has a loss of zero."""
+        if not len(batch):
+            return LossPart(zero_loss(network), 0)
+        if isinstance(network, PrecedenceNetwork):
+            return self.precedence.loss(network, batch, device)
+        return self.sentence_loss(network, batch, device)
+
+    def foundation(self, part: str) -> Mapping[str, torch.Tensor]:
+        """Return the weights outside of a part that its training depends on."""
+        return self.precedence.foundation() if part == PRECEDENCE else {}
+
+    def initial_parts(self) -> Mapping[str, str]:
+        """Return nothing: every part starts from its namesake in `run.start`."""
+        return {}
+
+    def prepare(self) -> None:
+        """Load nothing: the settings name no other model."""
+
+    def built_on(self) -> tuple[str, ...]:
+        """Return no folders by default."""
+        return ()
+
+    def read_texts(self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
+        """Read nothing: the tokens of the store are all that is needed."""
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Train all parts on documents, with a BPE vocabulary learned from them; for small corpora."""
+        from weft.training.short_runs import fit_documents
+
+        return fit_documents(self, documents, seed=seed, progress=progress)
+
+    # Trained networks -------------------------------------------------------------------------------------------------
+
+    def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        """Take trained networks into the model, rounded as they will be saved."""
+        round_as_saved(networks, self.settings.precision)
+        return self._take(networks, tokenizer)
+
+    def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        self.tokenizer, ids = tokenizer, TokenCache(tokenizer)
+        self.forget_scores()
+        for part, network in networks.items():
+            if isinstance(network, PrecedenceNetwork):
+                self.precedence.take(network)
+            else:
+                self.predictors[part] = self.predictor(part, network, ids)
+        return self
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """Return the trained networks by part."""
+        found: dict[str, torch.nn.Module] = {part: one.network for part, one in self.predictors.items()}
+        trained = self.precedence.trained
+        return found if trained is None else {**found, PRECEDENCE: trained.network}
+
+    def to(self, device: str | torch.device) -> Self:
+        """Move the networks to a device."""
+        for network in self.networks().values():
+            network.to(device)
+        return self
+
+    def trained_parts(self) -> tuple[Any, Any, Predictor]:
+        """Return the forward, backward and prior parts.
+
+        Raises:
+            ModelError: One is not trained.
+        """
+        if not set(PARTS) <= set(self.predictors):
+            raise untrained(self.name)
+        forward, backward, prior = (self.predictors[part] for part in PARTS)
+        return forward, backward, prior
+
+    # Scoring and writing ----------------------------------------------------------------------------------------------
+
+    @property
+    def combine(self) -> Combine:
+        """The combination in use."""
+        return checked_combine(self.settings.combine)
+
+    def combined(self, combine: str) -> Self:
+        """Return the same networks with another combination; what was computed for one is known to the other."""
+        return self.adjusted({"combine": combine})
+
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same networks with other settings, of those that are adjustable.
+
+        Raises:
+            ConfigError: A value is wrong, or the precedence part has a weight but was never trained.
+        """
+        if "precedence_weight" in changes:
+            check_precedence_weight(changes["precedence_weight"], learned=self.precedence.trained is not None)
+        other = type(self)(self.settings.changed(changes))
+        other.tokenizer, other.predictors = self.tokenizer, self.predictors
+        other.precedence.trained = self.precedence.trained
+        other.reference = reference_for(self.reference, other.combine)
+        self.share_with(other)
+        return other
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """Return one score per document: the mean over its transitions."""
+        scores: list[Score] = self.scorer.score(documents)
+        return scores
+
+    def precedence_table(self, document: Document) -> Table | None:
+        """Return the weighted log-odds that each sentence comes before each other one; None if not trained."""
+        return self.precedence.table(document, self.settings.precedence_weight)
+
+    def writer(self) -> Any:
+        """Return the forward part, which proposes next sentences.
+
+        Raises:
+            ModelError: It is not trained.
+        """
+        if "forward" not in self.predictors:
+            raise untrained(self.name)
+        return self.predictors["forward"]
+
+    def reranker(self, combine: str) -> Scorer | SequenceScorer:
+        """Return the scorer that reranks candidates."""
+        scorer: Scorer | SequenceScorer = self.combined(combine).scorer
+        return scorer
+
+    # Model folder -----------------------------------------------------------------------------------------------------
+
+    def companions(self) -> dict[str, Artifact]:
+        """Return no other models by default."""
+        return {}
+
+    def read_companions(self, artifact: Artifact, folder: str | Path) -> None:
+        """Restore what `companions` returned, before the networks are built."""
+
+    def save(
+        self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
+    ) -> None:
+        """Write a model folder; weights that a folder of ``beside`` holds are not written again."""
+        networks = self.networks()
+        if not networks or self.tokenizer is None:
+            raise untrained(self.name)
+        save_networks(
+            self.name, self.settings.to_dict(), networks, self.tokenizer, folder, companions=self.companions(),
+            reference=self.reference, training=training, beside=beside,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        return cls.from_artifact(load_artifact(folder), folder)
+
+    @classmethod
+    def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
+        """Return the model that a folder holds."""
+        tokenizer = saved_tokenizer(artifact, folder)
+        settings: Any = restored_settings(cls.Settings, artifact, folder)
+        model = cls(settings)
+        model.read_companions(artifact, folder)
+        parts = saved_parts(artifact, folder)
+        networks = load_networks(parts, lambda part: model.empty_network(part, tokenizer), artifact, folder)
+        model._take(networks, tokenizer)
+        model.reference = reference_for(saved_reference(artifact, folder), model.combine)
+        return model

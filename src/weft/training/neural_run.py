@@ -1,0 +1,209 @@
+"""A training run of a neural model: open the data, train its parts in order, write one model folder."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from weft.corpora.data_folder import find_data
+from weft.corpora.readers.formats import read_documents
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.errors import ConfigError
+from weft.hub import load_model, model_folder
+from weft.progress import Progress
+from weft.protocols import NetworkModel, NeuralModel
+from weft.training.config import RunConfig, check_neural_run, part_settings
+from weft.training.devices import start_runtime
+from weft.training.loop import Report
+from weft.training.part_training import Corpus, finished_part, train_part
+from weft.training.parts import ENCODERS, PRECEDENCE
+from weft.training.records import store_record, training_record
+
+RECENT_REPORTS = 50  # that the shown loss and speed are a mean of; a report is one step, or ten on a GPU
+
+Weights = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which parts a run trains, and where the others come from.
+
+    Attributes:
+        train: Parts to train, in training order.
+        taken: Trained networks of `run.base` that are taken over, by part.
+        starts: Weights of `run.start` that training starts from, by part.
+    """
+
+    train: Sequence[str]
+    taken: Mapping[str, nn.Module]
+    starts: Mapping[str, Weights]
+
+
+def train_parts(
+    model: NeuralModel,
+    config: RunConfig,
+    files: Sequence[Path],
+    *,
+    parts: Sequence[str],
+    data_root: str | None,
+    command: str,
+    progress: Progress,
+) -> None:
+    """Train parts of a model and write its folder once all parts are trained.
+
+    A part whose run is finished is not trained again: its checkpoint holds the result. Parts of the model folder
+    `run.base` that are not to be trained are taken over as they are.
+
+    Raises:
+        ConfigError: No run is possible with this configuration.
+    """
+    check_neural_run(config, parts, model.parts)
+    model.prepare()
+    folder = Path(config.run.folder or f"{config.run.out}.run")
+    corpus = _open_corpus(config, files, folder, data_root, progress)
+    tokenizer = corpus.train.tokenizer()
+    _read_texts(model, config, files, tokenizer, data_root, progress)
+    with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
+        plan = _plan(model, config, parts or config.run.parts, tokenizer)
+        for part in model.parts:  # in order: a part may build on those before it
+            settings, start = part_settings(config, part), plan.starts.get(part)
+            if part in plan.train:
+                listen = _report_progress(part, progress)
+                network: nn.Module | None = train_part(
+                    model, part, corpus, settings, runtime, folder=folder / part, start=start, listen=listen
+                )
+            else:  # what this run has finished goes before what it was built on
+                finished = finished_part(model, part, corpus, settings, folder / part, start)
+                network = finished or plan.taken.get(part)
+                if part == PRECEDENCE and not set(ENCODERS) <= set(model.networks()):
+                    network = None  # it needs the encoders first
+            if network is not None:
+                model.assemble({part: network}, tokenizer)
+                model.to(runtime.device)
+        if set(model.parts) <= set(model.networks()) and runtime.is_main:
+            built_on = (config.run.start, config.run.base, *model.built_on())
+            beside = [model_folder(name) for name in built_on if name]
+            record = training_record(config, store_record(corpus.train), command)
+            model.save(config.run.out, training=record, beside=beside)
+
+
+def _open_corpus(
+    config: RunConfig, files: Sequence[Path], folder: Path, data_root: str | None, progress: Progress
+) -> Corpus:
+    """Open the stores, or prepare them from the files; a store that exists already is used."""
+    data = config.data
+    if data.store:
+        train = TokenStore(find_data(data.store, data_root))
+    else:
+        kind, size = data.tokenizer, data.vocabulary
+        train = prepare(files, folder / "store", tokenizer_kind=kind, vocabulary_size=size, progress=progress)
+    if data.valid_store:
+        valid = TokenStore(find_data(data.valid_store, data_root))
+        _check_tokenizer(train, valid, data.valid_store)
+        return Corpus(train, valid)
+    if not data.valid:
+        return Corpus(train)
+    names = [find_data(name, data_root) for name in data.valid]
+    return Corpus(train, prepare(names, folder / "valid", tokenizer=train.tokenizer(), progress=progress))
+
+
+def _check_tokenizer(train: TokenStore, valid: TokenStore, name: str) -> None:
+    theirs, ours = valid.tokenizer().fingerprint, train.tokenizer().fingerprint
+    if theirs != ours:
+        raise ConfigError(
+            "the validation store has another tokenizer than the training store",
+            seen=f"{theirs} in {name}",
+            allowed=ours,
+            next_step="prepare it again with --tokenizer and the tokenizer.json of the training store",
+        )
+
+
+def _read_texts(
+    model: NeuralModel,
+    config: RunConfig,
+    files: Sequence[Path],
+    tokenizer: Tokenizer,
+    data_root: str | None,
+    progress: Progress,
+) -> None:
+    """Give the model the texts behind the stores; most models need only the tokens and read nothing."""
+    every = [*files, *(find_data(name, data_root) for name in config.data.valid)]
+    texts = (sentence for path in every for document in read_documents(path) for sentence in document.sentences)
+    model.read_texts(texts, tokenizer, progress=progress)
+
+
+def _plan(model: NeuralModel, config: RunConfig, parts: Sequence[str], tokenizer: Tokenizer) -> Plan:
+    """Decide what is trained; the folders `run.base` and `run.start` are loaded once, even if they are the same."""
+    known = {name: _networks_of(name, tokenizer) for name in {config.run.base, config.run.start} if name}
+    base, start = known.get(config.run.base, {}), known.get(config.run.start, {})
+    wanted = [part for part in model.parts if part in parts or (not parts and part not in base)]
+    own = {*wanted, *config.run.parts}  # trained by this command or by another one of the run
+    taken = {part: network for part, network in base.items() if part in model.parts and part not in own}
+    _check_shapes(model, taken, tokenizer, config.run.base)
+    source = {part: model.initial_parts().get(part, part) for part in model.parts}
+    # Copies: a network that is taken over is rounded and moved in place.
+    starts = {part: _copied(start[name]) for part, name in source.items() if name in start}
+    return Plan(wanted, taken, starts)
+
+
+def _copied(network: nn.Module) -> Weights:
+    return {name: value.detach().clone() for name, value in network.state_dict().items()}
+
+
+def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
+    """Return the networks of a model folder that the run builds on."""
+    base = load_model(model_folder(folder))
+    if not isinstance(base, NetworkModel) or base.tokenizer is None:
+        raise ConfigError(
+            "this model has no networks to build on",
+            seen=folder,
+            allowed="a folder with a neural model",
+            next_step="change run.base or run.start",
+        )
+    if base.tokenizer.fingerprint != tokenizer.fingerprint:
+        raise ConfigError(
+            "the model to build on has another tokenizer than the store",
+            seen=base.tokenizer.fingerprint,
+            allowed=tokenizer.fingerprint,
+            next_step="prepare the store with --tokenizer and the tokenizer.json of that model's folder",
+        )
+    return base.networks()
+
+
+def _check_shapes(model: NeuralModel, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:
+    for part, network in networks.items():
+        ours, theirs = model.new_network(part, tokenizer).state_dict(), network.state_dict()
+        odd = [name for name in {**ours, **theirs} if name not in ours or name not in theirs]
+        odd += [name for name in ours if name in theirs and ours[name].shape != theirs[name].shape]
+        if odd:
+            raise ConfigError(
+                f"the {part} network of {folder} has another shape than the one configured",
+                seen=odd[0],
+                allowed="the settings that model was trained with",
+                next_step="copy its [model] settings, or omit run.base",
+            )
+
+
+def _report_progress(part: str, progress: Progress) -> Callable[[Report], None]:
+    """Return a listener that shows the progress of a part, its loss and its speed, smoothed over recent steps."""
+    recent: deque[Report] = deque(maxlen=RECENT_REPORTS)
+    best = ""
+
+    def listen(report: Report) -> None:
+        nonlocal best
+        if report.kind == "validation":
+            best = f", valid {report.loss:.3f}"
+            return
+        recent.append(report)
+        loss = sum(one.loss * one.tokens for one in recent) / sum(one.tokens for one in recent)
+        seconds = recent[-1].seconds - recent[0].seconds
+        speed = sum(one.tokens for one in list(recent)[1:]) / seconds if seconds > 0 else 0.0
+        progress(part, int(1000 * report.share), 1000, f"loss {loss:.3f}{best}, {speed:,.0f} tokens/s")
+
+    return listen

@@ -1,0 +1,203 @@
+"""Training one part of a neural model: a prepared corpus in, a trained network out, resumable at every step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from weft.corpora.store.token_store import TokenStore
+from weft.errors import ConfigError
+from weft.protocols import NeuralModel, WrappingNetwork
+from weft.settings import Settings
+from weft.training.checkpoints import load_checkpoint
+from weft.training.devices import Runtime, seed_step
+from weft.training.loop import Batches, LossPart, Report, Trainer, summed, with_prefix
+from weft.training.run_folder import RunFolder
+from weft.training.settings import TrainingSettings
+
+VALIDATION_BATCHES = 40
+CHECKPOINT_SECONDS = 60.0
+NETWORKS = 2  # rises when networks are put together differently: checkpoints from before are then not resumed
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The training and validation data of a run."""
+
+    train: TokenStore
+    valid: TokenStore | None = None
+
+
+def train_part(
+    model: NeuralModel,
+    part: str,
+    corpus: Corpus,
+    settings: TrainingSettings,
+    runtime: Runtime,
+    *,
+    folder: Path | None = None,
+    start: Mapping[str, Tensor] | None = None,
+    listen: Callable[[Report], None] | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> nn.Module:
+    """Train one part to the end of its run, from its last checkpoint where there is one.
+
+    Args:
+        model: What the part belongs to.
+        part: Its name.
+        corpus: What to learn from.
+        settings: How.
+        runtime: Where.
+        folder: Where checkpoints and the log go; None keeps nothing.
+        start: Weights to start from; what they lack starts as in a new network.
+        listen: Told every report.
+        checkpoint_seconds: How much work may be lost by a power cut.
+
+    Returns:
+        The network with its best weights, in evaluation mode.
+    """
+    training = PartTraining(model, part, corpus, settings, start)
+    trainer = training.trainer(runtime)
+    run_folder = RunFolder(trainer, folder, training.recipe(), checkpoint_seconds)
+    with stop_requests() as stop_requested:
+        for report in trainer.run():
+            if listen:
+                listen(report)
+            stop = stop_requested()  # read once: a run that stops here has also saved this step
+            run_folder.write(report, now=stop)
+            if stop and not trainer.finished:
+                raise KeyboardInterrupt
+    trainer.network.load_state_dict(trainer.result())
+    return trainer.network.eval()
+
+
+@contextmanager
+def stop_requests() -> Iterator[Callable[[], bool]]:
+    """Turn Ctrl-C and SIGTERM into a request to stop after the present step; only the main thread receives signals."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set
+        return
+    before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def finished_part(
+    model: NeuralModel,
+    part: str,
+    corpus: Corpus,
+    settings: TrainingSettings,
+    folder: Path,
+    start: Mapping[str, Tensor] | None = None,
+) -> nn.Module | None:
+    """The network of a part whose run is over, or None."""
+    found = load_checkpoint(folder, recipe=PartTraining(model, part, corpus, settings, start).recipe())
+    if found is None or not found[1]["finished"]:
+        return None
+    tensors = found[0]
+    network = model.new_network(part, corpus.train.tokenizer())
+    network.load_state_dict(with_prefix("best.", tensors) or with_prefix("network.", tensors))
+    return network.eval()
+
+
+@dataclass(frozen=True, slots=True)
+class PartTraining:
+    """One part of a model, and everything that decides how it is trained."""
+
+    model: NeuralModel
+    part: str
+    corpus: Corpus
+    settings: TrainingSettings
+    start: Mapping[str, Tensor] | None
+
+    def network(self) -> nn.Module:
+        """The network before its first step, the same in every process."""
+        seed_step(self.settings.seed, 0, 0)
+        network = self.model.new_network(self.part, self.corpus.train.tokenizer())
+        if self.start is not None:
+            own = network.state_dict()
+            prefix = network.inner_prefix if isinstance(network, WrappingNetwork) else ""
+            named = {n if n in own else f"{prefix}{n}": value for n, value in self.start.items()}
+            _check_start(self.part, own, named)
+            network.load_state_dict({**own, **{n: value for n, value in named.items() if n in own}})
+        return network
+
+    def stream(self, store: TokenStore, settings: TrainingSettings) -> Batches:
+        """The batches that a store holds for the part."""
+        return self.model.training_batches(self.part, store, self.corpus.train.tokenizer().pad_id, settings)
+
+    def trainer(self, runtime: Runtime) -> Trainer:
+        """The loop, before its first step."""
+        network = self.network().to(runtime.device)
+        return Trainer(
+            network,
+            lambda batch: self.model.batch_loss(network, _share(batch, runtime), runtime.device),
+            self.stream(self.corpus.train, self.settings),
+            self.settings,
+            runtime,
+            self._validator(network, runtime.device),
+        )
+
+    def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], LossPart] | None:
+        """The loss of the same sample of validation batches each time, spread over all lengths."""
+        if self.corpus.valid is None:
+            return None
+        stream = self.stream(self.corpus.valid, replace(self.settings, seed=0))
+        chosen = stream.epoch(0)[:VALIDATION_BATCHES]
+
+        def validate() -> LossPart:
+            return summed([self.model.batch_loss(network, stream.batch(pairs), device) for pairs in chosen])
+
+        return validate
+
+    def recipe(self) -> str:
+        """A hash of all that decides how the run goes; a checkpoint of another recipe is not resumed."""
+        chosen = self.model.settings
+        settings = chosen.to_dict() if isinstance(chosen, Settings) else vars(self.model)  # until all have a dataclass
+        plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
+        stores = [store.info.fingerprint if store else "" for store in (self.corpus.train, self.corpus.valid)]
+        content = [NETWORKS, self.part, plain, asdict(self.settings), stores]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+        weights = [*(self.start or {}).items(), *self.model.foundation(self.part).items()]
+        for name, value in sorted(weights):
+            digest.update(name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes())
+        return digest.hexdigest()
+
+
+def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
+    """Weights to start from may be fewer, but not of another network: most of it would start anew, in silence."""
+    odd = [name for name, value in given.items() if name in own and own[name].shape != value.shape]
+    if odd or not any(name in own for name in given):
+        seen = f"{odd[0]} {tuple(given[odd[0]].shape)}" if odd else "no weight of the same name"
+        raise ConfigError(
+            f"the {part} network to start from has other sizes than the one configured",
+            seen=seen,
+            allowed=str(tuple(own[odd[0]].shape)) if odd else "weights of an encoder-decoder",
+            next_step="copy the [model] sizes of that model, or leave run.start away",
+        )
+
+
+class Batch(Protocol):
+    """A batch that processes can share."""
+
+    def rows(self, start: int, step: int) -> Any:
+        """Every ``step``-th row from ``start``."""
+
+
+def _share(batch: Batch, runtime: Runtime) -> Any:
+    """This process's rows of a global batch."""
+    return batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch

@@ -1,0 +1,43 @@
+"""The folder of a training run: its log and its checkpoints, from which a stopped run is resumed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from weft.training.checkpoints import RunLog, load_checkpoint, save_checkpoint
+from weft.training.loop import Report, Trainer
+
+LOG_EVERY = 50  # steps
+
+
+class RunFolder:
+    """Restores a trainer from its last checkpoint, then writes its log and its checkpoints.
+
+    Args:
+        trainer: The training; restored here if there is a checkpoint.
+        folder: The folder of the run; None writes nothing.
+        recipe: Hash of everything that decides the run; a checkpoint of another recipe is refused.
+        seconds: Time between checkpoints.
+    """
+
+    def __init__(self, trainer: Trainer, folder: Path | None, recipe: str, seconds: float) -> None:
+        self.trainer, self.recipe, self.seconds = trainer, recipe, seconds
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            snapshot = load_checkpoint(folder, recipe=recipe)
+            if snapshot:
+                trainer.restore(*snapshot)
+        self.folder = folder if trainer.runtime.is_main else None  # all processes read, one writes
+        self.log = RunLog(self.folder, trainer.step) if self.folder else None
+        self.saved_at = time.monotonic()
+
+    def write(self, report: Report, *, now: bool) -> None:
+        """Log a report every `LOG_EVERY` steps; save a checkpoint when one is due, at the end, or ``now``."""
+        if self.log and (report.kind == "validation" or report.step % LOG_EVERY == 0):
+            self.log.write(asdict(report))
+        due = now or self.trainer.finished or time.monotonic() - self.saved_at >= self.seconds
+        if self.folder and due:
+            save_checkpoint(self.folder, *self.trainer.snapshot(), recipe=self.recipe)
+            self.saved_at = time.monotonic()
