@@ -51,7 +51,7 @@ def test_saving_again_replaces_the_model_whole(folder: Path) -> None:
 def test_saving_never_replaces_something_else(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.tex").write_text("precious")
-    with pytest.raises(ModelError, match="will not replace"):
+    with pytest.raises(ModelError, match="cannot replace"):
         save_artifact(Artifact("random", {}), tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter1.tex").read_text() == "precious"
 

@@ -26,7 +26,7 @@ def find_data(name: str, root: str | None = None) -> Path:
         if candidate.exists():
             return candidate
     raise CorpusError(
-        "no such data",
+        "data not found",
         seen=name,
         allowed=f"a path, or a path relative to the data folder {data_root(root)}",
         next_step=f"set {DATA_VARIABLE} or --data-root to the folder that holds it",

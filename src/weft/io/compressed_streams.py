@@ -1,6 +1,6 @@
 """Files and standard input as byte streams: decompressed, with clear errors.
 
-The standard library decompresses; this module tells formats by their first bytes, also on a pipe, and turns every
+The standard library decompresses. This module detects the format by the first bytes, also on a pipe, and turns every
 failure into a `CorpusError`.
 """
 

@@ -93,7 +93,7 @@ def save_artifact(artifact: Artifact, folder: str | Path) -> None:
 
 
 def _manifest_hash(manifest: Mapping[str, Any]) -> str:
-    """A hash of all of the manifest but itself: an edited setting is found like an edited weight."""
+    """Return a hash of all other fields of the manifest, so that an edited setting is detected."""
     content = {key: value for key, value in manifest.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()
 
@@ -101,7 +101,7 @@ def _manifest_hash(manifest: Mapping[str, Any]) -> str:
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
         raise ModelError(
-            "will not replace something that is not a model folder",
+            "cannot replace something that is not a model folder",
             seen=str(target),
             allowed="a new or empty folder, or an older model",
             next_step="choose another --out",
@@ -112,13 +112,13 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     try:
         for name, content in files.items():
             (fresh / name).write_bytes(content)
-        _swap_in(fresh, target)
+        _replace_folder(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _swap_in(fresh: Path, target: Path) -> None:
-    """Put a finished folder in the place of an old one, keeping the old one until the new one stands."""
+def _replace_folder(fresh: Path, target: Path) -> None:
+    """Replace an old folder by a finished one; the old one is kept until the new one has its name."""
     old = fresh.with_name(fresh.name + ".old")
     if target.exists():
         os.replace(target, old)

@@ -53,17 +53,25 @@ def _write(path: Path, articles: list[Article]) -> Path:
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> list[Path]:
-    return [
-        _write(tmp_path / "a.jsonl.xz", [_article(i) for i in range(60)]),
-        _write(tmp_path / "b.jsonl", [_article(i) for i in range(60, 100)]),
-    ]
+    return _write_inputs(tmp_path)
 
 
 @pytest.fixture
 def tokenizer(tmp_path: Path) -> Path:
+    return _write_tokenizer(tmp_path)
+
+
+def _write_inputs(folder: Path) -> list[Path]:
+    return [
+        _write(folder / "a.jsonl.xz", [_article(i) for i in range(60)]),
+        _write(folder / "b.jsonl", [_article(i) for i in range(60, 100)]),
+    ]
+
+
+def _write_tokenizer(folder: Path) -> Path:
     text = [sentence for i in range(5) for part in _article(i)["paragraphs"] for sentence in part]
-    BpeTokenizer.train(text, vocabulary_size=300).save(tmp_path / "given.json")
-    return tmp_path / "given.json"
+    BpeTokenizer.train(text, vocabulary_size=300).save(folder / "given.json")
+    return folder / "given.json"
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:
@@ -181,12 +189,16 @@ if __name__ == "__main__":
 """
 
 
-def _killed(folder: Path) -> list[int]:
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what a run with two workers left when it was killed; tests copy it."""
+    folder = tmp_path_factory.mktemp("killed")
+    _write_inputs(folder)
+    _write_tokenizer(folder)
     (folder / "killed.py").write_text(KILLED, encoding="utf-8")
     run = subprocess.run([sys.executable, str(folder / "killed.py"), str(folder)], check=False)
     assert run.returncode == -signal.SIGKILL
-    pids: list[int] = json.loads((folder / "pids.json").read_text(encoding="utf-8"))
-    return pids
+    return folder
 
 
 def _alive(pid: int) -> bool:
@@ -198,9 +210,10 @@ def _alive(pid: int) -> bool:
     return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")
 
 
-def test_killed_run_resumes_to_the_same_bytes(inputs: list[Path], tokenizer: Path) -> None:
+def test_killed_run_resumes_to_the_same_bytes(inputs: list[Path], tokenizer: Path, killed: Path) -> None:
     folder = inputs[0].parent
-    pids = _killed(folder)
+    pids: list[int] = json.loads((killed / "pids.json").read_text(encoding="utf-8"))
+    shutil.copytree(killed / "out.partial", folder / "out.partial")
     assert _leftovers(folder) == ["out.partial"]
     assert (folder / "out.partial" / "weft.lock").exists()  # and yet it must not keep anybody out
     state = json.loads((folder / "out.partial" / "progress.json").read_text(encoding="utf-8"))["state"]
@@ -226,9 +239,9 @@ def test_killed_run_resumes_to_the_same_bytes(inputs: list[Path], tokenizer: Pat
     assert not any(map(_alive, pids)), "workers outlived the main process"
 
 
-def test_resuming_with_other_options_asks_for_restart(inputs: list[Path], tokenizer: Path) -> None:
+def test_resuming_with_other_options_asks_for_restart(inputs: list[Path], tokenizer: Path, killed: Path) -> None:
     folder = inputs[0].parent
-    _killed(folder)
+    shutil.copytree(killed / "out.partial", folder / "out.partial")
     with pytest.raises(CorpusError, match="--restart") as caught:
         prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1)
     assert "inputs" in str(caught.value.seen)
@@ -396,9 +409,11 @@ def test_a_partial_folder_of_somebody_else_is_left_alone(
     assert _leftovers(folder) == ["out.partial"]
 
 
-def test_a_file_put_into_an_interrupted_run_does_not_get_lost(inputs: list[Path], tokenizer: Path) -> None:
+def test_a_file_put_into_an_interrupted_run_does_not_get_lost(
+    inputs: list[Path], tokenizer: Path, killed: Path
+) -> None:
     folder = inputs[0].parent
-    _killed(folder)
+    shutil.copytree(killed / "out.partial", folder / "out.partial")
     (folder / "out.partial" / "notes.txt").write_text("precious", encoding="utf-8")
     for files in (inputs, [_broken(folder)]):
         with pytest.raises(CorpusError, match=r"notes\.txt"):
@@ -480,7 +495,7 @@ if __name__ == "__main__":
     folder = sys.argv[1]
     print("ready", flush=True)
     sys.stdin.readline()
-    for number in range(40):
+    for number in range(15):
         try:
             prepare([folder + "/a.jsonl.xz"], f"{folder}/out{number}", tokenizer=folder + "/given.json", workers=1)
         except CorpusError as error:
@@ -502,8 +517,8 @@ def test_racing_processes_make_one_whole_store(inputs: list[Path], tokenizer: Pa
     for racer in racers:
         racer.communicate()
     assert [racer.returncode for racer in racers] == [0, 0, 0]
-    assert _leftovers(folder) == sorted(f"out{number}" for number in range(40))
-    assert len({tuple(sorted(_bytes(folder / f"out{number}").items())) for number in range(40)}) == 1
+    assert _leftovers(folder) == sorted(f"out{number}" for number in range(15))
+    assert len({tuple(sorted(_bytes(folder / f"out{number}").items())) for number in range(15)}) == 1
 
 
 def test_a_place_that_cannot_be_written_is_told(

@@ -29,43 +29,50 @@ SENTENCE = "The dog chased the cat."
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def language() -> Any:
+    """The pipeline inside weft, loaded once; tests leave it as it is."""
+    return load_packed(EMBEDDED)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, language: Any) -> Path:
     """The pipeline inside weft, as spaCy writes it."""
     place = tmp_path_factory.mktemp("spacy") / "pipeline"
-    language = load_packed(EMBEDDED)
     language.add_pipe("sentencizer")
     language.to_disk(place)
+    language.remove_pipe("sentencizer")
     return place
 
 
-def as_package(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[str]:
-    """Pretend that packages are installed; what is loaded is noted."""
+def as_package(monkeypatch: pytest.MonkeyPatch, language: Any, *names: str) -> list[str]:
+    """Pretend that packages are installed, and return the list of the names that spaCy then loads."""
     loaded: list[str] = []
 
     def load(name: str) -> Any:
         loaded.append(name)
-        return load_packed(EMBEDDED)
+        return language
 
     monkeypatch.setattr(spacy.util, "is_package", lambda name: name in names)
     monkeypatch.setattr(spacy, "load", load)
+    monkeypatch.setattr(spacy_pipelines, "load_packed", lambda place: language)
     return loaded
 
 
-def test_our_own_is_used_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = as_package(monkeypatch)
+def test_our_own_is_used_where_there_is_no_other(monkeypatch: pytest.MonkeyPatch, language: Any) -> None:
+    loaded = as_package(monkeypatch, language)
     assert find_parser().name == "weft-parser 1.0.0"
     assert loaded == []
 
 
-def test_an_installed_one_goes_before_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = as_package(monkeypatch, "en_core_web_sm", "en_core_web_lg")
+def test_an_installed_one_goes_before_our_own(monkeypatch: pytest.MonkeyPatch, language: Any) -> None:
+    loaded = as_package(monkeypatch, language, "en_core_web_sm", "en_core_web_lg")
     find_parser()
     find_parser("weft-parser")
     assert loaded == ["en_core_web_sm"]
 
 
-def test_a_named_one_goes_before_an_installed_one(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    loaded = as_package(monkeypatch, "en_core_web_sm", "en_core_web_lg")
+def test_a_named_one_goes_before_an_installed_one(monkeypatch: pytest.MonkeyPatch, folder: Path, language: Any) -> None:
+    loaded = as_package(monkeypatch, language, "en_core_web_sm", "en_core_web_lg")
     find_parser("en_core_web_lg")
     find_parser(str(folder))
     assert loaded == ["en_core_web_lg", str(folder)]
@@ -118,9 +125,10 @@ def test_a_pipeline_that_does_not_do(tmp_path: Path, language: str, parts: list[
 
 
 def test_fingerprints_tell_pipelines_apart(tmp_path: Path) -> None:
-    assert find_parser("weft-parser").fingerprint == find_parser("weft-parser").fingerprint
+    own = find_parser("weft-parser").fingerprint
+    assert find_parser("weft-parser").fingerprint == own
     save_artifact(changed(tensors={"tagger.3.b": 1.0}), tmp_path / "other")
-    assert find_parser(str(tmp_path / "other")).fingerprint != find_parser("weft-parser").fingerprint
+    assert find_parser(str(tmp_path / "other")).fingerprint != own
 
 
 def changed(*, tensors: dict[str, float] | None = None, **fields: Any) -> Artifact:
@@ -132,20 +140,20 @@ def changed(*, tensors: dict[str, float] | None = None, **fields: Any) -> Artifa
     return Artifact(**parts)
 
 
-def test_packing_and_unpacking_keeps_the_parses(tmp_path: Path) -> None:
-    language = load_packed(EMBEDDED)
+def test_packing_and_unpacking_keeps_the_parses(tmp_path: Path, language: Any) -> None:
     save_packed(language, tmp_path / "again", version="1.0.0", training={})
     again, once = load_artifact(tmp_path / "again"), load_artifact(EMBEDDED)
     assert again.texts == once.texts
     assert all((again.tensors[name] == value).all() for name, value in once.tensors.items())
 
 
-def test_a_weight_that_float16_cannot_hold_is_refused(tmp_path: Path) -> None:
-    language = load_packed(EMBEDDED)
+def test_a_weight_that_float16_cannot_hold_is_refused(tmp_path: Path, language: Any) -> None:
     node = next(node for node in language.get_pipe("tagger").model.walk() if node.has_param("b"))
-    node.set_param("b", node.get_param("b") + 1e6)
+    before = node.get_param("b").copy()
+    node.set_param("b", before + 1e6)
     with pytest.raises(ModelError, match="does not fit float16"):
         save_packed(language, tmp_path / "large", version="1.0.0", training={})
+    node.set_param("b", before)
 
 
 def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:

@@ -73,11 +73,11 @@ def test_half_a_surrogate_pair_is_an_error_and_no_panic() -> None:
 @pytest.mark.parametrize(
     "unit", ["A short sentence here. ", "word ", "Mr. ", '"He said. ', "(a. ", "!?", "one line.\n"]
 )
-def test_five_megabytes_take_seconds_at_most(unit: str) -> None:
-    text = unit * (5_000_000 // len(unit))
+def test_a_megabyte_takes_seconds_at_most(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
     started = time.process_time()
     sentences = split_sentences(text)
-    assert time.process_time() - started < 8
+    assert time.process_time() - started < 3  # linear: about 0.5; quadratic would be minutes
     assert "".join(sentences).replace(" ", "") == "".join(text.split())
 
 

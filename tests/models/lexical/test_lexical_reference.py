@@ -113,7 +113,7 @@ def test_a_broken_glove_file_is_named(tmp_path: Path, text: str) -> None:
 
 
 def test_missing_vectors_and_unknown_weighting() -> None:
-    with pytest.raises(CorpusError, match="no such data.*nowhere"):
+    with pytest.raises(CorpusError, match="data not found.*nowhere"):
         FoltzGlove(FoltzGlove.Settings(vectors="nowhere")).score([TEXT])
     with pytest.raises(ConfigError, match="unknown weighting.*'tfidf'.*mean, sif, content"):
         FoltzGlove(FoltzGlove.Settings(weighting="tfidf"))

@@ -42,7 +42,7 @@ def open_lines(
 
     Args:
         source: A path, or ``-`` for standard input.
-        encoding: Any text encoding that Python knows; a byte order mark is dropped.
+        encoding: Any text encoding of Python; a byte order mark is removed.
         max_line_bytes: The longest line allowed, in bytes of UTF-8.
 
     Yields:
@@ -123,7 +123,7 @@ def _lines(text: io.TextIOWrapper, name: str, max_line_bytes: int) -> Iterator[t
         if not line:
             return
         line = line.removesuffix("\n")
-        # A string knows whether it is ASCII, so the common case costs nothing.
+        # isascii() takes constant time, so the common case costs nothing.
         if (len(line) if line.isascii() else len(line.encode())) > max_line_bytes:
             raise _too_long(name, number, max_line_bytes)
         if number == 1:
@@ -133,7 +133,7 @@ def _lines(text: io.TextIOWrapper, name: str, max_line_bytes: int) -> Iterator[t
 
 def _undecodable(error: UnicodeError, name: str, encoding: str, consumed: int) -> CorpusError:
     if isinstance(error, UnicodeDecodeError):
-        # error.object ends where reading stands: it is the last chunk, after what the decoder still held.
+        # error.object is what the decoder held from before, and the last chunk; it ends at the number of bytes read.
         offset = consumed - len(error.object) + error.start
         problem = f"byte 0x{error.object[error.start]:02x} at offset {offset} is not valid {encoding}"
     else:

@@ -13,7 +13,7 @@ class ReadOptions:
 
     Attributes:
         format: A key of :data:`weft.corpora.readers.formats.FORMATS`, or ``auto`` to detect it from the file's name.
-        encoding: The text encoding, any that Python knows.
+        encoding: Any text encoding of Python.
         language: The language for sentence splitting.
         column: The text column of a table.
         id_column: The column of document ids in a table, if there is one.

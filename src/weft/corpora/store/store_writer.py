@@ -226,7 +226,7 @@ def temporary_name(name: str) -> str:
 
 
 def write_text_atomically(path: Path, text: str) -> None:
-    """Write a file atomically, with a fixed temporary name that `partial_folder` knows as its own."""
+    """Write a file atomically, with a fixed temporary name, which is among the own files of `partial_folder`."""
     new = path.with_name(temporary_name(path.name))
     with new.open("wb") as file:
         file.write(text.encode("utf-8"))

@@ -39,7 +39,7 @@ def check_language(language: str) -> str:
         language: A language code, with or without a region: ``en``, ``de-AT``, ``pt_BR``, ``gsw``.
 
     Returns:
-        The bare language in lower case; sentencex compares exactly and knows almost no regions.
+        The language without a region, in lower case, as sentencex expects it.
 
     Raises:
         ConfigError: The code does not exist, or sentencex would silently treat it as English.
