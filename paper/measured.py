@@ -112,6 +112,7 @@ class Measured:
         self.folder = Path(folder)
         self.results = load_results(folder) if results is None else results
         self.facts: Sequence[ModelFacts] = load_facts(folder)
+        self._differences: dict[tuple[str, str, str, str], Difference] = {}
 
     @cached_property
     def averaged(self) -> Mapping[Key, Result]:
@@ -159,10 +160,14 @@ class Measured:
         Raises:
             PageError: One of them does not exist, or the two are not comparable.
         """
-        try:
-            return Difference(compare_results(self.result(task, first), self.result(task, second), metric))
-        except CorpusError as error:
-            raise PageError(f"cannot compare {first} and {second} on {task}: {error}") from error
+        key = (task, first, second, metric)
+        if key not in self._differences:  # templates print most differences and also check them
+            try:
+                found = compare_results(self.result(task, first), self.result(task, second), metric)
+            except CorpusError as error:
+                raise PageError(f"cannot compare {first} and {second} on {task}: {error}") from error
+            self._differences[key] = Difference(found)
+        return self._differences[key]
 
     def names(self, task: str) -> list[str]:
         """Return the names of all results of a task, MODEL or MODEL.VARIANT, in order."""
