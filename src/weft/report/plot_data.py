@@ -1,4 +1,4 @@
-"""The numbers behind the plots of docs/results.md, from results alone; `weft.report.plots` draws them."""
+"""The data of the plots of docs/results.md, computed from results; `weft.report.plots` draws them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from weft.report.tables import SHARDS, is_trial, name_of
 
 PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps"
 BOUNDS = (0, 17, 18, 20, 23, 10**9)  # paragraphs of 16, of 17, of 18 or 19, of 20 to 22, of 23 sentences or more
-LINES = 8  # more cannot be told apart by eye
-YARDSTICKS = ("random", "year-sort")
-FIRST = ("mmi", "glove-6b-100d", "")  # the variant that stands for a model, where it has several
+LINES = 8  # more lines cannot be distinguished by eye
+BASELINES = ("random", "year-sort")
+FIRST = ("mmi", "glove-6b-100d", "")  # the variant that is shown of a model with several, by preference
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value with its interval."""
+    """A point of a plot with its interval."""
 
     x: float
     y: float
@@ -43,14 +43,14 @@ class Plot:
     """A plot to draw.
 
     Attributes:
-        name: Of its file.
-        title: In words.
-        x_label: Of the axis across.
-        y_label: Of the axis up.
-        series: A line each; of one point, a dot.
-        ticks: Names of the places 0, 1, … on the axis across, where it has no numbers.
-        logarithmic: Whether the axis across is.
-        chance: What guessing gets.
+        name: Name of its file.
+        title: Its title.
+        x_label: Label of the horizontal axis.
+        y_label: Label of the vertical axis.
+        series: The lines; a line of one point is drawn as a dot.
+        ticks: Labels of the positions 0, 1, … on a horizontal axis without numbers.
+        logarithmic: Whether the horizontal axis is logarithmic.
+        chance: Value of a random guess, drawn as a dashed line.
     """
 
     name: str
@@ -67,7 +67,7 @@ Results = Mapping[Key, Result]
 
 
 def make_plots(results: Results, facts: Sequence[ModelFacts] = ()) -> tuple[list[Plot], dict[str, str]]:
-    """All plots for which there are data, and what is missing for each of the others.
+    """Return all plots that have data, and what each of the others needs.
 
     Example:
         >>> make_plots({})[1]["learning-curve"]
@@ -88,13 +88,13 @@ def make_plots(results: Results, facts: Sequence[ModelFacts] = ()) -> tuple[list
 
 
 def _label(result: Result) -> str:
-    """The model and its variant; with precedence, as the rows of Table 3 say it."""
+    """Return the label of a result: model, variant and, as in Table 3, whether it uses precedence."""
     name = name_of(result.model, result.variant)
     return name + PRECEDENCE if _uses_precedence(result) else name
 
 
 def _uses_precedence(result: Result) -> bool:
-    """Whether an order was found by more than transitions: a model that has learned precedence uses it unasked."""
+    """Return whether the orders of a result were found with learned precedence, the default of models that have it."""
     learned = {row.model for table in TABLES for row in table.rows if row.label.endswith(PRECEDENCE)}
     return result.task == ORDER and result.model in learned and not result.variant.endswith(COHERENCE)
 
@@ -104,16 +104,16 @@ def _preference(variant: str) -> tuple[int, str]:
 
 
 def chosen(results: Results, task: str, metric: str) -> list[Result]:
-    """One result a model, by a fixed preference among variants, and of those the best few; no yardsticks."""
+    """Return the best results of a task, one per model by a fixed preference among variants, without baselines."""
     by_model: dict[str, Result] = {}
     for (name, model, variant), result in sorted(results.items(), key=lambda item: _preference(item[0][2])):
-        if name == task and model not in YARDSTICKS and not is_trial(variant) and result.metrics.get(metric):
+        if name == task and model not in BASELINES and not is_trial(variant) and result.metrics.get(metric):
             by_model.setdefault(model, result)
     return sorted(by_model.values(), key=lambda result: (-(result.metrics[metric] or 0), result.model))[:LINES]
 
 
 def lengths_of(results: Results) -> dict[tuple[str, str], int]:
-    """Sentences of documents, by data and name: of results that record them, for results that do not."""
+    """Return the number of sentences of every document, by data and document id, from the results that record it."""
     return {
         (result.data_sha256, document): length
         for result in results.values()
@@ -122,7 +122,7 @@ def lengths_of(results: Results) -> dict[tuple[str, str], int]:
 
 
 def _binned(result: Result, metric: str, lengths: Mapping[tuple[str, str], int]) -> tuple[Point, ...]:
-    """A metric over documents of like length, with intervals from these documents alone."""
+    """Return a metric over the documents of each range of lengths, with its interval."""
     parts = result.parts(metric)
     rows = list(zip(result.documents, parts.numerators, parts.denominators, strict=True))
     points = []
@@ -149,19 +149,19 @@ def _length_series(results: Results, task: str, metric: str) -> tuple[Series, ..
     return tuple(series for series in found if series.points)
 
 
-LENGTHS_MISSING = "results of {} and, of any task on the same data, one that records lengths"
+LENGTHS_MISSING = "results of {}, and one result on the same data that records lengths"
 
 
 def _by_length(results: Results) -> tuple[Plot, str]:
     series = _length_series(results, PAIRS, "accuracy")
-    title = "Telling a paragraph from its permutations, by its length"
+    title = "Accuracy on permutations, by length of the paragraph"
     plot = Plot("accuracy-by-length", title, "sentences", "accuracy", series, _bin_names(), chance=0.5)
     return plot, LENGTHS_MISSING.format(PAIRS)
 
 
 def _tau_by_length(results: Results) -> tuple[Plot, str]:
     series = _length_series(results, ORDER, "tau")
-    title = "Restoring a paragraph, by its length"
+    title = "Order of restored paragraphs, by length of the paragraph"
     label = "τ, given sentence left out"
     plot = Plot("tau-by-length", title, "sentences", label, series, _bin_names(), chance=0.0)
     return plot, LENGTHS_MISSING.format(ORDER)
@@ -179,20 +179,20 @@ def _by_swaps(results: Results) -> tuple[Plot, str]:
         ]
         series.append(Series(_label(result), tuple(points)))
     ticks = (NEIGHBOURS, *map(str, SWAPS))
-    title = "How few exchanged sentences can a model see?"
+    title = "Accuracy on texts with exchanged sentences"
     plot = Plot("accuracy-by-swaps", title, "exchanges of two sentences", "accuracy", tuple(series), ticks, chance=0.5)
     return plot, f"results of {FEW_SWAPS}"
 
 
 def _learning_curve(results: Results) -> tuple[Plot, str]:
-    """Trainings on the first shards, by the sentences they saw; a curve has two points or more."""
+    """Return the accuracy of models trained on one shard or more, by number of training sentences."""
     curves: dict[str, list[Point]] = {}
     for (task, model, variant), result in sorted(results.items()):
         found = SHARDS.fullmatch(variant)
         value, interval = result.metrics.get("accuracy"), result.interval.get("accuracy")
         sentences = result.training.get("sentences")
         if task == PAIRS and found and value is not None and isinstance(sentences, int):
-            units = result.settings.get("hidden")  # the networks of a curve may be smaller than those of the table
+            units = result.settings.get("hidden")  # the networks of a curve can be smaller than those of the table
             label = f"{model} ({found['way']})" if found["way"] else model
             label += f", {units} units" if units else ""
             point = Point(sentences, value, (interval[0], interval[1]) if interval else None)
@@ -202,7 +202,7 @@ def _learning_curve(results: Results) -> tuple[Plot, str]:
         for label, points in sorted(curves.items(), key=lambda curve: -max(point.y for point in curve[1]))
         if len(points) > 1
     )
-    title = "Telling a paragraph from its permutations, by training text"
+    title = "Accuracy on permutations, by amount of training text"
     plot = Plot("learning-curve", title, "training sentences", "accuracy", series, logarithmic=True)
     return plot, f"results of {PAIRS} with variants shards-1, shards-2, … (docs/plots.md)"
 
@@ -217,6 +217,6 @@ def _by_parameters(results: Results, facts: Sequence[ModelFacts]) -> tuple[Plot,
             continue
         point = Point(known.parameters, value, (interval[0], interval[1]) if interval else None)
         series.append(Series(_label(result), (point,)))
-    title = "Telling a paragraph from its permutations, by parameters"
+    title = "Accuracy on permutations, by number of parameters"
     plot = Plot("accuracy-by-parameters", title, "parameters", "accuracy", tuple(series), logarithmic=True, chance=0.5)
     return plot, f"results of {PAIRS}, and results/models.json (weft table --models zoo)"
