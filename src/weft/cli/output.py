@@ -21,7 +21,7 @@ from weft.loaded_model import Model
 from weft.ordering.order import Ordering
 from weft.progress import Progress
 from weft.registry import MODELS, model_class
-from weft.report.terminal import explain_lines, order_lines, printable, score_lines, sentence_count
+from weft.report.terminal import counted, explain_lines, order_lines, printable, score_lines
 
 if TYPE_CHECKING:
     pass  # imports torch, which most commands do without
@@ -151,7 +151,7 @@ def _write_order(document: Document, ordering: Ordering, form: str, table: Any) 
     else:
         write_lines(order_lines(document, ordering))
         message(
-            f"{document.id}: {sentence_count(len(document))}, {ordering.search} search by {ordering.objective}, "
+            f"{document.id}: {counted(len(document), 'sentence')}, {ordering.search} search by {ordering.objective}, "
             f"score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
         )
 

@@ -1,4 +1,4 @@
-"""Two models or two texts side by side, as lines for a terminal and as records."""
+"""Comparisons of two models or two texts, as lines for a terminal and as JSON records."""
 
 from __future__ import annotations
 
@@ -12,30 +12,26 @@ from weft.evaluation.metrics import Comparison
 from weft.evaluation.model_comparison import Versus
 from weft.evaluation.result import Result
 from weft.evaluation.text_comparison import AlignedSentence, AlignedTransition, Revision
+from weft.report.tables import name_of
 from weft.report.terminal import counted, printable, shorten
 
 SIGNIFICANT = 0.05
-FEW = 20  # documents: resampling fewer says little
-ROUNDING = 5e-5  # less is not shown: the last place of a score depends on what it was computed beside
+FEW = 20  # documents; intervals over fewer are unreliable
+ROUNDING = 5e-5  # smaller differences are not shown: the last decimal of a score depends on its batch
 MARKS = {"same": " ", "changed": "~", "moved": "↕", "added": "+", "removed": "−"}
 COLOURS = {"same": "", "changed": "yellow", "moved": "cyan", "added": "green", "removed": "red"}
 
 
-def result_name(result: Result) -> str:
-    """The model of a result and its variant, as in the name of its file."""
-    return f"{result.model}.{result.variant}" if result.variant else result.model
-
-
 def _title(result: Result) -> str:
-    """The same for a reader, as the tables have it."""
-    return printable(f"{result.model} ({result.variant})" if result.variant else result.model)
+    """Return the name of a result as in the tables."""
+    return printable(name_of(result.model, result.variant))
 
 
 # -- models --------------------------------------------------------------------------------------------------------
 
 
 def versus_lines(found: Versus, shown: int) -> list[Text]:
-    """Every metric with its difference, then the documents that differ most."""
+    """Return every metric with its difference, then the documents that differ most."""
     names = [_title(result) for result in (found.first, found.second)]
     better, worse, equal = found.better
     wins = f"{names[0]} is better on {counted(better, 'document')}, worse on {worse}, equal on {equal}"
@@ -47,10 +43,10 @@ def versus_lines(found: Versus, shown: int) -> list[Text]:
         *(_metric_line(found, name, comparison, width) for name, comparison in found.comparisons.items()),
     ]
     if found.unpaired:
-        lines.append(Text(f"  left out, not counted over the same pairs: {', '.join(found.unpaired)}"))
+        lines.append(Text(f"  left out, not measured on the same pairs: {', '.join(found.unpaired)}"))
     lines += [Text(), Text(f"by {found.metric}: {wins}")]
     if found.first.n_documents < FEW:
-        lines.append(Text(f"fewer than {FEW} documents: too few for intervals and p to mean much", "yellow"))
+        lines.append(Text(f"fewer than {FEW} documents: intervals and p are unreliable", "yellow"))
     for gap in found.documents[:shown]:
         lines.append(Text(f"  {gap.first:8.4f}{gap.second:9.4f}{gap.difference:+12.4f}   {shorten(gap.id, 60)}"))
     return lines
@@ -63,16 +59,16 @@ def _metric_line(found: Versus, name: str, comparison: Comparison, width: int) -
     interval = f"{low:+.4f} to {high:+.4f}" if comparison.n_documents > 1 else f"{'–':<18}"
     line = f"  {name:<{width}}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {interval}   "
     return Text.assemble(
-        line, (f"{comparison.p_value:.4f}", "bold" if sure else ""), "" if sure else "  not told apart"
+        line, (f"{comparison.p_value:.4f}", "bold" if sure else ""), "" if sure else "  not significant"
     )
 
 
 def versus_record(found: Versus, shown: int) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the same content as a JSON record."""
     return {
         "task": found.first.task,
-        "first": result_name(found.first),
-        "second": result_name(found.second),
+        "first": found.first.file_name,
+        "second": found.second.file_name,
         "n_documents": found.first.n_documents,
         "metrics": {
             name: {"first": found.first.metrics[name], "second": found.second.metrics[name], **asdict(comparison)}
@@ -91,7 +87,7 @@ def versus_record(found: Versus, shown: int) -> dict[str, Any]:
 
 
 def revision_lines(found: Revision, first: Document, second: Document) -> list[Text]:
-    """The second text, sentence by sentence, what was removed where it stood, and every transition's score."""
+    """Return the sentences of both texts in alignment, with the scores of the transitions."""
     steps = {step.after: step for step in found.transitions if step.after is not None}
     lines = [_total(found, first, second), Text()]
     for sentence in found.sentences:

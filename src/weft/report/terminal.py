@@ -1,4 +1,4 @@
-"""Scores, orders and results as lines of text for a terminal: pure functions, nothing is printed here."""
+"""Scores and orders as lines of styled text for a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_SCORE = "no transition"
 def score_lines(document: Document, score: Score) -> list[Text]:
     """Return one line: score, number of sentences, name, and the percentiles where there are some."""
     value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
-    size = f"{len(document):4d} {'sentence ' if len(document) == 1 else 'sentences'}"  # names stand below each other
+    size = f"{len(document):4d} {'sentence ' if len(document) == 1 else 'sentences'}"  # aligns the names
     line = Text.assemble((value, "bold"), f"  {size}  ", (printable(document.id), "cyan"))
     return [line.append(f"  {score.meaning}", "dim") if score.meaning else line]
 
@@ -34,29 +34,19 @@ def explain_lines(document: Document, score: Score) -> list[Text]:
 
 def _headline(document: Document, score: Score) -> Text:
     if score.value is None:
-        what = f"null: {NO_SCORE} to judge in {sentence_count(len(document))}"
+        what = f"null: {NO_SCORE} to judge in {counted(len(document), 'sentence')}"
         return Text.assemble((printable(document.id), "bold cyan"), "  coherence ", (what, "bold"))
     return Text.assemble(
         (printable(document.id), "bold cyan"),
         "  coherence ",
         (f"{score.value:.4f}", "bold"),
-        f"  {sentence_count(len(document))}",
+        f"  {counted(len(document), 'sentence')}",
     )
-
-
-def sentence_count(count: int) -> str:
-    """A number of sentences in words.
-
-    Example:
-        >>> sentence_count(0), sentence_count(1), sentence_count(2)
-        ('0 sentences', '1 sentence', '2 sentences')
-    """
-    return f"{count} sentence{'' if count == 1 else 's'}"
 
 
 def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:
     value, low, high = transitions[number], min(transitions), max(transitions)
-    # The bar shows where a transition stands among this text's own; the number beside it is the score itself.
+    # The bar is relative to the transitions of this text; the number beside it is the score.
     share = (value - low) / (high - low) if high > low else 1.0
     filled = max(1, round(share * BAR_WIDTH))
     colour = "red" if weak else "yellow" if share < 0.5 else "green"
@@ -70,7 +60,7 @@ def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
+    """Return a number with its noun.
 
     Example:
         >>> counted(1, "document"), counted(2, "document")
@@ -80,7 +70,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def shorten(sentence: str, width: int = WIDTH) -> str:
-    """A sentence cut to fit a line.
+    """Return a sentence, cut to fit a line.
 
     Example:
         >>> shorten("a long sentence", 7)
@@ -91,7 +81,7 @@ def shorten(sentence: str, width: int = WIDTH) -> str:
 
 
 def printable(text: str) -> str:
-    """A text without the control characters that could move the cursor or change a terminal's colours.
+    """Return a text without control characters, which could move the cursor or change the colours of a terminal.
 
     Example:
         >>> printable("a" + chr(27) + "[31mb")
@@ -101,7 +91,7 @@ def printable(text: str) -> str:
 
 
 def order_lines(document: Document, ordering: Ordering) -> list[Text]:
-    """The sentences in their new order, each with the number it had."""
+    """Return the sentences in their new order, each with its original number."""
     return [
         Text.assemble((f"{index + 1:4d}  ", "dim"), printable(document.sentences[index])) for index in ordering.order
     ]
