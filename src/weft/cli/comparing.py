@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from weft.evaluation.task import EvaluateOptions
     from weft.evaluation.text_comparison import Revision
 
-WAYS = ("uni", "bi", "mmi")
-
 
 def compare(
     first: Annotated[str, typer.Argument(help="A text; or a model: its name, its folder or a result file.")],
@@ -160,6 +158,8 @@ def _evaluate(name: str, place: _Place) -> Result:
 def _model_and_way(name: str) -> tuple[str, str]:
     """A model and the way after its name, where there is one."""
     stem, _, way = name.rpartition(".")
+    from weft.scoring.pairs import WAYS
+
     return (stem, way) if way in WAYS and not Path(name).exists() else (name, "")
 
 

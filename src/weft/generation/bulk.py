@@ -23,20 +23,20 @@ from weft.scoring.pairs import PairLogProbs
 if TYPE_CHECKING:
     import torch
 
-Contexts = Sequence[Sequence[Sequence[int]]]  # of every context the ids of its sentences, the nearest last
+Contexts = Sequence[Sequence[Sequence[int]]]  # for every context the ids of its sentences, the nearest last
 Reals = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """Candidates for every context, and what the models say of each with the sentence before it.
+    """Candidates for every context, and the log-probabilities of each with the sentence before it.
 
     Attributes:
         ids: [contexts, beam, time], ``eos`` from the end on.
         lengths: [contexts, beam] tokens, the end included.
-        log_probs: [contexts, beam] what the search ranked by: given the latent variable, where there is one.
-        overlap: [contexts, beam] the most that a candidate shares of its tokens (Jaccard) with a sentence before it.
-        pairs: Each [contexts, beam]: what the reranking combines; None where only the search's own choice is wanted.
+        log_probs: [contexts, beam] used by the search for ranking; given the latent variable if there is one.
+        overlap: [contexts, beam] highest token overlap (Jaccard) of a candidate with a sentence before it.
+        pairs: What reranking combines, each [contexts, beam]; None without reranking.
     """
 
     ids: npt.NDArray[np.int32]
@@ -47,16 +47,16 @@ class Proposals:
 
 
 class BulkWriter(Protocol):
-    """A model that writes for a batch of contexts that all have the same number of sentences."""
+    """A model that writes for a batch of contexts with the same number of sentences."""
 
     tokenizer: Tokenizer
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """The device it computes on."""
 
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
-        """Candidates; with ``reranked``, with all that bi and MMI need."""
+        """Return candidates; with ``reranked``, also the log-probabilities that bi and MMI need."""
 
 
 def bulk_writer(model: object, name: str) -> BulkWriter:

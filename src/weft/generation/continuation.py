@@ -20,11 +20,11 @@ class Writer(Protocol):
     """A model that proposes next sentences."""
 
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """For every context (sentences, the nearest last) several candidates, best first."""
+        """Return several candidates for every context (sentences, the nearest last), best first."""
 
 
 def best_first(candidates: Iterable[Candidate], decoding: Decoding) -> list[Candidate]:
-    """The candidates of several searches as one search would rank them; a sentence found twice is kept once."""
+    """Return the candidates of several searches in the order of one search, without duplicates."""
     best: dict[str, Candidate] = {}
     for one in sorted(candidates, key=lambda one: -one.log_prob / max(1, one.tokens) ** decoding.length_power):
         best.setdefault(one.text, one)
@@ -32,7 +32,7 @@ def best_first(candidates: Iterable[Candidate], decoding: Decoding) -> list[Cand
 
 
 def rerank(candidates: Sequence[Candidate], context: Sequence[str], scorer: Scorer | SequenceScorer) -> list[Candidate]:
-    """Order complete candidates by how well they follow the context; bi and MMI need the whole sentence (§3.1)."""
+    """Return complete candidates, ranked by how well they follow the context; bi and MMI need whole sentences (§3.1)."""
     known = tuple(context[-REMEMBERED:] if isinstance(scorer, SequenceScorer) else context[-1:])
     documents = [Document(str(number), (*known, candidate.text)) for number, candidate in enumerate(candidates)]
     values = [score.transitions[-1] for score in scorer.score(documents)]
@@ -52,12 +52,12 @@ def continue_document(
     """Write sentences one by one, each joining the context of the next.
 
     Args:
-        writer: What proposes sentences.
+        writer: The model that proposes sentences.
         document: The text so far.
-        sentences: How many to write.
-        decoding: How.
-        scorer: Makes the scorer that reranks; needed for ``bi`` and ``mmi``.
-        combine: ``uni`` takes the search's first choice; ``bi`` and ``mmi`` rerank its N-best list.
+        sentences: Number of sentences to write.
+        decoding: Settings of decoding.
+        scorer: Returns the scorer that reranks; needed for ``bi`` and ``mmi``.
+        combine: ``uni`` takes the first candidate of the search; ``bi`` and ``mmi`` rerank its N-best list.
 
     Yields:
         Each new sentence as soon as it is written.
@@ -74,7 +74,7 @@ def continue_document(
 
 
 def _fresh(candidates: Sequence[Candidate], context: Sequence[str], alike: float) -> list[Candidate]:
-    """The candidates that say something new; failing that, those that are not there yet; failing that, all."""
+    """Return the candidates unlike the context; without any, those not in the context; without any, all."""
     written = [candidate for candidate in candidates if candidate.text]
     absent = [candidate for candidate in written if candidate.text not in context]
     new = [one for one in absent if all(_overlap(one.text, other) <= alike for other in context)]
@@ -82,7 +82,7 @@ def _fresh(candidates: Sequence[Candidate], context: Sequence[str], alike: float
 
 
 def _overlap(one: str, other: str) -> float:
-    """Words in common over words in all.
+    """Return the number of shared words divided by the number of all words (Jaccard).
 
     Example:
         >>> _overlap("the cat sat", "The cat ran")

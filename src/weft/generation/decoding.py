@@ -1,7 +1,7 @@
-"""Writing the next sentence: beam, diverse beam and sampling, one search for every model that predicts words.
+"""Decoding the next sentence: beam search, diverse beam search and sampling for every model that predicts words.
 
-The search keeps a fixed number of hypotheses a context and runs all contexts at once; a hypothesis that has ended stays
-in its beam with its score, so that there is no loop over hypotheses in Python.
+The search keeps a fixed number of hypotheses per context and runs all contexts at once. A hypothesis that has ended
+stays in its beam with its score, so that no Python loop over hypotheses is needed.
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ from torch import Tensor
 from weft.errors import ConfigError
 
 METHODS = ("beam", "diverse", "sample")
-CHECK_EVERY, FEW_ROWS = 8, 512  # steps between looks at which rows have ended; rows that are not worth putting apart
+CHECK_EVERY = 8  # steps between checks for rows that have ended
+FEW_ROWS = 512  # fewer rows are not worth separating
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How sentences are written.
+    """Settings of decoding.
 
     Attributes:
         method: ``beam``, ``diverse`` (groups of beams that avoid each other's words; Vijayakumar et al. 2016) or
             ``sample``.
-        beam: Hypotheses kept a context, or samples drawn.
-        groups: Of a diverse beam; divides ``beam``.
-        diversity: What a word costs that another group has just written, in nats.
-        temperature: Of sampling: below 1 is safer, above 1 is bolder.
+        beam: Number of hypotheses per context, or of samples.
+        groups: Number of groups of a diverse beam; divides ``beam``.
+        diversity: Penalty of a word that another group has just written, in nats.
+        temperature: Temperature of sampling.
         top_k: Sample among the k likeliest words; 0 for all.
         top_p: Sample among the likeliest words that make up this much probability.
-        length_power: Hypotheses are compared by log-probability over length to this power; 0 favours short ones.
-        min_tokens: Shortest sentence.
-        max_tokens: Longest sentence.
-        no_repeat: No run of this many tokens comes twice in a sentence; 0 to allow it.
-        alike: A sentence may share this much of its words (Jaccard) with one already there, if there is a choice.
-        draws: Latent variables drawn a context, each with a beam of its own, by a model that has them.
-        seed: Of sampling, of words and of latent variables.
+        length_power: Hypotheses are ranked by log-probability divided by length to this power; 0 favours short ones.
+        min_tokens: Minimum length of a sentence.
+        max_tokens: Maximum length of a sentence.
+        no_repeat: Length of token runs that may not repeat within a sentence; 0 for no limit.
+        alike: Highest word overlap (Jaccard) with an earlier sentence, if there are other candidates.
+        draws: Number of latent variables drawn per context, each with a beam of its own (vlv-gm).
+        seed: Seed of sampled words and latent variables.
     """
 
     method: str = "beam"
@@ -65,7 +66,7 @@ class Decoding:
         )  # fmt: skip
         _check(self.temperature > 0, "temperature out of range", self.temperature, "above 0")
         _check(0 < self.top_p <= 1, "top_p out of range", self.top_p, "above 0, at most 1")
-        _check(self.alike >= 0, "alike out of range", self.alike, "0 or more; from 1 on nothing is too much alike")
+        _check(self.alike >= 0, "alike out of range", self.alike, "0 or more; from 1 on there is no limit")
         _check(0 <= self.length_power < math.inf, "length_power out of range", self.length_power, "0 or more")
         _check(self.top_k >= 0, "top_k out of range", self.top_k, "0 or more")
         _check(1 <= self.draws <= 100, "draws out of range", self.draws, "1 to 100")
@@ -81,33 +82,33 @@ State = TypeVar("State")
 
 
 class Steps(Protocol[State]):
-    """A decoder, one word at a time, for many rows at once."""
+    """A decoder that advances many rows by one word at a time."""
 
     bos: int
     eos: int
     forbidden: tuple[int, ...]
 
     def begin(self, rows_each: int) -> State:
-        """The state before the first word, every context repeated ``rows_each`` times."""
+        """Return the state before the first word, every context repeated ``rows_each`` times."""
 
     def advance(self, state: State, words: Tensor) -> tuple[Tensor, State]:
-        """Feed the last word of every row, [rows]; returns log-probabilities [rows, vocabulary] and the new state."""
+        """Read the last word of every row, [rows]; return log-probabilities [rows, vocabulary] and the new state."""
 
     def select(self, state: State, rows: Tensor) -> State:
-        """The state of some rows, in any order; a row stays with its context."""
+        """Return the state of some rows, in any order; a row stays with its context."""
 
     def keep(self, state: State, rows: Tensor) -> State:
-        """Some rows alone, with their contexts: the others have ended."""
+        """Return the state of some rows with their contexts; the others have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A written sentence.
+    """A proposed sentence.
 
     Attributes:
         text: The sentence.
         log_prob: Its log-probability given its context, summed over tokens, the end included.
-        tokens: How many tokens that is.
+        tokens: Number of tokens, the end included.
     """
 
     text: str
@@ -117,7 +118,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Hypotheses:
-    """What a search found: ids [contexts, beam, time] (``eos`` from the end on), log-probabilities and lengths."""
+    """The result of a search: ids [contexts, beam, time] (``eos`` from the end on), log-probabilities and lengths."""
 
     ids: Tensor
     log_probs: Tensor
@@ -126,7 +127,7 @@ class Hypotheses:
 
 @torch.inference_mode()
 def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
-    """Write one sentence for every context, ``decoding.beam`` ways each, best first."""
+    """Return ``decoding.beam`` sentences for every context, best first."""
     if decoding.method == "sample":
         return _sorted(_sampled(steps, contexts, decoding, device), decoding)
     beam = decoding.beam
@@ -155,7 +156,7 @@ def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch
 
 
 def _sampled(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
-    """Draw every word of every row; rows that have ended are put aside now and then, since most are short."""
+    """Sample every row; rows that have ended are removed now and then, since most are short."""
     rows, eos = contexts * decoding.beam, steps.eos
     generator = torch.Generator(device=device).manual_seed(decoding.seed)
     state = steps.begin(decoding.beam)
@@ -184,7 +185,7 @@ def _sampled(steps: Steps[State], contexts: int, decoding: Decoding, device: tor
 
 
 def _allowed(log_probs: Tensor, history: Tensor, steps: Steps[State], decoding: Decoding, step: int) -> Tensor:
-    """Log-probabilities with what must not be written at −∞: specials, early ends, repeated runs."""
+    """Return log-probabilities with forbidden words at −∞: special ids, early ends, repeated runs."""
     allowed = log_probs.clone()
     allowed[:, list(steps.forbidden)] = -torch.inf
     if step < decoding.min_tokens:
@@ -198,7 +199,7 @@ def _allowed(log_probs: Tensor, history: Tensor, steps: Steps[State], decoding: 
 
 
 def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> Tensor:
-    """Forbid the word that would repeat a run of ``size`` tokens of the same row."""
+    """Forbid words that would repeat a run of ``size`` tokens of the same row."""
     before = size - 1
     if not size or history.shape[1] < size:
         return allowed
@@ -206,7 +207,7 @@ def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> T
     runs = history.unfold(1, size, 1)  # [rows, runs, size]
     same = (runs[:, :, :before] == ends[:, None, :]).all(dim=2)  # [rows, runs]
     following = runs[:, :, -1].masked_fill(~same, eos)
-    ends = allowed[:, eos].clone()  # an end stands for "nothing to forbid" above
+    ends = allowed[:, eos].clone()  # above, the end id stands for "nothing to forbid"
     allowed.scatter_(1, following, -torch.inf)
     allowed[:, eos] = ends
     return allowed
@@ -215,19 +216,19 @@ def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> T
 def _best(
     allowed: Tensor, sums: Tensor, lengths: Tensor, ended: Tensor, eos: int, decoding: Decoding, step: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The best continuations of every beam: parents, words, and whether there was one; each [contexts, beam]."""
+    """Return the best continuations of every beam: parents, words, and whether one exists; each [contexts, beam]."""
     contexts, beam = sums.shape
     vocabulary = allowed.shape[1]
     gains = allowed.view(contexts, beam, vocabulary)
     stay = torch.full_like(gains, -torch.inf)
     stay[:, :, eos] = 0.0
-    gains = torch.where(ended[:, :, None], stay, gains)  # a finished hypothesis has one way on: to stay
+    gains = torch.where(ended[:, :, None], stay, gains)  # a finished hypothesis can only stay as it is
     totals = sums[:, :, None] + gains
     norms = (lengths + (~ended)).clamp(min=1) ** decoding.length_power
     values = totals / norms[:, :, None]
     groups = decoding.groups if decoding.method == "diverse" else 1
     if step == 0:
-        # All rows of a group are equal before the first word: only the first may go on.
+        # All rows of a group are equal before the first word, so only the first continues.
         first_only = torch.arange(beam, device=values.device) % (beam // groups) != 0
         values = values.masked_fill(first_only[None, :, None], -torch.inf)
     width = beam // groups
@@ -246,9 +247,9 @@ def _best(
 
 
 def _draw(allowed: Tensor, decoding: Decoding, generator: torch.Generator) -> Tensor:
-    """One word a row, drawn among the likeliest: [rows]."""
+    """Return one word per row, sampled among the likeliest: [rows]."""
     scores = allowed / decoding.temperature
-    if decoding.top_k:  # only these are looked at: sorting all words takes longer than the network
+    if decoding.top_k:  # sorting all words takes longer than the network
         scores, places = scores.topk(min(decoding.top_k, scores.shape[1]), dim=1)  # best first
         ordered = scores.softmax(dim=1)
     else:

@@ -1,4 +1,4 @@
-"""What a score means to a person: where it stands among scores of written texts, and of the same texts shuffled."""
+"""Reference scores: the percentile of a score among scores of written texts, and of the same texts shuffled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = 100  # quantiles are kept in steps of one per cent
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """The share of reference texts, in per cent, that score lower: of texts as written, and of shuffled ones."""
+    """The percentages of reference texts that score lower: of texts as written, and of shuffled texts."""
 
     written: float
     shuffled: float
@@ -24,11 +24,11 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Reference scores of texts of like length: a mean over few transitions varies more than one over many.
+    """Reference scores of texts of similar length: a mean over few transitions varies more than one over many.
 
     Attributes:
         fewest: Sentences of the shortest texts in the group.
-        n: How many texts were scored.
+        n: Number of texts.
         written: 101 quantiles of their scores, lowest first.
         shuffled: The same for one shuffle of each.
     """
@@ -41,14 +41,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Scores of a model on texts that people wrote.
+    """Scores of a model on texts written by people.
 
     Attributes:
-        texts: What the texts are, for a person.
-        setting: The setting of the model they were scored with, such as ``mmi``.
+        texts: A description of the texts.
+        setting: The combination of the model they were scored with, such as ``mmi``.
         groups: By length, shortest first.
         seed: Of the shuffles.
-        command: What made it.
+        command: The command that computed them.
     """
 
     texts: str
@@ -58,7 +58,7 @@ class Reference:
     command: str = ""
 
     def percentiles(self, value: float, sentences: int) -> Percentiles:
-        """Where a score of a text of so many sentences stands.
+        """Return the percentiles of the score of a text.
 
         Example:
             >>> quantiles = tuple(float(n) for n in range(101))
@@ -71,12 +71,12 @@ class Reference:
         return Percentiles(_percentile(group.written, value), _percentile(group.shuffled, value))
 
     def to_text(self) -> str:
-        """As JSON."""
+        """Return the reference as JSON."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
 def _percentile(quantiles: Sequence[float], value: float) -> float:
-    """The place of a value among quantiles, between 0 and 100; the middle where several are equal to it."""
+    """Return the percentile of a value, 0 to 100; the middle of the quantiles that equal it."""
     low, high = bisect_left(quantiles, value), bisect_right(quantiles, value)
     if low < high:
         return (low + high - 1) / 2
@@ -87,7 +87,7 @@ def _percentile(quantiles: Sequence[float], value: float) -> float:
 
 
 def make_group(fewest: int, written: Sequence[float], shuffled: Sequence[float]) -> Group:
-    """Quantiles of two lists of scores."""
+    """Return the quantiles of two lists of scores."""
     return Group(fewest, len(written), _quantiles(written), _quantiles(shuffled))
 
 
@@ -98,10 +98,10 @@ def _quantiles(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def read_reference(text: str, *, source: str) -> Reference:
-    """Parse what `Reference.to_text` wrote.
+    """Parse the result of `Reference.to_text`.
 
     Raises:
-        ModelError: It is something else.
+        ModelError: The text is something else.
     """
     try:
         content = json.loads(text)
@@ -124,7 +124,7 @@ def read_reference(text: str, *, source: str) -> Reference:
 
 
 def reference_for(reference: Reference | None, setting: str) -> Reference | None:
-    """Reference scores where they are of this setting: they say nothing about scores combined another way."""
+    """Return reference scores if they belong to this combination, else None."""
     return reference if reference is not None and reference.setting == setting else None
 
 
@@ -132,6 +132,6 @@ def _unreadable(source: str, why: str) -> ModelError:
     return ModelError(
         f"the reference scores in {source} cannot be read",
         seen=why[:200],
-        allowed="what `weft calibrate` wrote",
+        allowed="a file written by `weft calibrate`",
         next_step="run `weft calibrate` again, or copy the model again",
     )

@@ -1,4 +1,4 @@
-"""One scoring arithmetic for every model: means along tables, and uni, bi, MMI over any sentence model.
+"""The scores of all models: means along tables of pairs, and uni, bi and MMI over sentence models.
 
 Length normalisation happens here and nowhere else (the paper's equations 1 to 3, as corrected in docs/paper.md).
 """
@@ -33,10 +33,10 @@ WAYS: tuple[Combine, ...] = ("uni", "bi", "mmi")
 
 
 def checked_combine(combine: str) -> Combine:
-    """Refuse a way of combining that there is not.
+    """Return ``combine`` as a typed value.
 
     Raises:
-        ConfigError: It is none of uni, bi and mmi.
+        ConfigError: ``combine`` is not one of uni, bi, mmi.
 
     Example:
         >>> checked_combine("bi")
@@ -49,7 +49,7 @@ def checked_combine(combine: str) -> Combine:
 
 
 def path_value(table: Table, order: Sequence[int]) -> float | None:
-    """The mean of a table's entries along an order; ``None`` for fewer than two sentences.
+    """Return the mean of a table's entries along an order; None for fewer than two sentences.
 
     Summed exactly (`math.fsum`), so that orders of equal value tie exactly instead of differing by rounding:
     with a symmetric table, a text and its reverse.
@@ -65,7 +65,7 @@ def path_value(table: Table, order: Sequence[int]) -> float | None:
 
 
 def order_values(model: DocumentScorer, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-    """The scores a document would have in other orders: look-ups where the model has a table, else rescoring."""
+    """Return the scores of a document in other orders: look-ups if the model has a table, else rescoring."""
     if isinstance(model, PairwiseModel):
         table = model.pair_table(document)
         return [path_value(table, order) for order in orders]
@@ -76,12 +76,12 @@ def order_values(model: DocumentScorer, document: Document, orders: Sequence[Seq
 
 @dataclass(frozen=True, slots=True)
 class PairLogProbs:
-    """What sentence models say of the pairs of a text, before any combination.
+    """Log-probabilities and lengths of the sentence pairs of a text, before any combination.
 
     Attributes:
         forward: log p_F(right | left), [pairs] or [sentences, sentences] (row: left).
-        backward: log p_B(left | right), the same shape; zeros where there is no backward model.
-        prior_left: log p_L(left), of a shape that broadcasts; zeros where there is no prior.
+        backward: log p_B(left | right), the same shape; zeros without a backward model.
+        prior_left: log p_L(left), in a shape that broadcasts; zeros without a prior.
         prior_right: log p_L(right).
         count_left: Tokens of left, ``</s>`` included.
         count_right: Tokens of right.
@@ -95,7 +95,7 @@ class PairLogProbs:
     count_right: Table
 
     def combined(self, combine: Combine) -> Table:
-        """Equations 1 to 3: the coherence of each pair, per token."""
+        """Return the coherence of each pair per token (equations 1 to 3)."""
         # Paper: eq. 2 prints log(1/N · p_F); 1/N belongs outside the log, as in eq. 1.
         if combine == "uni":
             return self.forward / self.count_right
@@ -107,7 +107,7 @@ class PairLogProbs:
 
 
 def inverted(forward: Table, prior_left: Table, prior_right: Table) -> Table:
-    """Log p_B(left | right) by Bayes' rule: what a forward model and its own language model imply of the other way.
+    """Return log p_B(left | right) by Bayes' rule from a forward model and its own language model.
 
     Example:
         >>> inverted(np.log([0.5]), np.log([0.1]), np.log([0.25])).round(6).tolist() == np.log([0.2]).round(6).tolist()
@@ -117,7 +117,7 @@ def inverted(forward: Table, prior_left: Table, prior_right: Table) -> Table:
 
 
 class Memory(Generic[Key, Value]):
-    """What was last found of some texts; the oldest is forgotten first."""
+    """A cache of limited size; the oldest entry is dropped first."""
 
     def __init__(self, limit: int = 2048) -> None:
         self.limit = limit
@@ -127,7 +127,7 @@ class Memory(Generic[Key, Value]):
         return key in self._known
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
-        """What is known, or what ``make`` finds."""
+        """Return the cached value, or compute and cache it with ``make``."""
         if key not in self._known:
             if len(self._known) >= self.limit:
                 self._known.pop(next(iter(self._known)))
@@ -135,20 +135,20 @@ class Memory(Generic[Key, Value]):
         return self._known[key]
 
 
-# Of pairs: uni, bi, MMI and every order of a text are look-ups in one table.
+# Of pairs: uni, bi, MMI and all orders of a text are look-ups in one table.
 TableMemory = Memory[tuple[str, ...], PairLogProbs]
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Makes a coherence score of sentence models: uni, bi and MMI, once, for any of them.
+    """A coherence model made of sentence models that read one neighbour: uni, bi or MMI.
 
     Attributes:
         forward: p_F, the next sentence given the one before.
         backward: p_B, the sentence before given the next; not needed for ``uni``.
         prior: p_L, a sentence alone; needed for ``mmi``.
-        combine: Which of the three.
-        memory: Where tables are kept, shared between combinations of the same models.
+        combine: The combination.
+        memory: Cache of tables, shared between combinations of the same models.
     """
 
     forward: SentenceModel
@@ -159,14 +159,14 @@ class Scorer:
 
     @property
     def estimator(self) -> str:
-        """``exact``, or the bound or sampling estimate behind the forward model's log-probabilities."""
+        """``exact``, or the name of the estimate of the forward model's log-probabilities."""
         return estimator_of(self.forward)
 
     def __post_init__(self) -> None:
         check_parts(self, self.combine)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over adjacent pairs, all documents in one batch."""
+        """Return one score per document: the mean over adjacent pairs, all documents in one batch."""
         pairs = [pair for document in documents for pair in pairwise(document.sentences)]
         found = self._log_probs(pairs).combined(self.combine)
         check_numbers(found)
@@ -178,7 +178,7 @@ class Scorer:
         return scores
 
     def pair_table(self, document: Document) -> Table:
-        """The N×N table of all ordered pairs in one batch: [sentences, sentences], zero on the diagonal."""
+        """Return the scores of all ordered pairs, computed in one batch: [sentences, sentences], zero on the diagonal."""
         known = self.memory.get(document.sentences, lambda: self._table_log_probs(document.sentences))
         table = known.combined(self.combine)
         np.fill_diagonal(table, 0.0)
@@ -196,13 +196,13 @@ class Scorer:
 
     def _log_probs(self, pairs: Sequence[tuple[str, str]]) -> PairLogProbs:
         forward, backward = self._both_ways(pairs)
-        # At once: most sentences are the left of one pair and the right of another.
+        # Left and right in one call: most sentences are the left of one pair and the right of another.
         prior, counts = self._alone([*(left for left, _ in pairs), *(right for _, right in pairs)])
         middle = len(pairs)
         return PairLogProbs(forward, backward, prior[:middle], prior[middle:], counts[:middle], counts[middle:])
 
     def _both_ways(self, pairs: Sequence[tuple[str, str]]) -> Table:
-        """Log p_F(right | left) and log p_B(left | right): [2, pairs]."""
+        """Return log p_F(right | left) and log p_B(left | right): [2, pairs]."""
         both = np.zeros((2, len(pairs)))
         both[0] = self.forward.log_prob([Window((left,), right) for left, right in pairs])
         if self.backward is not None:
@@ -210,16 +210,16 @@ class Scorer:
         return both
 
     def _alone(self, sentences: Sequence[str]) -> tuple[Table, Table]:
-        """Log p_L and tokens of each sentence."""
+        """Return log p_L and the number of tokens of each sentence."""
         return alone(self.prior, sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
 
 
 def estimator_of(model: object, *, searching: bool = False) -> str:
-    """``exact``, or the bound or sampling estimate behind a model's log-probabilities.
+    """Return ``exact``, or the name of the estimate of a model's log-probabilities.
 
     Args:
-        model: The model.
-        searching: Whether it is asked in a search for an order, where some models take fewer samples.
+        model: Any model.
+        searching: Whether for a search for an order, in which some models use fewer samples.
     """
     if searching and isinstance(model, SearchEstimatingModel):
         return model.search_estimate.name
@@ -227,12 +227,12 @@ def estimator_of(model: object, *, searching: bool = False) -> str:
 
 
 def check_parts(scorer: object, combine: str) -> None:
-    """Refuse a combination whose models are not all there.
+    """Check that a scorer has all models that its combination needs.
 
     Raises:
         ConfigError: One is missing.
     """
-    missing = [name for name in NEEDED[combine] if getattr(scorer, name) is None]
+    missing = [name for name in NEEDED[combine] if vars(scorer)[name] is None]
     if missing:
         raise ConfigError(
             f"{combine} needs the {' and the '.join(missing)} model",
@@ -243,7 +243,7 @@ def check_parts(scorer: object, combine: str) -> None:
 
 
 def check_numbers(scores: Table) -> None:
-    """Refuse what a damaged or diverged model says: a score that is not a number would be shown like any other.
+    """Check that scores are finite: damaged or diverged models give others.
 
     Raises:
         ModelError: A score is NaN or infinite.
@@ -258,7 +258,7 @@ def check_numbers(scores: Table) -> None:
 
 
 def alone(prior: SentenceModel | None, sentences: Sequence[str]) -> Table:
-    """Log p_L of every sentence, each distinct one once; zeros where there is no language model."""
+    """Return log p_L of every sentence, each distinct one computed once; zeros without a language model."""
     if prior is None:
         return np.zeros(len(sentences))
     distinct = list(dict.fromkeys(sentences))

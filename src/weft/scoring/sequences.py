@@ -1,4 +1,4 @@
-"""Scoring with models that remember all sentences before: whole texts, and orders that grow."""
+"""Scoring with models that read all sentences before: whole texts, and the search for an order."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from weft.scoring.pairs import (
     inverted,
 )
 
-GROUP_SENTENCES = 256  # of several texts that models with memory read at once
-# Of models that remember what came before: uni, bi and MMI of the same orders of a text.
+GROUP_SENTENCES = 256  # of several texts that are read in one batch
+# Log-probabilities by sentences and orders, shared by uni, bi and MMI.
 OrderMemory = Memory[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
 
 
 @dataclass(frozen=True)
 class Inverted:
-    """The backward model of a model that only reads forwards: Bayes' rule over the model itself.
+    """Marks a model that only reads forwards: its backward model is Bayes' rule over the model itself.
 
     log p_B(s_{n−1} | s_n) = log p_F(s_n | s_1 … s_{n−1}) − log p_L(s_n) + log p_L(s_{n−1}). It is exact for the second
-    sentence of a text; later on, all that the sentences before tell of s_n is counted towards the nearest. In MMI both
+    sentence of a text; further on, the information of all earlier sentences about s_n is attributed to the nearest. In MMI both
     directions then hold the same information, over the length of the one sentence and of the other.
     """
 
 
 @dataclass(frozen=True)
 class SequenceScorer:
-    """Makes a coherence score of models that remember all sentences before: the same uni, bi and MMI.
+    """A coherence model made of models that read all sentences before: uni, bi or MMI.
 
     Attributes:
         forward: p_F, the next sentence given all before it.
         backward: p_B, the same of texts read from their end, or `Inverted`; not needed for ``uni``.
         prior: p_L, a sentence alone; needed for ``mmi``, and where ``backward`` is `Inverted`.
-        combine: Which of the three.
-        memory: Where log-probabilities are kept, shared between combinations of the same models.
+        combine: The combination.
+        memory: Cache of log-probabilities, shared between combinations of the same models.
     """
 
     forward: SequenceModel
@@ -62,11 +62,11 @@ class SequenceScorer:
 
     @property
     def estimator(self) -> str:
-        """How the forward model's log-probabilities were found."""
+        """``exact``, or the name of the estimate of the forward model's log-probabilities."""
         return estimator_of(self.forward)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over its sentences but the first, each with the one before it."""
+        """Return one score per document: the mean over its transitions."""
         found: list[Score] = []
         for group in _groups(documents):
             sentences = tuple(sentence for document in group for sentence in document.sentences)
@@ -77,13 +77,13 @@ class SequenceScorer:
         return found
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """The scores of a document's sentences in several orders; they are read once."""
+        """Return the scores of a document's sentences in several orders; the sentences are read once."""
         return [score.value for score in self._scores(document.sentences, orders)]
 
     def backward_table(self, sentences: Sequence[str]) -> Table:
-        """Log p_B(left | right) of every pair, nothing known of what follows: [sentences, sentences], row: left.
+        """Return log p_B(left | right) of every pair, without what follows: [sentences, sentences], row: left.
 
-        Zeros where there is no backward model to ask.
+        The table is zero without a backward model.
         """
         size = len(sentences)
         table = np.zeros((size, size))
@@ -106,14 +106,14 @@ class SequenceScorer:
         return found
 
     def _pairs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[PairLogProbs]:
-        """What the models say of the sentences of each order and those before them."""
+        """Return the log-probabilities of the transitions of each order."""
         counts = np.array(self.forward.token_counts(sentences), dtype=np.float64)
         prior = alone(self.prior, sentences)
         forward = self.forward.log_probs(sentences, orders)
         backward = [np.zeros_like(values) for values in forward]
         if self.backward is not None and not isinstance(self.backward, Inverted):
             backwards = self.backward.log_probs(sentences, [list(order)[::-1] for order in orders])
-            backward = [values[::-1] for values in backwards]  # what stands first was predicted last
+            backward = [values[::-1] for values in backwards]  # the first sentence was predicted last
         found = []
         for order, one, other in zip(orders, forward, backward, strict=True):
             places = np.asarray(order, dtype=np.int64)
@@ -125,7 +125,7 @@ class SequenceScorer:
 
 
 def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Documents one after the other, some together: a document of two sentences alone would waste a batch."""
+    """Yield groups of documents of bounded size: a batch of one short document would be mostly overhead."""
     group: list[Document] = []
     count = 0
     for document in documents:
@@ -142,20 +142,20 @@ class Paths(Protocol):
     """Partial orders of a text under a model that remembers them."""
 
     def begin(self, firsts: Sequence[int]) -> None:
-        """Start a path with each of these sentences."""
+        """Start one path with each of these sentences."""
 
     def log_probs(self) -> Table:
-        """Log p_F of every sentence after every path: [paths, sentences]; what a path holds already does not count."""
+        """Return log p_F of every sentence after every path: [paths, sentences]; placed sentences are unused."""
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Continue with some paths, each one sentence longer."""
 
 
 class SequenceOrderSearch:
-    """What each next sentence gains in partial orders; a `weft.protocols.OrderSearch`.
+    """The scores of next sentences in partial orders; a `weft.protocols.OrderSearch`.
 
-    The forward model remembers all that is placed. What will come after a sentence is not placed yet, so the backward
-    model knows the next sentence alone.
+    The forward model reads all sentences that are placed. The backward model reads the next sentence alone, since
+    those after it are not placed yet.
 
     Args:
         scorer: The models put together.
@@ -170,7 +170,7 @@ class SequenceOrderSearch:
         self.counts = np.array(scorer.forward.token_counts(sentences), dtype=np.float64)
 
     def begin(self, firsts: Sequence[int]) -> Table:
-        """Nothing is gained by the first sentence."""
+        """Start one path with each of these sentences; the first sentence has no score."""
         self.last = np.asarray(firsts, dtype=np.int64)
         self.paths.begin(firsts)
         return np.zeros(len(firsts))
@@ -186,6 +186,6 @@ class SequenceOrderSearch:
         return pairs.combined(self.combine)
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Continue with some paths, each one sentence longer."""
         self.last = np.asarray(columns, dtype=np.int64)
         self.paths.keep(rows, columns)

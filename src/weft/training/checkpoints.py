@@ -1,4 +1,4 @@
-"""A run on disk: one checkpoint file, replaced whole, and a log that never runs ahead of it."""
+"""The files of a run: one checkpoint, replaced as a whole, and a log that is never ahead of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Snapshot = tuple[dict[str, Tensor], dict[str, Any]]
 
 
 def save_checkpoint(folder: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], *, recipe: str) -> None:
-    """Write a snapshot in one file (numbers in its header), then rename: a reader never sees half of it."""
+    """Write a snapshot as one file (numbers in its header), then rename it, so that it is never seen incomplete."""
     from safetensors.torch import save
 
     header = {"numbers": json.dumps(dict(numbers)), "recipe": recipe}
@@ -27,10 +27,10 @@ def save_checkpoint(folder: Path, tensors: Mapping[str, Tensor], numbers: Mappin
 
 
 def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
-    """The last snapshot of a run, or None if there is none.
+    """Return the last snapshot of a run, or None.
 
     Raises:
-        ModelError: The run was made with other settings or data, or its file is damaged.
+        ModelError: The run was started with other settings or data, or its file is damaged.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -45,7 +45,7 @@ def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
     except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise ModelError(
             f"the checkpoint {path} is damaged: {error}",
-            allowed="a file that `weft train` wrote",
+            allowed="a file written by `weft train`",
             next_step="delete it to start the run again",
         ) from error
     if header.get("recipe") != recipe:
@@ -59,11 +59,11 @@ def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
 
 
 class RunLog:
-    """``log.jsonl``: a line a report; lines beyond the checkpoint a run resumes from are dropped.
+    """``log.jsonl``: one line per report; lines after the checkpoint that a run resumes from are dropped.
 
     Args:
         folder: The run's folder.
-        step: The step the run goes on from.
+        step: The step the run resumes from.
     """
 
     def __init__(self, folder: Path, step: int) -> None:
@@ -75,7 +75,7 @@ class RunLog:
     def _lines(self) -> list[str]:
         if not self.path.is_file():
             return []
-        # A killed run may have left half a line at the end.
+        # A killed run may have left an incomplete line at the end.
         lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
         return [line for line in lines if _step_of(line) is not None]
 
@@ -86,7 +86,7 @@ class RunLog:
 
 
 def _step_of(line: str) -> int | None:
-    """The step of a line of the log; None for what is no such line."""
+    """Return the step of a line of the log; None for any other line."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

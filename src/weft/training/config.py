@@ -1,14 +1,14 @@
-"""The settings of a run: frozen dataclasses, a strict TOML reader, and ``--set a.b=c``.
+"""The configuration of a run: frozen dataclasses, a strict TOML reader, and ``--set a.b=c``.
 
-A file has four sections: model, data, run and, for neural models, training, which may hold a table for each part of the
-model. An unknown section, table, key or type is an error with the nearest name, never ignored.
+A file has four sections: model, data, run and, for neural models, training, which can hold a table for each part of the
+model. An unknown section, table, key or type is an error that suggests the nearest name.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from weft.training.settings import TrainingSettings, check_training
 
 @dataclass(frozen=True, slots=True)
 class ModelSection:
-    """Which model, and the settings of its constructor."""
+    """The name of the model and all its settings."""
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -29,16 +29,16 @@ class ModelSection:
 
 @dataclass(frozen=True, slots=True)
 class DataSection:
-    """What a model learns from.
+    """The training data.
 
     Attributes:
-        train: Files of documents; a relative path that is not here is looked up below the data folder.
-        limit: Only the first so many documents; 0 for all.
-        valid: Files that choose the epoch, for models trained by steps.
+        train: Files of documents; a relative path is also looked up in the data folder.
+        limit: Number of documents to read; 0 for all.
+        valid: Validation files, for neural models.
         store: A store made by `weft prepare`, instead of ``train``.
         valid_store: The same, instead of ``valid``; made with the training store's tokenizer.
-        tokenizer: The tokenizer to learn where no store is given: ``bpe`` or ``words``.
-        vocabulary: Its size.
+        tokenizer: The kind of tokenizer to learn if no store is given: ``bpe`` or ``words``.
+        vocabulary: Size of its vocabulary.
     """
 
     train: tuple[str, ...] = ()
@@ -52,17 +52,17 @@ class DataSection:
 
 @dataclass(frozen=True, slots=True)
 class RunSection:
-    """How a run is made.
+    """The run itself.
 
     Attributes:
-        seed: Of everything random.
+        seed: Seed of all random numbers.
         out: The model folder to write.
-        folder: Where checkpoints and logs go; ``OUT.run`` if empty.
+        folder: Folder of checkpoints and logs; ``OUT.run`` if empty.
         base: A trained model folder whose parts are taken over instead of trained.
         start: A trained model folder whose weights are what training starts from.
-        parts: The parts of a neural model to train; where there are none, all that ``base`` does not have.
+        parts: The parts of a neural model to train; if empty, all that ``base`` does not have.
         device: ``auto``, ``cpu`` or ``cuda``.
-        deterministic: Refuse operations whose result depends on timing.
+        deterministic: Whether operations whose result depends on timing are errors.
     """
 
     seed: int = 1
@@ -77,14 +77,13 @@ class RunSection:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """Everything `weft train` needs to know.
+    """The configuration of `weft train`.
 
     Attributes:
-        model: What is trained.
-        data: What it learns from.
-        run: Where, and with which seed.
-        training: How, for models trained by steps: every setting of the loop, and a table of its own settings for each
-            part that differs.
+        model: The model to train.
+        data: Its data.
+        run: Output folder, seed, device.
+        training: Settings of the training loop, for neural models, with a table for each part that differs.
     """
 
     model: ModelSection
@@ -93,7 +92,7 @@ class RunConfig:
     training: Mapping[str, Any] = field(default_factory=dict)
 
 
-# The seed is that of the run.
+# The seed is that of [run].
 TRAINING_DEFAULTS: Mapping[str, Any] = {
     setting.name: setting.default for setting in fields(TrainingSettings) if setting.name != "seed"
 }
@@ -105,7 +104,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """Read a TOML file and apply ``section.key=value`` and ``training.PART.key=value`` overrides.
 
     Raises:
-        ConfigError: The file is missing or not TOML, a name or type does not fit, or no run could be made of it.
+        ConfigError: The file is missing or not TOML, a name or value is wrong, or no run is possible with it.
 
     Example:
         >>> import pathlib, tempfile
@@ -125,7 +124,7 @@ def _with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[s
 
 
 def _table(content: dict[str, Any], path: str) -> dict[str, Any]:
-    """The table at a dotted path, made where there is none yet."""
+    """Return the table at a dotted path; it is created if it does not exist."""
     section, *below = path.split(".")
     table = content.setdefault(section, {})
     if not isinstance(table, dict):
@@ -134,10 +133,10 @@ def _table(content: dict[str, Any], path: str) -> dict[str, Any]:
         inner = table.setdefault(name, {})
         if not isinstance(inner, dict):
             raise ConfigError(
-                f"{path} is no table: {name} has a value of its own",
+                f"{path} is not a table: {name} has a value",
                 seen=inner,
                 allowed="section.key=value, or training.PART.key=value",
-                next_step="leave out what stands after it",
+                next_step="omit the names after it",
             )
         table = inner
     return table
@@ -162,7 +161,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_override(text: str) -> tuple[str, str, Any]:
-    """Split ``table.key=value``; the value is read as TOML, and as plain text where it is not TOML.
+    """Split ``table.key=value``; the value is read as TOML, or as plain text if it is not TOML.
 
     Example:
         >>> parse_override("run.seed=3"), parse_override("run.out=my folder")
@@ -177,13 +176,13 @@ def parse_override(text: str) -> tuple[str, str, Any]:
             "cannot read the override",
             seen=text,
             allowed="section.key=value, such as run.seed=3, or training.PART.key=value",
-            next_step="write it so, in quotes if the value has spaces",
+            next_step="use this form, in quotes if the value has spaces",
         )
     return ".".join(tables), key, parse_value(value)
 
 
 def parse_value(text: str) -> Any:
-    """Read a value as TOML (numbers, true, lists, quoted strings), else as plain text."""
+    """Return a value read as TOML (numbers, true, lists, quoted strings), else as plain text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, KeyError, RecursionError):
@@ -191,7 +190,7 @@ def parse_value(text: str) -> Any:
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read ``key=value`` settings of a model.
+    """Return the settings of a model from ``key=value`` pairs.
 
     Example:
         >>> parse_settings(["seed=3", "weighting=sif"])
@@ -209,7 +208,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConfig:
-    """Check a parsed file section by section; ``to_run`` also refuses a model that lacks what a run needs."""
+    """Return the checked configuration of a parsed file; ``to_run`` also checks what only a run needs."""
     _check_names("section", content, ("model", "data", "run", "training"))
     for section, value in content.items():
         if not isinstance(value, dict):
@@ -218,7 +217,7 @@ def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConf
     name = model.pop("name", None)
     if not isinstance(name, str):
         raise ConfigError(
-            "the configuration names no model",
+            "the configuration has no model name",
             seen=name,
             allowed='[model] with name = "…"',
             next_step="run `weft models` for the names",
@@ -245,7 +244,7 @@ def _model_settings(name: str, values: Mapping[str, Any], *, to_run: bool) -> tu
 
 
 def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Section:
-    defaults = {f.name: getattr(kind(), f.name) for f in fields(kind)}
+    defaults = asdict(kind())
     _check_names(f"key in [{name}]", values, tuple(defaults))
     # TOML has lists where the dataclasses have tuples.
     chosen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
@@ -276,7 +275,7 @@ def _training(values: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]
 
 
 def split_tables(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
-    """The plain values of a section, and the tables below it.
+    """Return the plain values of a section, and the tables below it.
 
     Example:
         >>> split_tables({"steps": 200, "prior": {"steps": 100}})
@@ -341,7 +340,7 @@ def _not_a_section(name: str, value: object) -> ConfigError:
 
 
 def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:
-    """The configuration in a file, or a model's defaults where the name is a model's."""
+    """Return the configuration in a file, or the defaults of a model if the name is that of a model."""
     if is_registered(name) and not Path(name).is_file():
         return build_config(_with_overrides({"model": {"name": name}}, overrides))
     if not Path(name).exists() and not name.endswith(".toml"):

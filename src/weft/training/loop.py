@@ -1,7 +1,7 @@
-"""The one training loop: a generator that yields and neither prints nor saves.
+"""The training loop: a generator that yields reports and neither prints nor saves.
 
-CPU, one GPU and several processes run the same code. A step depends only on the seed, its number and the parameters,
-so that a run killed at any point and resumed from its last snapshot ends where an undisturbed one ends.
+CPU, one GPU and several processes run the same code. A step depends only on the seed, its number and the parameters:
+a run that is killed and resumed from its last snapshot gives the same result as an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from weft.training.devices import Runtime, seed_step
 from weft.training.prefetch import prefetched
 from weft.training.settings import TrainingSettings
 
-# Steps between reports, by kind of device. On a GPU every report makes the host wait until the device is idle, and the
-# device then waits for the host's next launches. A divisor of `weft.training.run_folder.LOG_EVERY`.
+# Steps between reports, by kind of device. On a GPU every report makes the host wait for the device, and then the
+# device for the host. A divisor of `weft.training.run_folder.LOG_EVERY`.
 REPORT_EVERY = {"cpu": 1, "cuda": 10}
 
 
 @dataclass(frozen=True, slots=True)
 class LossPart:
-    """The loss of one batch in one process: a differentiable sum, and what it is the sum of."""
+    """The loss of one batch in one process: a differentiable sum, the number of its terms, and parts for the log."""
 
     total: Tensor
     count: int
@@ -43,17 +43,17 @@ def summed(losses: Sequence[LossPart]) -> LossPart:
 
 
 class Batches(Protocol):
-    """Where batches come from: the plan of an epoch depends on its number alone, so any place can be started from."""
+    """A source of batches; the plan of an epoch depends on its number alone, so training can resume anywhere."""
 
     def epoch(self, number: int) -> Sequence[Any]:
-        """The plan of an epoch, an entry a batch."""
+        """Return the plan of an epoch, one entry per batch."""
 
     def batch(self, pairs: Any) -> Any:
-        """The batch of one entry."""
+        """Return the batch of one entry."""
 
 
 def endless(stream: Batches, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:
-    """(epoch, number of the batch in it, batch), from a place on, for ever."""
+    """Yield (epoch, number of the batch in it, batch) without end, from a given place."""
     while True:
         for number, planned in enumerate(stream.epoch(epoch)[start:], start):
             yield epoch, number, stream.batch(planned)
@@ -62,18 +62,18 @@ def endless(stream: Batches, epoch: int, start: int = 0) -> Iterator[tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the steps since the last report, or a validation, brought.
+    """The result of the steps since the last report, or of a validation.
 
     Attributes:
         kind: ``step`` or ``validation``.
-        step: Steps done.
-        epoch: Passes over the data begun.
+        step: Number of steps done.
+        epoch: Number of the present pass over the data.
         loss: Mean per token, in natural-log units.
         tokens: Tokens predicted in these steps (all processes).
         seconds: Training time so far.
-        share: How much of the run is done, 0 to 1.
-        learning_rate: In the last of them.
-        gradient: Norm of its gradient before clipping; −1 where that was not a number and the step learned nothing.
+        share: Share of the run that is done, 0 to 1.
+        learning_rate: In the last step.
+        gradient: Norm of its gradient before clipping; −1 if it was not a number, so that the step changed nothing.
         best: Lowest validation loss so far, None before the first.
         parts: Further parts of the loss, per token.
     """
@@ -92,15 +92,15 @@ class Report:
 
 
 class Trainer:
-    """A network in training, and everything needed to go on with it later.
+    """A network in training, and everything needed to resume it.
 
     Args:
-        network: What is trained.
-        loss: Makes the loss of a batch, on this process's device.
+        network: The network to train.
+        loss: Returns the loss of a batch, on the device of this process.
         stream: The training batches.
-        settings: How.
-        runtime: Where.
-        validate: The validation loss of the network as it stands, or None.
+        settings: Of the training.
+        runtime: Devices and processes.
+        validate: Returns the validation loss of the network; None for no validation.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Trainer:
         self._clock = time.monotonic()
 
     def run(self) -> Iterator[Report]:
-        """Train until the end, yielding after every few steps and every validation; any yield may take a snapshot."""
+        """Train to the end; yield a report every few steps and after every validation. A snapshot can be taken then."""
         batches = prefetched(endless(self.stream, self.epoch, self.next_batch), depth=8)
         self.network.train()
         self._clock = time.monotonic()
@@ -133,7 +133,7 @@ class Trainer:
             while not self.finished:
                 sums = [self._one_step(batches) for _ in range(self._steps_to_report())]
                 step = self._report(torch.stack(sums))
-                # Before anything is yielded: a snapshot taken at a yield must hold the step and what it was worth.
+                # Validate before yielding: a snapshot taken at a yield must hold the step and its validation.
                 validation = self._validation() if self._validation_is_due() else None
                 yield step
                 if validation is not None:
@@ -143,25 +143,25 @@ class Trainer:
 
     @property
     def share(self) -> float:
-        """How much of the run is done, by steps or by time, whichever is further."""
+        """Share of the run that is done, by steps or by time, whichever is higher."""
         by_steps = self.step / self.settings.steps if self.settings.steps else 0.0
         by_time = self.seconds / (60 * self.settings.minutes) if self.settings.minutes else 0.0
         return min(1.0, max(by_steps, by_time))
 
     @property
     def finished(self) -> bool:
-        """Whether the run is over: its end was reached, or validation has not gained for too long."""
+        """Whether the run is over: its end is reached, or validation has not improved for too long."""
         return self.share >= 1.0 or bool(self.settings.patience and self.stale >= self.settings.patience)
 
     def _steps_to_report(self) -> int:
-        """Up to the next multiple, but not beyond the end of the run or a validation."""
+        """Return the steps to the next report, which also comes at the end of the run and at a validation."""
         ends = [self._report_every - self.step % self._report_every]
         ends += [every - self.step % every for every in (self.settings.validate_every,) if every and self.validate]
         ends += [self.settings.steps - self.step] if self.settings.steps else []
         return max(1, min(ends))
 
     def _one_step(self, batches: Iterator[tuple[int, int, Any]]) -> Tensor:
-        """Give the device a step to do and do not wait: [loss sum, token count, gradient norm, further parts]."""
+        """Start one step on the device without waiting for it: [loss sum, token count, gradient norm, further parts]."""
         seed_step(self.settings.seed, self.step, self.runtime.rank)
         rate = learning_rate(self.settings, self.step, self.share)
         for group in self.optimizer.param_groups:
@@ -178,7 +178,7 @@ class Trainer:
         return torch.cat([sums[:2], gradient.double()[None], sums[2:]])
 
     def _report(self, steps: Tensor) -> Report:
-        """What some steps brought, [steps, 3 + parts]: the one place where the host waits for the device."""
+        """Report on some steps, [steps, 3 + parts]; only here the host waits for the device."""
         rows = steps.tolist()
         self._advance_clock()
         total, count, _, *parts = (sum(column) for column in zip(*rows, strict=True))
@@ -196,7 +196,7 @@ class Trainer:
         )  # fmt: skip
 
     def _backward(self, batches: list[Any]) -> Tensor:
-        """Gradients of the mean loss over all processes' tokens; returns [loss sum, token count, further parts]."""
+        """Compute gradients of the mean loss over the tokens of all processes; return [loss sum, token count, parts]."""
         losses = []
         for batch in batches:
             with self.runtime.autocast():
@@ -207,20 +207,20 @@ class Trainer:
         sums = torch.stack([self._row(part) for part in losses]).sum(dim=0)  # [2 + parts]
         self.runtime.sum_over_processes(sums)
         self.runtime.sum_gradients(self.network)
-        # The summed gradient over the count of ALL processes: dividing by each rank's own count would weigh tokens
-        # of short shares more (gradients were off by 60 to 70% that way).
+        # Divide the summed gradient by the count of ALL processes: dividing by the count of each rank would give
+        # tokens of short shares more weight (gradients were off by 60 to 70%).
         scale = (1.0 / sums[1]).float()
         torch._foreach_mul_([p.grad for p in self.network.parameters() if p.grad is not None], scale)
         return sums
 
     def _row(self, part: LossPart) -> Tensor:
         further = [value.detach().float() for value in (part.parts or {}).values()]
-        count = part.total.detach().new_full((), part.count, dtype=torch.float32)  # filled on the device: no copy to it
+        count = part.total.detach().new_full((), part.count, dtype=torch.float32)  # created on the device: no copy
         return torch.stack([part.total.detach().float(), count, *further]).double()
 
     def _advance_clock(self) -> None:
         elapsed, self._clock = time.monotonic() - self._clock, time.monotonic()
-        # All processes must agree on the time, or one would stop while the others wait for it.
+        # All processes must have the same time, or one would stop while the others wait for it.
         self.seconds += self.runtime.mean_over_processes(elapsed)
 
     def _validation_is_due(self) -> bool:
@@ -238,7 +238,7 @@ class Trainer:
         self._clock = time.monotonic()  # validation does not count as training time
         if loss < self.best:
             self.best, self.stale = loss, 0
-            # A copy: the parameters themselves go on changing.
+            # A copy: the parameters themselves keep changing.
             self.best_weights = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
         else:
             self.stale += 1
@@ -251,12 +251,12 @@ class Trainer:
         return None if math.isinf(self.best) else self.best
 
     def result(self) -> dict[str, Tensor]:
-        """The weights to keep: the best by validation, or the last where nothing was validated."""
+        """Return the final weights: the best by validation, or the last without validation."""
         chosen = self.best_weights or self.network.state_dict()
         return {name: value.detach().cpu().contiguous() for name, value in chosen.items()}
 
     def snapshot(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Everything needed to go on: tensors, and plain numbers."""
+        """Return everything needed to resume: tensors, and plain numbers."""
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= {f"best.{name}": value for name, value in self.best_weights.items()}
         for number, values in self.optimizer.state_dict()["state"].items():
@@ -266,7 +266,7 @@ class Trainer:
         return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}, numbers
 
     def restore(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self.network.load_state_dict(with_prefix("network.", tensors))
         self.best_weights = {n: v.to(self.runtime.device) for n, v in with_prefix("best.", tensors).items()}
         state: dict[int, dict[str, Tensor]] = {}
@@ -281,15 +281,15 @@ class Trainer:
 
 
 def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors whose names start with a prefix, without it."""
+    """Return the tensors whose names start with a prefix, named without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def clipped(network: nn.Module, largest: float) -> Tensor:
-    """Clip the gradient and return its norm; one that overflowed becomes zero, and its norm −1.
+    """Clip the gradient and return its norm; a gradient that overflowed becomes zero, with norm −1.
 
-    A chain of samples multiplies gradients from sentence to sentence, and once in some hundred thousand texts they
-    overflow: one such text must not make every weight NaN. Nothing waits for the device here.
+    A chain of samples multiplies gradients from sentence to sentence, and in one of some hundred thousand texts they
+    overflow: such a text must not make all weights NaN. The host does not wait for the device here.
     """
     norm = torch.nn.utils.clip_grad_norm_(network.parameters(), largest)
     for parameter in network.parameters():
@@ -299,7 +299,7 @@ def clipped(network: nn.Module, largest: float) -> Tensor:
 
 
 def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """The optimizer; weight decay spares vectors (biases), as it only serves matrices."""
+    """Return the optimizer; weight decay applies to matrices only, not to biases."""
     matrices = [p for p in network.parameters() if p.requires_grad and p.ndim > 1]
     vectors = [p for p in network.parameters() if p.requires_grad and p.ndim <= 1]
     if settings.optimizer == "adagrad":
@@ -314,7 +314,7 @@ def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.opti
 
 
 def learning_rate(settings: TrainingSettings, step: int, share: float) -> float:
-    """Linear warm-up, then the chosen decay over what is left of the run.
+    """Return the learning rate of a step: linear warm-up, then the chosen decay over the rest of the run.
 
     Example:
         >>> settings = TrainingSettings(steps=100, warmup=10, learning_rate=1.0)

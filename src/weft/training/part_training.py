@@ -27,7 +27,7 @@ from weft.training.settings import TrainingSettings
 
 VALIDATION_BATCHES = 40
 CHECKPOINT_SECONDS = 60.0
-NETWORKS = 2  # rises when networks are put together differently: checkpoints from before are then not resumed
+NETWORKS = 2  # format of networks: checkpoints of another format are not resumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +50,18 @@ def train_part(
     listen: Callable[[Report], None] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> nn.Module:
-    """Train one part to the end of its run, from its last checkpoint where there is one.
+    """Train one part to the end of its run, from its last checkpoint if there is one.
 
     Args:
-        model: What the part belongs to.
-        part: Its name.
-        corpus: What to learn from.
-        settings: How.
-        runtime: Where.
-        folder: Where checkpoints and the log go; None keeps nothing.
-        start: Weights to start from; what they lack starts as in a new network.
-        listen: Told every report.
-        checkpoint_seconds: How much work may be lost by a power cut.
+        model: The model of the part.
+        part: Name of the part.
+        corpus: Training and validation data.
+        settings: Of the training.
+        runtime: Devices and processes.
+        folder: Folder of checkpoints and the log; None writes nothing.
+        start: Weights to start from; weights not among them start as in a new network.
+        listen: Called with every report.
+        checkpoint_seconds: Time between checkpoints.
 
     Returns:
         The network with its best weights, in evaluation mode.
@@ -104,7 +104,7 @@ def finished_part(
     folder: Path,
     start: Mapping[str, Tensor] | None = None,
 ) -> nn.Module | None:
-    """The network of a part whose run is over, or None."""
+    """Return the network of a part whose run is finished, or None."""
     found = load_checkpoint(folder, recipe=PartTraining(model, part, corpus, settings, start).recipe())
     if found is None or not found[1]["finished"]:
         return None
@@ -125,7 +125,7 @@ class PartTraining:
     start: Mapping[str, Tensor] | None
 
     def network(self) -> nn.Module:
-        """The network before its first step, the same in every process."""
+        """Return the network before its first step, the same in every process."""
         seed_step(self.settings.seed, 0, 0)
         network = self.model.new_network(self.part, self.corpus.train.tokenizer())
         if self.start is not None:
@@ -137,11 +137,11 @@ class PartTraining:
         return network
 
     def stream(self, store: TokenStore, settings: TrainingSettings) -> Batches:
-        """The batches that a store holds for the part."""
+        """Return the batches of a store for the part."""
         return self.model.training_batches(self.part, store, self.corpus.train.tokenizer().pad_id, settings)
 
     def trainer(self, runtime: Runtime) -> Trainer:
-        """The loop, before its first step."""
+        """Return the training loop before its first step."""
         network = self.network().to(runtime.device)
         return Trainer(
             network,
@@ -153,7 +153,7 @@ class PartTraining:
         )
 
     def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], LossPart] | None:
-        """The loss of the same sample of validation batches each time, spread over all lengths."""
+        """Return a function that computes the loss of a fixed sample of validation batches of all lengths."""
         if self.corpus.valid is None:
             return None
         stream = self.stream(self.corpus.valid, replace(self.settings, seed=0))
@@ -165,7 +165,7 @@ class PartTraining:
         return validate
 
     def recipe(self) -> str:
-        """A hash of all that decides how the run goes; a checkpoint of another recipe is not resumed."""
+        """Return a hash of everything that decides the run; a checkpoint of another recipe is not resumed."""
         chosen = self.model.settings
         settings = chosen.to_dict() if isinstance(chosen, Settings) else vars(self.model)  # until all have a dataclass
         plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
@@ -179,7 +179,7 @@ class PartTraining:
 
 
 def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
-    """Weights to start from may be fewer, but not of another network: most of it would start anew, in silence."""
+    """Check that the weights to start from belong to such a network: otherwise most of it would silently start anew."""
     odd = [name for name, value in given.items() if name in own and own[name].shape != value.shape]
     if odd or not any(name in own for name in given):
         seen = f"{odd[0]} {tuple(given[odd[0]].shape)}" if odd else "no weight of the same name"
@@ -187,17 +187,17 @@ def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tenso
             f"the {part} network to start from has other sizes than the one configured",
             seen=seen,
             allowed=str(tuple(own[odd[0]].shape)) if odd else "weights of an encoder-decoder",
-            next_step="copy the [model] sizes of that model, or leave run.start away",
+            next_step="copy the [model] sizes of that model, or omit run.start",
         )
 
 
 class Batch(Protocol):
-    """A batch that processes can share."""
+    """A batch that is split between processes."""
 
     def rows(self, start: int, step: int) -> Any:
-        """Every ``step``-th row from ``start``."""
+        """Return every ``step``-th row from ``start``."""
 
 
 def _share(batch: Batch, runtime: Runtime) -> Any:
-    """This process's rows of a global batch."""
+    """Return the rows of a global batch that belong to this process."""
     return batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch

@@ -1,4 +1,4 @@
-"""How a network is trained, and which values make sense; apart from the loop: files are checked without torch."""
+"""Settings of the training loop, in a module without torch, so that configurations are checked fast."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 LEAST_COUNTS: Mapping[str, int] = {
     "warmup": 0, "steps": 0, "batch_tokens": 1, "accumulate": 1, "max_tokens": 1, "validate_every": 0, "patience": 0,
 }  # fmt: skip
-HIGHEST_COUNT = 2**31 - 1  # what every library beneath takes
+HIGHEST_COUNT = 2**31 - 1  # the largest count that every library below accepts
 FROM_ZERO, ABOVE_ZERO = ("minutes", "weight_decay"), ("learning_rate", "clip")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """How a network is trained.
+    """Settings of the training of a network.
 
     Attributes:
         optimizer: ``adamw``, ``adagrad`` or ``sgd``.
-        learning_rate: At its peak.
-        warmup: Steps over which it rises from zero.
+        learning_rate: Highest learning rate.
+        warmup: Number of steps over which the learning rate rises from zero.
         decay: ``cosine`` or ``linear`` to zero over the run, or ``none``.
-        steps: Length of the run in steps; 0 where ``minutes`` decides.
-        minutes: Length of the run in minutes of training; 0 where ``steps`` decides.
-        batch_tokens: Padded target tokens a batch.
-        accumulate: Batches a step.
-        clip: Largest norm of the gradient.
-        weight_decay: Of AdamW.
-        max_tokens: Longest sentence to train on.
-        validate_every: Steps between validations; 0 for only one, at the end.
-        patience: Validations without gain before the run stops; 0 to never stop early.
-        seed: Of initialisation, order and dropout.
+        steps: Length of the run in steps; 0 if ``minutes`` decides.
+        minutes: Length of the run in minutes of training; 0 if ``steps`` decides.
+        batch_tokens: Number of padded target tokens per batch.
+        accumulate: Number of batches per step.
+        clip: Highest norm of the gradient.
+        weight_decay: Weight decay of AdamW.
+        max_tokens: Longest sentence to train on, in tokens.
+        validate_every: Number of steps between validations; 0 for one at the end.
+        patience: Number of validations without improvement before the run stops; 0 for no early stop.
+        seed: Seed of initialisation, order and dropout.
     """
 
     optimizer: str = "adamw"
@@ -59,7 +59,7 @@ class TrainingSettings:
         check_training(asdict(self))
         if self.steps <= 0 and self.minutes <= 0:
             raise ConfigError(
-                "the run has no end",
+                "the run has no length",
                 seen="steps 0, minutes 0",
                 allowed="one of them above 0",
                 next_step="give --minutes 5",
@@ -67,11 +67,11 @@ class TrainingSettings:
 
 
 def check_training(values: Mapping[str, Any], section: str = "training") -> None:
-    """Refuse values with which no network can be trained.
+    """Check the values of training settings.
 
     Args:
-        values: Some settings or all, by name; their types are right.
-        section: Where they stand, such as ``training.precedence``.
+        values: Some or all settings by name, of the right types.
+        section: Their section, such as ``training.precedence``.
 
     Raises:
         ConfigError: One is out of range or unknown.
@@ -87,7 +87,7 @@ def check_training(values: Mapping[str, Any], section: str = "training") -> None
 
 
 def _broken_bound(name: str, value: object) -> str | None:
-    """What a value should have been, or None where it is."""
+    """Return what is allowed if a value is out of range, else None."""
     if name in LEAST_COUNTS:
         least = LEAST_COUNTS[name]
         return None if is_number(value) and least <= value <= HIGHEST_COUNT else f"{least} to {HIGHEST_COUNT}"
@@ -95,4 +95,4 @@ def _broken_bound(name: str, value: object) -> str | None:
         return None if is_number(value) and value >= 0 else "0 or more"
     if name in ABOVE_ZERO:
         return None if is_number(value) and value > 0 else "above 0"
-    return None  # the seed is checked where it is used
+    return None  # the seed is checked in its section
