@@ -32,7 +32,7 @@ def best_first(candidates: Iterable[Candidate], decoding: Decoding) -> list[Cand
 
 
 def rerank(candidates: Sequence[Candidate], context: Sequence[str], scorer: Scorer | SequenceScorer) -> list[Candidate]:
-    """Return complete candidates, ranked by how well they follow the context; bi and MMI need whole sentences (§3.1)."""
+    """Return candidates ranked by how well they follow the context; bi and MMI need whole sentences (§3.1)."""
     known = tuple(context[-REMEMBERED:] if isinstance(scorer, SequenceScorer) else context[-1:])
     documents = [Document(str(number), (*known, candidate.text)) for number, candidate in enumerate(candidates)]
     values = [score.transitions[-1] for score in scorer.score(documents)]

@@ -178,7 +178,7 @@ class Scorer:
         return scores
 
     def pair_table(self, document: Document) -> Table:
-        """Return the scores of all ordered pairs, computed in one batch: [sentences, sentences], zero on the diagonal."""
+        """Return the scores of all ordered pairs, in one batch: [sentences, sentences], zero on the diagonal."""
         known = self.memory.get(document.sentences, lambda: self._table_log_probs(document.sentences))
         table = known.combined(self.combine)
         np.fill_diagonal(table, 0.0)

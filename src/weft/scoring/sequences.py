@@ -33,8 +33,8 @@ class Inverted:
     """Marks a model that only reads forwards: its backward model is Bayes' rule over the model itself.
 
     log p_B(s_{n−1} | s_n) = log p_F(s_n | s_1 … s_{n−1}) − log p_L(s_n) + log p_L(s_{n−1}). It is exact for the second
-    sentence of a text; further on, the information of all earlier sentences about s_n is attributed to the nearest. In MMI both
-    directions then hold the same information, over the length of the one sentence and of the other.
+    sentence of a text; further on, the information of all earlier sentences about s_n is attributed to the nearest. In
+    MMI both directions then hold the same information, divided by the length of one sentence and of the other.
     """
 
 

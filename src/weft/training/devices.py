@@ -1,6 +1,6 @@
-"""Device, precision, seeds and processes: the only file that knows torch.distributed.
+"""Device, precision, seeds and processes: the only module that uses torch.distributed.
 
-One process on CPU, one on a GPU, or several under ``torchrun`` run the same code; what differs is held here.
+One process on a CPU, one on a GPU, or several under ``torchrun`` run the same code; the differences are here.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from weft.errors import ConfigError, check_known
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Where a run computes.
+    """The device and the processes of a run.
 
     Attributes:
         device: ``cpu`` or ``cuda:N``.
         rank: The number of this process.
-        world: How many processes there are.
+        world: Number of processes.
         bf16: Whether matrix products run in bfloat16.
     """
 
@@ -34,32 +34,32 @@ class Runtime:
 
     @property
     def is_main(self) -> bool:
-        """The process that writes files and shows progress."""
+        """Whether this process writes files and shows progress."""
         return self.rank == 0
 
     def autocast(self) -> AbstractContextManager[object]:
-        """Reduced precision where the device gains from it."""
+        """Return a context of reduced precision on devices that support it."""
         return torch.autocast(self.device.type, dtype=torch.bfloat16) if self.bf16 else nullcontext()
 
     def release(self) -> None:
-        """Give memory back that torch holds for later, so that other processes on the same GPU can have it."""
+        """Release cached GPU memory for other processes."""
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
     def sum_over_processes(self, value: Tensor) -> Tensor:
-        """Add a tensor up over all processes, in place."""
+        """Sum a tensor over all processes, in place."""
         if self.world > 1:
             torch.distributed.all_reduce(value)
         return value
 
     def mean_over_processes(self, value: float) -> float:
-        """The mean of a plain number over all processes."""
+        """Return the mean of a number over all processes."""
         if self.world == 1:
             return value
         return float(self.sum_over_processes(torch.tensor(value, dtype=torch.float64, device=self.device))) / self.world
 
     def sum_gradients(self, network: nn.Module) -> None:
-        """Add the gradients of all processes up; as one flat tensor, since many small ones cost a round trip each."""
+        """Sum gradients over all processes, as one flat tensor: each tensor costs a round trip."""
         if self.world == 1:
             return
         gradients = [p.grad for p in network.parameters() if p.grad is not None]
@@ -68,7 +68,7 @@ class Runtime:
         torch._foreach_copy_(gradients, _like(flat, gradients))
 
     def broadcast(self, network: nn.Module) -> None:
-        """Give every process the parameters of the first."""
+        """Copy the parameters of the first process to all others."""
         if self.world > 1:
             for parameter in network.parameters():
                 torch.distributed.broadcast(parameter.data, src=0)
@@ -84,11 +84,11 @@ def _like(flat: Tensor, shapes: Iterable[Tensor]) -> list[Tensor]:
 
 @contextmanager
 def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Iterator[Runtime]:
-    """Set the device and, under ``torchrun``, the process group up; take the group down at the end.
+    """Set up the device and, under ``torchrun``, the process group; close the group at the end.
 
     Args:
-        device: ``auto`` takes a GPU where there is one; else ``cpu`` or ``cuda``.
-        deterministic: Refuse operations whose result depends on timing, so that runs can be repeated bit by bit.
+        device: ``auto`` (a GPU if there is one), ``cpu`` or ``cuda``.
+        deterministic: Whether operations whose result depends on timing are errors, so that runs repeat bit by bit.
 
     Example:
         >>> with start_runtime("cpu") as runtime:
@@ -116,7 +116,7 @@ def _device(name: str) -> torch.device:
     if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return torch.device("cpu")
     if not torch.cuda.is_available():
-        raise ConfigError("there is no GPU here", seen=name, allowed="cpu", next_step="use --device cpu")
+        raise ConfigError("no GPU available", seen=name, allowed="cpu", next_step="use --device cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
 

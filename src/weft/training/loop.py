@@ -161,7 +161,7 @@ class Trainer:
         return max(1, min(ends))
 
     def _one_step(self, batches: Iterator[tuple[int, int, Any]]) -> Tensor:
-        """Start one step on the device without waiting for it: [loss sum, token count, gradient norm, further parts]."""
+        """Start one step on the device without waiting for it: [loss sum, token count, gradient norm, parts]."""
         seed_step(self.settings.seed, self.step, self.runtime.rank)
         rate = learning_rate(self.settings, self.step, self.share)
         for group in self.optimizer.param_groups:
@@ -196,7 +196,7 @@ class Trainer:
         )  # fmt: skip
 
     def _backward(self, batches: list[Any]) -> Tensor:
-        """Compute gradients of the mean loss over the tokens of all processes; return [loss sum, token count, parts]."""
+        """Compute gradients of the mean loss over all processes; return [loss sum, token count, parts]."""
         losses = []
         for batch in batches:
             with self.runtime.autocast():

@@ -1,1 +1,1 @@
-"""What several model families share: networks, predictors, the base of neural models, checks of settings."""
+"""Code shared by several model families; what needs torch is in `neural`."""

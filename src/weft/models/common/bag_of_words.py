@@ -1,4 +1,4 @@
-"""Sentences as bags of words: what topic models read."""
+"""Sentences as bags of words, the input of topic models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOLD_EVERY = 1000  # documents between two words of progress
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words a topic model knows.
+    """The vocabulary of a topic model.
 
     Attributes:
         words: Most frequent first.
@@ -33,16 +33,16 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The number of every word."""
+        """Number of every word."""
         return {word: number for number, word in enumerate(self.words)}
 
     def numbers(self, sentence: str) -> list[int]:
-        """The numbers of the known words of a sentence, in order."""
+        """Return the numbers of the known words of a sentence, in order."""
         find = self.index.get
         return [number for word in words_only(sentence) if (number := find(word)) is not None]
 
     def bags(self, documents: Iterable[Sequence[str]]) -> Bags:
-        """Count the known words of every sentence; a document is a sequence of sentences."""
+        """Return the counts of known words in every sentence; a document is a sequence of sentences."""
         ids, ends, offsets = array("i"), array("q", [0]), array("q", [0])
         for sentences in documents:
             for sentence in sentences:
@@ -66,12 +66,12 @@ class Bags:
 
     @property
     def tokens(self) -> float:
-        """How many words there are in all."""
+        """Number of words."""
         return float(self.counts.data.sum(dtype=np.float64))
 
     @cached_property
     def chains(self) -> Chains:
-        """How the sentences follow each other."""
+        """The sentences laid out as chains, one per document."""
         return Chains(self.offsets)
 
     @cached_property
@@ -80,7 +80,7 @@ class Bags:
         return self.counts[self.chains.sentences]
 
     def blocks(self, sentences: int) -> Iterator[tuple[slice, Bags]]:
-        """Whole documents of about so many sentences together, and which documents those are."""
+        """Yield whole documents in blocks of about ``sentences`` sentences, with the slice of their numbers."""
         start = 0
         while start < len(self.offsets) - 1:
             stop = int(np.searchsorted(self.offsets, self.offsets[start] + sentences, side="right")) - 1
@@ -91,7 +91,7 @@ class Bags:
 
 
 def make_bags(ids: npt.NDArray[Any], ends: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], words: int) -> Bags:
-    """Bags of words that stand one after the other: ``ends`` of sentences among words, ``offsets`` among sentences."""
+    """Return bags of a flat sequence of words; ``ends`` divide it into sentences, ``offsets`` those into documents."""
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(ids), dtype=np.float32)
@@ -113,7 +113,7 @@ def read_bags(
         vocabulary: How many words are kept.
         drop_top: How many of the most frequent are dropped.
         rarest: Words seen fewer times are dropped.
-        progress: Told how far the reading is.
+        progress: Called with the progress of reading.
 
     Raises:
         CorpusError: No word is left.
@@ -153,7 +153,7 @@ def _renumbered(
     lookup: npt.NDArray[np.int64],
     words: int,
 ) -> Bags:
-    """Bags of the words that ``lookup`` keeps; the others, −1 in it, are left out."""
+    """Return bags of the words that ``lookup`` keeps; words with −1 are dropped."""
     new = lookup[ids]
     kept = new >= 0
     before = np.concatenate([[0], np.cumsum(kept)])  # [tokens + 1], how many are kept up to each

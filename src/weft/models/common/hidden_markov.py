@@ -1,8 +1,8 @@
 """Chains of sentence topics: forward and backward passes over many documents at once, in numpy.
 
-Every sentence has one topic; the topic of a sentence depends on that of the sentence before. Two forms of that
-dependence: a matrix (a topic follows a topic), and a switch (the topic stays, or is drawn anew from the document's own
-mixture: Gruber et al. 2007). Documents are worked on side by side, sentence by sentence, longest first.
+Every sentence has one topic, which depends on the topic of the sentence before, in one of two forms: a matrix (topic
+to topic), or a switch (the topic stays, or is drawn anew from the mixture of the document: Gruber et al. 2007).
+Documents are processed in parallel, sentence by sentence, longest first.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Whole = npt.NDArray[np.int64]
 class Chains:
     """Documents laid out for passes that take the n-th sentence of all documents at once.
 
-    Documents stand longest first, and sentences step by step: the first sentences of all documents, then the second
-    ones, and so on. What belongs to a step is then one slice, and so is what stands before it.
+    Documents are sorted longest first, and sentences by step: the first sentences of all documents, then the second
+    ones, and so on. Each step is then one slice, and so is the step before it.
 
     Args:
         offsets: [documents + 1], where each document begins among the sentences.
 
     Attributes:
         documents: [documents that have a sentence], longest first.
-        sentences: [sentences] which sentence stands where in this layout.
+        sentences: [sentences] numbers of the sentences in this layout.
         steps: For n = 0, 1, …: the slice of the n-th sentences.
 
     Example:
@@ -65,7 +65,7 @@ class Chains:
 
 
 class Transitions(Protocol):
-    """How topics follow each other, for documents that stand longest first."""
+    """Transitions between topics, for documents sorted longest first."""
 
     def first(self, count: int) -> Reals:
         """p(topic of the first sentence) of the first ``count`` documents: [count, topics]."""
@@ -79,7 +79,7 @@ class Transitions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MatrixTransitions:
-    """A topic follows a topic: the paper's wording, "drawn given the topic of the sentence before".
+    """Transitions by a matrix, as in the paper: "drawn given the topic of the sentence before".
 
     Attributes:
         initial: [topics].
@@ -135,16 +135,16 @@ class SwitchTransitions:
 
 
 class OnlineSwitch:
-    """The switch for documents whose mixtures are not known: learned along the chain from the sentences so far.
+    """The switch for documents of unknown mixture, which is estimated along the chain from the sentences so far.
 
-    The mixture is a base distribution and the draws expected up to here; every prediction is then made of what came
-    before it alone.
+    The mixture is a base distribution plus the draws expected so far, so that a prediction depends only on the
+    sentences before it.
 
     Args:
         redraw: ε.
         base: [topics].
-        weight: How many draws the base counts for.
-        documents: How many there are.
+        weight: Weight of the base, in draws.
+        documents: Number of documents.
     """
 
     def __init__(self, redraw: float, base: Reals, weight: float, documents: int) -> None:
@@ -177,14 +177,14 @@ class OnlineSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """What passes over chains found, each [sentences, topics], in the layout of the chains.
+    """Results of passes over chains, each [sentences, topics], in the layout of the chains.
 
     Attributes:
-        predicted: p(z_n | s_1 … s_{n−1}): one step ahead, nothing of the sentence itself in it.
+        predicted: p(z_n | s_1 … s_{n−1}), one step ahead, without the sentence itself.
         filtered: p(z_n | s_1 … s_n).
         evidence: [sentences] log p(s_n | s_1 … s_{n−1}).
-        onward: After a backward pass, what sentence n and those after it say of z_n, relative to the prediction:
-            p(z_n | all sentences) is ``predicted · onward``, and expected transitions are made of it.
+        onward: After a backward pass, the evidence of sentence n and those after it about z_n, relative to the
+            prediction: p(z_n | all sentences) is ``predicted · onward``.
     """
 
     predicted: Reals
@@ -208,15 +208,15 @@ class Passes:
 
 
 def forward_pass(log_likelihood: Reals, chains: Chains, transitions: Transitions) -> tuple[Passes, Reals]:
-    """Predict and filter.
+    """Run the forward pass: predict and filter.
 
     Args:
-        log_likelihood: log p(s_n | topic), [sentences, topics], in the layout of the chains; is written over.
-        chains: Which sentences form documents.
-        transitions: How topics follow each other.
+        log_likelihood: log p(s_n | topic), [sentences, topics], in the layout of the chains; it is overwritten.
+        chains: The documents.
+        transitions: Between topics.
 
     Returns:
-        What was found, and p(s_n | z_n) / p(s_n | s_1 … s_{n−1}), [sentences, topics].
+        The results, and p(s_n | z_n) / p(s_n | s_1 … s_{n−1}), [sentences, topics].
     """
     highest = log_likelihood.max(axis=1)  # [sentences]
     likelihood = np.exp(np.subtract(log_likelihood, highest[:, None], out=log_likelihood), out=log_likelihood)
@@ -236,14 +236,14 @@ def forward_pass(log_likelihood: Reals, chains: Chains, transitions: Transitions
 
 
 def _filter(predicted: Reals, likelihood: Reals, filtered: Reals, totals: Reals, rows: slice) -> None:
-    """Bayes' rule for the sentences of one step."""
+    """Apply Bayes' rule to the sentences of one step."""
     joint = np.multiply(predicted[rows], likelihood[rows], out=filtered[rows])  # [documents, topics]
     np.sum(joint, axis=1, out=totals[rows])
     joint /= totals[rows][:, None]
 
 
 def both_passes(log_likelihood: Reals, chains: Chains, transitions: Transitions) -> Passes:
-    """Forward and backward (Rabiner 1989, scaled); ``log_likelihood`` is written over."""
+    """Run the forward and the backward pass (Rabiner 1989, scaled); ``log_likelihood`` is overwritten."""
     found, onward = forward_pass(log_likelihood, chains, transitions)
     for now, before in reversed(list(chains.moves())):
         onward[before] *= transitions.retreat(onward[now])
@@ -251,7 +251,7 @@ def both_passes(log_likelihood: Reals, chains: Chains, transitions: Transitions)
 
 
 def expected_moves(passes: Passes, chains: Chains, matrix: Reals) -> Reals:
-    """How often each topic is expected to have followed each: [topics, topics]."""
+    """Return the expected number of transitions between topics: [topics, topics]."""
     assert passes.onward is not None
     total = np.zeros_like(matrix)
     for now, before in chains.moves():
@@ -261,7 +261,7 @@ def expected_moves(passes: Passes, chains: Chains, matrix: Reals) -> Reals:
 
 
 def expected_draws(passes: Passes, chains: Chains, switch: SwitchTransitions) -> tuple[Reals, float, int]:
-    """Expected draws from each document's mixture, [documents, topics]; redraws among them; and transitions."""
+    """Return expected draws from each mixture, [documents, topics]; the number of redraws; of transitions."""
     assert passes.onward is not None
     drawn = np.zeros_like(switch.mixtures)  # of redraws only, and not yet weighed by ε θ
     for now, _ in chains.moves():

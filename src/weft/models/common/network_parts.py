@@ -1,4 +1,4 @@
-"""What a generative model is made of, by the names in its folder; read alike with torch and without."""
+"""Reading the parts of a generative model from its folder, for its torch and its numpy form."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PRECEDENCE_WEIGHT = 1.0  # by default
 
 
 def saved_parts(artifact: Artifact, folder: str | Path = "the model folder") -> list[str]:
-    """The parts a folder holds, in the order they are built: precedence stands on the others.
+    """Return the parts of a folder in the order they are built: precedence builds on the others.
 
     Raises:
-        ModelError: It does not say which, or not all that a model needs.
+        ModelError: The parts are not listed, or a necessary one is missing.
     """
     named, known = artifact.config.get("parts"), (*PARTS, PRECEDENCE)
     listed = named if isinstance(named, list) else []
@@ -41,10 +41,10 @@ def saved_parts(artifact: Artifact, folder: str | Path = "the model folder") -> 
 
 
 def saved_weights(artifact: Artifact, part: str) -> Weights:
-    """The weights of one part.
+    """Return the weights of one part.
 
     Raises:
-        ValueError: They were not packed so by `weft.io.quantization`.
+        ValueError: They were not packed by `weft.io.quantization`.
     """
     prefix = f"{part}/"
     packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}
@@ -52,10 +52,10 @@ def saved_weights(artifact: Artifact, part: str) -> Weights:
 
 
 def _with_keys(weights: Weights) -> Weights:
-    """Weights from before attention had keys and values: the same products, put together differently.
+    """Return weights in the present format; older ones have queries instead of keys and values.
 
-    A query made of the decoder's state, (Q h) · s, is a key made of the source's, h · (Qᵀ s). What attention found was
-    merged with the state, and then went through the output layer; both are linear, so each may go its own way.
+    The products are the same: (Q h) · s = h · (Qᵀ s). Old networks merged the attention result with the state before
+    the output layer; both are linear, so that the two can be multiplied separately.
     """
     current = dict(weights)
     for module in ("decoder", "attention"):
@@ -71,44 +71,44 @@ def _with_keys(weights: Weights) -> Weights:
 
 
 def saved_tokenizer(artifact: Artifact, folder: str | Path) -> Tokenizer:
-    """The tokenizer of all parts."""
+    """Return the tokenizer of all parts."""
     require(artifact, folder, tensors=(), texts=(TOKENIZER,))
     return tokenizer_from_text(artifact.texts[TOKENIZER], source=str(Path(folder) / TOKENIZER))
 
 
 def saved_reference(artifact: Artifact, folder: str | Path) -> Reference | None:
-    """The reference scores, if the model was calibrated."""
+    """Return the reference scores, if the model was calibrated."""
     if REFERENCE not in artifact.texts:
         return None
     return read_reference(artifact.texts[REFERENCE], source=str(Path(folder) / REFERENCE))
 
 
 def check_precedence_weight(weight: object, *, learned: bool) -> None:
-    """Refuse a weight that is no number, or one of what was never learned: it would change nothing, in silence.
+    """Check the weight of the precedence part; without that part it would silently change nothing.
 
     Args:
-        weight: What precedence is to count.
-        learned: Whether the model has a network for it.
+        weight: The weight.
+        learned: Whether the model has a precedence part.
 
     Raises:
-        ConfigError: It cannot count so.
+        ConfigError: The weight is not a number, or the model has no precedence part.
     """
     check_weight("precedence_weight", weight)
     if not learned and weight != PRECEDENCE_WEIGHT:
         raise ConfigError(
-            "this model has not learned precedence, so that nothing can be weighed",
+            "this model has no precedence part to weight",
             seen=f"precedence_weight={weight}",
             allowed=f"{PRECEDENCE_WEIGHT} here; any finite number with a model trained with `precedence = true`",
-            next_step="leave precedence_weight away, or train the precedence part",
+            next_step="omit precedence_weight, or train the precedence part",
         )
 
 
 @contextmanager
 def fitting_weights(part: str, folder: str | Path) -> Iterator[None]:
-    """Say which network of a folder it is whose weights the block declines.
+    """Turn a ValueError of the block into an error that names the network and its folder.
 
     Raises:
-        ModelError: It raised a ValueError.
+        ModelError: The block raised a ValueError.
     """
     try:
         yield
@@ -117,7 +117,7 @@ def fitting_weights(part: str, folder: str | Path) -> Iterator[None]:
 
 
 def weights_do_not_fit(part: str, folder: str | Path, error: Exception) -> ModelError:
-    """The error of a folder whose weights are those of another network than its settings say."""
+    """Return the error of a folder whose weights do not fit its settings."""
     return ModelError(
         f"the weights of the {part} network in {folder} do not fit its settings",
         seen=" ".join(str(error).split())[:200],

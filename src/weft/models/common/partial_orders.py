@@ -1,4 +1,4 @@
-"""Partial orders that grow: which sentences each still lacks, so that only those are decoded."""
+"""Partial orders of sentences: which sentences are not placed yet, so that only those are decoded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Reals = npt.NDArray[np.float64]
 
 
 def unplaced(paths: Sequence[Sequence[int]], size: int) -> Whole:
-    """The sentences that each of these partial orders, all of one length, lacks: [paths, left].
+    """Return the sentences missing from each of these partial orders of one length: [paths, left].
 
     Example:
         >>> unplaced([[1], [0]], 3).tolist()
@@ -24,7 +24,7 @@ def unplaced(paths: Sequence[Sequence[int]], size: int) -> Whole:
 
 
 def spread(values: Reals, columns: Whole, size: int) -> Reals:
-    """Values of the sentences that are left, laid out over all: [paths, left] → [paths, size], 0 elsewhere.
+    """Return values of the missing sentences laid out over all: [paths, left] → [paths, size], 0 elsewhere.
 
     Example:
         >>> spread(np.array([[5.0, 7.0]]), np.array([[0, 2]]), 3).tolist()

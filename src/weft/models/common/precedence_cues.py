@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-CUES = 4  # dated or not, year among the bag's years, year itself, length
-HEADS = 4  # of the attention between sentences
-PAIR = 64  # the size in which two sentences are compared
+CUES = 4  # dated or not, year relative to the text's years, year, length
+HEADS = 4  # attention heads between sentences
+PAIR = 64  # size of the vectors in which two sentences are compared
 
 
 def number_cues(years: Any, dated: Any, log_lengths: Any) -> tuple[Any, Any, Any, Any]:
-    """Cues that a vector holds badly: numbers. The same arithmetic on arrays and on tensors.
+    """Return number cues, which sentence vectors represent badly; works on arrays and on tensors.
 
     Args:
         years: [texts, longest], 0 for none.

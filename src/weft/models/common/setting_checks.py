@@ -1,4 +1,4 @@
-"""Settings that make sense: checked where a model is built, so that a file and a command line are checked alike."""
+"""Checks of values, saved settings and weights, with their errors."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ Chosen = TypeVar("Chosen", bound=Settings)
 
 
 def at_least(model: str, setting: str, value: object, lowest: int, highest: int = HIGHEST) -> None:
-    """Refuse a value that is not a whole number from ``lowest`` to ``highest``.
-
-    Raises:
-        ConfigError: It is not.
+    """Raise ConfigError if a value is not a whole number from ``lowest`` to ``highest``.
 
     Example:
         >>> at_least("foltz-lda", "topics", 300, 2)
@@ -41,7 +38,7 @@ def at_least(model: str, setting: str, value: object, lowest: int, highest: int 
 
 
 def check_seed(model: str, seed: object) -> None:
-    """Refuse a seed that the random-number generators beneath do not take."""
+    """Raise ConfigError if a seed is out of range."""
     at_least(model, "seed", seed, 0, HIGHEST_SEED)
 
 
@@ -57,7 +54,7 @@ def check_text(model: str, setting: str, value: object) -> None:
 
 
 def check_choice(model: str, setting: str, value: object, allowed: Sequence[str]) -> None:
-    """Refuse a value that is not one of a few."""
+    """Raise ConfigError if a value is not one of ``allowed``."""
     if value not in allowed:
         raise ConfigError(
             f"unknown {setting} for {model}",
@@ -68,10 +65,10 @@ def check_choice(model: str, setting: str, value: object, allowed: Sequence[str]
 
 
 def check_sentences(sentences: object) -> None:
-    """Refuse a text in place of its sentences: each of its letters would be taken for a sentence.
+    """Check that sentences are not one string: each of its letters would be taken for a sentence.
 
     Raises:
-        CorpusError: It is one string.
+        CorpusError: They are one string.
 
     Example:
         >>> check_sentences(("Cats purr.", "Dogs bark."))
@@ -86,7 +83,7 @@ def check_sentences(sentences: object) -> None:
 
 
 def check_share(setting: str, value: object) -> None:
-    """Refuse a share that is not from 0 to below 1, such as a dropout that would leave nothing."""
+    """Raise ConfigError if a share is not at least 0 and below 1."""
     if not is_number(value) or not 0 <= value < 1:
         raise ConfigError(
             f"{setting} is out of range",
@@ -97,7 +94,7 @@ def check_share(setting: str, value: object) -> None:
 
 
 def check_weight(setting: str, value: object, *, least: float = -math.inf, most: float = math.inf) -> None:
-    """Refuse a weight that is not a finite number, or is outside of what makes sense."""
+    """Raise ConfigError if a weight is not a finite number or out of range."""
     if not is_number(value) or not least <= value <= most:
         raise ConfigError(
             f"{setting} is out of range",
@@ -130,7 +127,7 @@ def rebuild(build: Callable[..., Model], artifact: Artifact, folder: str | Path,
 
 
 def restored_settings(kind: type[Chosen], artifact: Artifact, folder: str | Path) -> Chosen:
-    """The settings that a model was saved with; what else its folder's configuration holds is left out.
+    """Return the settings that a model was saved with; other entries of its folder's configuration are ignored.
 
     Raises:
         ModelError: A setting has the wrong type or is out of range.
@@ -153,7 +150,7 @@ def damaged_settings(error: ConfigError, folder: str | Path) -> ModelError:
 
 
 def check_finite(folder: str | Path, **arrays: npt.ArrayLike) -> None:
-    """Refuse weights that are not numbers: one NaN would make every score of its word NaN.
+    """Check that weights are finite: one NaN would make every score of its word NaN.
 
     Raises:
         ModelError: An array holds NaN or infinity.
@@ -169,7 +166,7 @@ def check_finite(folder: str | Path, **arrays: npt.ArrayLike) -> None:
 
 
 def untrained(name: str) -> ModelError:
-    """The error of a model that is asked to score before it has learned."""
+    """Return the error of a model that is used before it is trained."""
     return ModelError(
         f"{name} has not been trained",
         allowed="a trained model; `weft models` lists those that are installed",

@@ -1,4 +1,4 @@
-"""Work on arrays over several cores: numpy lets go of the interpreter's lock while it computes."""
+"""Threads for numpy work: numpy releases the interpreter lock while it computes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from weft.io.cpu_cores import usable_cores
 
-MOST_THREADS = 8  # more gained nothing: the parts of one text are few
-ASKED = "OMP_NUM_THREADS"  # what people set to bound the threads of any numerical program
-BLAS = "OPENBLAS_NUM_THREADS"  # what numpy's matrix products obey, read once, when numpy is imported
+MOST_THREADS = 8  # more gave no gain: one text has few parts
+ASKED = "OMP_NUM_THREADS"  # the common limit of threads of numerical programs
+BLAS = "OPENBLAS_NUM_THREADS"  # the limit of threads of matrix products, read once, when numpy is imported
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
@@ -90,7 +90,7 @@ def thread_count() -> int:
 
 
 def in_threads(function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-    """``function`` of every item, in order, over `thread_count` threads.
+    """Return ``function`` of every item, in order, computed in `thread_count` threads.
 
     Example:
         >>> in_threads(abs, [-1, 2])
@@ -107,7 +107,7 @@ def in_threads(function: Callable[[Item], Found], items: Iterable[Item]) -> list
 
 
 def at_once(one: Callable[[], Found], other: Callable[[], Other]) -> tuple[Found, Other]:
-    """What two functions return, called at the same time where there is a thread for each.
+    """Return the results of two functions, called at the same time if there are two threads.
 
     Example:
         >>> at_once(lambda: 1, lambda: "b")

@@ -1,4 +1,4 @@
-"""Sentences tokenised once, and which sentence of a window is read: what all predictors of text share."""
+"""A cache of token ids, and the sentence of a window that first-order models read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from weft.document import Window
 
 
 class TokenCache:
-    """The token ids of the last sentences: one sentence is a context, a target, and counted, for every network.
+    """A cache of token ids: every network reads the same sentences, as contexts and as targets.
 
     Args:
-        tokenizer: Makes them.
-        limit: How many sentences are remembered.
+        tokenizer: The tokenizer.
+        limit: Number of sentences to remember.
     """
 
     def __init__(self, tokenizer: Tokenizer, limit: int = 4096) -> None:
@@ -21,19 +21,19 @@ class TokenCache:
         self._known: dict[str, list[int]] = {}
 
     def __call__(self, sentences: Sequence[str]) -> list[list[int]]:
-        """One list of ids a sentence."""
+        """Return one list of ids per sentence."""
         new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._known]
         found = {**self._known, **dict(zip(new, self.tokenizer.encode_batch(new), strict=True))} if new else self._known
         self._known = found if len(found) <= self.limit else {}
         return [found[sentence] for sentence in sentences]
 
     def to_read(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Ids as an encoder reads them: an empty sentence is the end of one that has nothing before it."""
+        """Return ids as an encoder reads them: an empty sentence is read as its end token."""
         return [ids or [self.tokenizer.eos_id] for ids in self(sentences)]
 
 
 def nearest(window: Window) -> str | None:
-    """The context a first-order model reads: the last sentence, or None where there is none.
+    """Return the context that a first-order model reads: the last sentence, or None.
 
     Example:
         >>> nearest(Window(("One.", "Two."), "Three."))

@@ -27,12 +27,12 @@ VOCABULARY = "vocabulary.txt"
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A vocabulary, most frequent word first, and one vector a word.
+    """A vocabulary, most frequent word first, with one vector per word.
 
     Attributes:
         vocabulary: The words.
         stored: [words, dimensions], float16, float32 or int8.
-        scales: [words], what an int8 row is multiplied by; empty for floats.
+        scales: [words], factors of int8 rows; empty for floats.
     """
 
     vocabulary: tuple[str, ...]
@@ -45,7 +45,7 @@ class WordVectors:
         return {word: row for row, word in enumerate(self.vocabulary)}
 
     def rows(self, numbers: Sequence[int] | npt.NDArray[np.int64]) -> Vectors:
-        """Some words' vectors as float32: [numbers, dimensions]."""
+        """Return the vectors of some words as float32: [numbers, dimensions]."""
         chosen = self.stored[np.asarray(numbers, dtype=np.int64)].astype(np.float32)
         if self.scales.size:
             chosen *= self.scales[np.asarray(numbers, dtype=np.int64)].astype(np.float32)[:, None]
@@ -60,7 +60,7 @@ class WordVectors:
         return WordVectors(self.vocabulary, whole, scales)
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """What goes into a weights file."""
+        """Return the tensors of a weights file."""
         return {"vectors": self.stored, "scales": self.scales}
 
     @classmethod
@@ -142,5 +142,5 @@ def _bad_vectors(path: Path, why: str) -> CorpusError:
     return CorpusError(
         f"cannot read word vectors from {path}: {why}",
         allowed="a GloVe text file (word, then its numbers, separated by spaces)",
-        next_step="check the file, or leave `vectors` away for the embedded table",
+        next_step="check the file, or omit `vectors` to use the embedded table",
     )

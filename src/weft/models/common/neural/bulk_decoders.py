@@ -37,26 +37,26 @@ class BulkDecoders:
 
     @property
     def device(self) -> torch.device:
-        """Where the networks are."""
+        """The device of the networks."""
         return self.forward.device
 
     def lasts(self, contexts: Contexts) -> Tokens:
-        """The sentences that are continued."""
+        """Return the last sentences of the contexts."""
         return self.tokens([context[-1] for context in contexts])
 
     def tokens(self, sentences: Sequence[Sequence[int]]) -> Tokens:
-        """Sentences on the device; an empty one is the end of one that has nothing before it."""
+        """Return sentences on the device; an empty sentence is read as its end token."""
         return padded([ids or [self.tokenizer.eos_id] for ids in sentences], self.tokenizer.pad_id, self.device)
 
     def searched(self, read: ReadText, owners: Tensor, guide: Tensor | None, decoding: Decoding) -> Hypotheses:
-        """Candidates for some rows."""
+        """Search for candidates."""
         steps = PredictorSteps(
             self.forward.network, read.sources, len(owners), self.tokenizer, owners=owners, guide=guide
         )
         return search(steps, len(owners), decoding, self.device)
 
     def proposals(self, found: Hypotheses, contexts: Contexts, pairs: PairLogProbs | None) -> Proposals:
-        """Off the device."""
+        """Return candidates as arrays on the CPU."""
         sentences = self.tokens([ids for context in contexts for ids in context])
         return Proposals(
             found.ids.to(torch.int32).cpu().numpy(),
@@ -67,13 +67,13 @@ class BulkDecoders:
         )
 
     def alone(self, tokens: Tokens) -> Tensor:
-        """Log p_L of every sentence: [sentences]."""
+        """Return log p_L of every sentence: [sentences]."""
         read = self.prior.read_tokens(tokens)
         rows = torch.arange(len(tokens.lengths), device=self.device)
         return self.prior.log_probs(read, rows, rows)
 
     def pairs(self, found: Hypotheses, last: Tokens, forward: Tensor, backward: Tensor) -> PairLogProbs:
-        """All that is said of candidates and the sentence before them."""
+        """Return the log-probabilities and lengths of candidates and the sentences before them."""
         contexts, beam, _ = found.ids.shape
         prior_right = self.alone(candidate_tokens(found)).view(contexts, beam)
         prior_left = self.alone(last)[:, None].expand(contexts, beam)
@@ -84,24 +84,24 @@ class BulkDecoders:
     def backward_log_probs(self, found: Hypotheses, last: Tokens, guide: Tensor | None = None) -> Tensor:
         """Return log p_B(sentence before | candidate), without memory of later sentences: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
-        rows = torch.arange(contexts * beam, device=self.device)  # candidates stand first
+        rows = torch.arange(contexts * beam, device=self.device)  # candidates come first
         read = self.backward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
         return self.backward.log_probs(read, rows, contexts * beam + rows // beam, guide).view(contexts, beam)
 
 
 def candidate_tokens(found: Hypotheses) -> Tokens:
-    """All candidates as sentences, without their ends: [contexts · beam, time]."""
+    """Return all candidates as sentences, without their ends: [contexts · beam, time]."""
     lengths = (found.lengths.flatten().long() - 1).clamp(min=1)
     return Tokens(found.ids.flatten(0, 1), lengths)
 
 
 def overlaps(found: Hypotheses, sentences: Tokens, vocabulary: int) -> Tensor:
-    """The most that each candidate shares of its tokens with a sentence of its context: [contexts, beam].
+    """Return the highest token overlap of each candidate with a sentence of its context: [contexts, beam].
 
     Args:
         found: The candidates.
         sentences: Of all contexts, [contexts · sentences, time].
-        vocabulary: How many ids there are.
+        vocabulary: Number of ids.
     """
     contexts, beam, _ = found.ids.shape
     written = _token_sets(candidate_tokens(found), vocabulary).view(contexts, beam, vocabulary)
@@ -112,7 +112,7 @@ def overlaps(found: Hypotheses, sentences: Tokens, vocabulary: int) -> Tensor:
 
 
 def _token_sets(tokens: Tokens, vocabulary: int) -> Tensor:
-    """Which ids are in each sentence: [sentences, vocabulary]; counts up to 256 are exact in either precision."""
+    """Return the ids in each sentence: [sentences, vocabulary]; counts up to 256 are exact in either precision."""
     precision = torch.bfloat16 if tokens.ids.is_cuda else torch.float32
     real = torch.arange(tokens.ids.shape[1], device=tokens.ids.device) < tokens.lengths[:, None]
     ids = torch.where(real, tokens.ids, tokens.ids[:, :1])  # the first token again instead of padding
@@ -121,7 +121,7 @@ def _token_sets(tokens: Tokens, vocabulary: int) -> Tensor:
 
 
 def joined_tokens(one: Tokens, other: Tokens, pad: int) -> Tokens:
-    """Sentences of two lots, one lot after the other."""
+    """Return the sentences of two batches as one batch."""
     width = max(one.ids.shape[1], other.ids.shape[1])
     ids = [torch.nn.functional.pad(part.ids, (0, width - part.ids.shape[1]), value=pad) for part in (one, other)]
     return Tokens(torch.cat(ids), torch.cat([one.lengths, other.lengths]))

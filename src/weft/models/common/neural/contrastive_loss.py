@@ -1,4 +1,4 @@
-"""Contrast: learning which context a sentence had, besides predicting its words. Not in the paper.
+"""The contrastive loss: predicting which of two contexts a sentence had. Not in the paper.
 
 By Bayes' rule and with equal odds, the first of two contexts was that of a sentence t with probability
 p(t|a) / (p(t|a) + p(t|b)). Its negative logarithm is the contrast, log(1 + exp(log p(t|b) − log p(t|a))): the criterion
@@ -34,18 +34,18 @@ def contrast_loss(
     weight: float,
     guides: tuple[Tensor, Tensor] | None = None,
 ) -> ContrastLoss:
-    """The likelihood of targets, and which of two sentences was their source.
+    """Return the likelihood of targets and the contrast between their source and another sentence.
 
     Args:
         network: Encoder and decoder.
-        sources: The contexts, and as many sentences that are not.
-        target: What is to be predicted.
-        places: Which of the predictions are real, counted row by row.
-        weight: What the contrast of a row counts beside its likelihood.
-        guides: What guides each target after its source, and after the other one: [rows, guide] each.
+        sources: The contexts, and as many other sentences.
+        target: The sentences to predict.
+        places: Numbers of the real predictions, row by row.
+        weight: Of the contrast of a row relative to its likelihood.
+        guides: Guiding vectors of each target after its source and after the other sentence: [rows, guide] each.
     """
     matrix = network.embedding.weight
-    found = [  # apart, so that neither is padded to the other's length
+    found = [  # separately, so that neither is padded to the length of the other
         network.predictions(network.encode(source), target, places, guide)
         for source, guide in zip(sources, guides or (None, None), strict=True)
     ]
@@ -71,21 +71,21 @@ def contrast_loss_part(
 
 
 def doubts(right: Tensor, wrong: Tensor) -> Tensor:
-    """How likely the wrong context is: the derivative of the contrast by log p(t|b) − log p(t|a)."""
+    """Return the probability of the wrong context: the derivative of the contrast by log p(t|b) − log p(t|a)."""
     return (wrong - right).sigmoid()
 
 
 def row_log_probs(found: Predictions, matrix: Tensor) -> Tensor:
-    """Log-probabilities of rows, without gradients: [rows]."""
+    """Return log-probabilities of rows, without gradients: [rows]."""
     known = token_log_probs(found.hidden, matrix, found.wanted)  # [tokens]
     return known.new_zeros(found.count).index_add(0, found.rows, known)
 
 
 def shared_loss(found: Predictions, matrix: Tensor, shares: Tensor) -> Tensor:
-    """The negative log-likelihood of rows, each counted by its share: [rows] → a sum, with gradients."""
+    """Return the weighted negative log-likelihood of rows, with gradients; shares are the weights: [rows]."""
     return chunked_cross_entropy(found.hidden, matrix, found.wanted, shares.index_select(0, found.rows))
 
 
 def valued(with_gradient: Tensor, value: Tensor) -> Tensor:
-    """A number with the gradient of another one: shares have the contrast's gradient, but not its value."""
+    """Return a number with the gradient of another: weighted losses have the contrast's gradient, not its value."""
     return value + with_gradient - with_gradient.detach()

@@ -38,13 +38,13 @@ class Architecture:
         dimensions: Size of token vectors.
         hidden: Size of LSTM states.
         layers: LSTM layers of the decoder, and of the encoder.
-        attention: Whether the decoder looks back at the source.
-        feed: Whether the decoder's upper layers also read what its first layer saw there; needs two layers.
-        lexical: Whether attention also leads from the source's words straight to the output.
-        frozen: Whether the vectors of input tokens are given and stay as they are; another matrix then predicts.
+        attention: Whether the decoder attends to the source.
+        feed: Whether upper decoder layers also read the attention result of the first layer; needs two layers.
+        lexical: Whether attention also connects source words directly to the output.
+        frozen: Whether input token vectors are given and fixed; the output matrix is then separate.
         encoder: False for a language model, whose source is empty.
         dropout: On token vectors, between layers and before the output.
-        word_dropout: Share of the decoder's input tokens hidden in training, which makes it lean on its source.
+        word_dropout: Share of decoder input tokens hidden in training, so that it depends more on its source.
         guide: Size of a vector that guides every word of a target (the paper's z_n); 0 for none.
     """
 
@@ -72,13 +72,13 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What predicts the tokens of some rows, all real ones one after the other.
+    """Decoder outputs for the real tokens of some rows, as one flat sequence.
 
     Attributes:
-        hidden: [tokens, dimensions], to be multiplied with the output matrix.
-        wanted: [tokens], the ids that come.
+        hidden: [tokens, dimensions], the input of the output matrix.
+        wanted: [tokens], the ids to predict.
         rows: [tokens], the row each belongs to.
-        count: How many rows there are.
+        count: Number of rows.
     """
 
     hidden: Tensor
@@ -139,11 +139,11 @@ class Seq2SeqNetwork(nn.Module):
         Args:
             inputs: [rows, time] token ids, the first of a sentence being ``bos``.
             memory: The source.
-            state: Where an earlier call stopped; the source's final state at the beginning of a sentence.
-            guide: [rows, guide], what guides every word of the row.
+            state: The state after an earlier call; at the beginning of a sentence, the final state of the source.
+            guide: [rows, guide], the vector that guides every word of the row.
 
         Returns:
-            What the output matrix is multiplied with, [rows, time, dimensions], and the state reached.
+            The input of the output matrix, [rows, time, dimensions], and the final state.
         """
         embedded = self._dropped(self._look_up(inputs))  # [rows, time, dimensions]
         if self.guides is not None and guide is not None:
@@ -170,7 +170,7 @@ class Seq2SeqNetwork(nn.Module):
         return functional.dropout(values, self.architecture.dropout, self.training)
 
     def _shifted(self, target: Tokens) -> tuple[Tensor, Tensor, Tensor]:
-        """Decoder inputs, the tokens they predict, and which of them are real: each [rows, time + 1]."""
+        """Return decoder inputs, the tokens they predict, and the mask of real ones: each [rows, time + 1]."""
         rows, width = target.ids.shape
         device = target.ids.device
         lengths = target.lengths
@@ -182,13 +182,12 @@ class Seq2SeqNetwork(nn.Module):
         return inputs, predicted, real
 
     def loss(self, source: Tokens, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None) -> Tensor:
-        """Negative log-likelihood of the targets, summed over tokens and ends of sentences.
+        """Return the negative log-likelihood of the targets, summed over tokens and ends of sentences.
 
         Args:
             source: The contexts.
-            target: What is to be predicted.
-            places: Which of the predictions are real, counted row by row; a GPU that has to find out itself makes the
-                host wait for it.
+            target: The sentences to predict.
+            places: Numbers of the real predictions, row by row; computing them on a GPU would make the host wait.
             guide: [rows, guide].
         """
         return self.target_loss(self.encode(source), target, places, guide)
@@ -196,14 +195,14 @@ class Seq2SeqNetwork(nn.Module):
     def target_loss(
         self, memory: Memory, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None
     ) -> Tensor:
-        """The same for sources that are encoded already."""
+        """Return the loss for sources that are encoded already."""
         found = self.predictions(memory, target, places, guide)
         return chunked_cross_entropy(found.hidden, self.embedding.weight, found.wanted)
 
     def predictions(
         self, memory: Memory, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None
     ) -> Predictions:
-        """What predicts the targets, in training with some of their words hidden."""
+        """Return the predictions of the targets; in training some input words are hidden."""
         inputs, predicted, real = self._shifted(target)
         if self.training and self.architecture.word_dropout:
             hidden_words = torch.rand(inputs.shape, device=inputs.device) < self.architecture.word_dropout
@@ -217,7 +216,7 @@ class Seq2SeqNetwork(nn.Module):
 
     @torch.no_grad()
     def log_prob(self, memory: Memory, target: Tokens, guide: Tensor | None = None) -> Tensor:
-        """Log-probability of the targets given their sources, summed over tokens, ``</s>`` included: [rows]."""
+        """Return log-probabilities of the targets given their sources, summed over tokens with ``</s>``: [rows]."""
         inputs, predicted, real = self._shifted(target)
         outputs, _ = self.decode(inputs, memory, guide=guide)
         sums = torch.zeros(real.shape, device=inputs.device)

@@ -1,4 +1,4 @@
-"""Decoding and writing sentences, each guided by a vector: what HMM-LDA-GM and VLV-GM have in common."""
+"""Decoding sentences that are guided by a vector, for HMM-LDA-GM and VLV-GM."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from weft.models.common.token_cache import TokenCache
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """The sentences of a text, read once.
+    """The encoded sentences of a text.
 
     Attributes:
-        ids: Of each sentence.
+        ids: Token ids of each sentence.
         tokens: The same on the device, padded.
         lengths: [sentences] in ids.
-        sources: What decoders remember of them.
-        vectors: [sentences, 2 · hidden], what the encoder makes of each.
+        sources: Encoded for decoders.
+        vectors: [sentences, 2 · hidden], the encoder's final states.
     """
 
     ids: list[list[int]]
@@ -40,8 +40,8 @@ class GuidedDecoder:
     """An encoder-decoder over the sentences of a text.
 
     Args:
-        network: Trained, with a guide.
-        ids: Sentences tokenised before.
+        network: The trained network.
+        ids: Cache of token ids.
     """
 
     def __init__(self, network: Seq2SeqNetwork, ids: TokenCache) -> None:
@@ -49,15 +49,15 @@ class GuidedDecoder:
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         return self.network.embedding.weight.device
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Tokens of each sentence, ``</s>`` included."""
+        """Return the number of tokens of each sentence, ``</s>`` included."""
         return [len(ids) + 1 for ids in self.ids(sentences)]
 
     def read(self, sentences: Sequence[str]) -> ReadText:
-        """Encode the sentences of a text, those of like length together."""
+        """Encode the sentences of a text, in groups of similar length."""
         encoded = self.ids.to_read(sentences)
         sources, vectors = encode_rows(self.network, padded(encoded, self.network.pad, self.device))
         ids = self.ids(sentences)
@@ -65,18 +65,18 @@ class GuidedDecoder:
         return ReadText(ids, tokens, lengths_of(ids), sources, vectors)
 
     def read_tokens(self, tokens: Tokens) -> ReadText:
-        """The same for sentences that are on the device already, none of them empty; their ids are not listed."""
+        """Encode sentences that are on the device already, none of them empty; their ids are not listed."""
         sources, vectors = encode_rows(self.network, tokens)
         return ReadText([], tokens, tokens.lengths.cpu().numpy(), sources, vectors)
 
     def log_probs(self, read: ReadText, sources: Tensor, targets: Tensor, guide: Tensor | None = None) -> Tensor:
-        """Log p(target | guide, source), decoded in groups of like length.
+        """Return log p(target | guide, source), decoded in groups of similar length.
 
         Args:
             read: The text.
             sources: [rows] numbers of sentences.
             targets: [rows].
-            guide: [rows, guide], where the network has a guide.
+            guide: [rows, guide], if the network has a guide.
 
         Returns:
             [rows], summed over tokens, ``</s>`` included.
@@ -98,10 +98,10 @@ class GuidedDecoder:
             read: The text.
             sources: [rows] numbers of sentences.
             guide: [rows, guide].
-            decoding: How.
+            decoding: Settings of decoding.
 
         Returns:
-            For every row several sentences, best first; their log-probabilities are given the guide.
+            Several sentences for every row, best first, with log-probabilities given the guide.
         """
         tokenizer = self.ids.tokenizer
         steps = PredictorSteps(self.network, read.sources, len(sources), tokenizer, owners=sources, guide=guide)
@@ -109,9 +109,9 @@ class GuidedDecoder:
 
 
 def encode_rows(network: Seq2SeqNetwork, tokens: Tokens) -> tuple[Sources, Tensor]:
-    """What decoders remember of sentences, and the sentences' vectors [sentences, 2 · hidden]; like lengths together.
+    """Return encoded sentences and their vectors [sentences, 2 · hidden], encoded in groups of similar length.
 
-    A network without an encoder remembers nothing, and has no vectors.
+    Both are empty for a network without an encoder.
     """
     lengths = tokens.lengths.cpu().numpy()  # [sentences]
     if network.encoder is None or not len(lengths):

@@ -1,4 +1,4 @@
-"""The parts the neural models are made of: LSTM, attention, and a cross-entropy that never holds all logits."""
+"""Layers of the neural models: LSTM, attention, and a cross-entropy that never holds all logits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CPU_CHUNK_ROWS = 256  # 256 × 8,192 float32 are 8 MiB: larger ones leave the ca
 
 
 def make_lstm(inputs: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
-    """An LSTM whose forget gates start open (bias 1), so that early training does not wash the source out."""
+    """Return an LSTM whose forget gates start open (bias 1), so that early training keeps the source."""
     lstm = nn.LSTM(inputs, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
     for name, parameter in lstm.named_parameters():
         if name.startswith("bias_ih"):
@@ -30,7 +30,7 @@ def make_lstm(inputs: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
 
 
 def _start_normal(parameter: Tensor, std: float) -> None:
-    """Random numbers for a new network; one that is only a shape, until weights are read, needs none."""
+    """Initialise a new network with random numbers; a network on the meta device needs none."""
     if not parameter.is_meta:  # torch imports its compiler for a normal_ there: a second
         nn.init.normal_(parameter, std=std)
 
@@ -56,10 +56,10 @@ class Embedding(nn.Module):
 class Encoder(nn.Module):
     """Reads a sentence, reversed, into states and into the state a decoder starts from (Sutskever et al. 2014).
 
-    Rows are padded on the right, so that padding comes after the last real token and cannot touch what is read from
-    before it: a score must not depend on its neighbours in the batch. The decoder starts from the state at that token,
-    through a linear bridge; the LSTM's own last state would have run through the padding. (Packed sequences would be
-    exact too, but cost twice the time: they launch one small kernel a step.)
+    Rows are padded on the right, so that padding comes after the last real token and does not affect states before it:
+    a score must not depend on other rows of the batch. The decoder starts from the state at that token, through a
+    linear bridge, not from the last state of the LSTM, which includes padding. (Packed sequences are exact too, but
+    take twice the time: they launch one small kernel per step.)
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
@@ -91,9 +91,9 @@ class Encoder(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What attention finds in a source: an answer for every position, and what is taken along from there.
+    """The keys and values of a source, for attention.
 
-    Both are made of the source alone, once a sentence, however many targets it is paired with.
+    Both depend on the source alone and are computed once per sentence, for all its targets.
 
     Attributes:
         keys: [rows, source time, hidden], multiplied with the decoder's states.
@@ -105,7 +105,7 @@ class Look:
 
 
 def attend(states: Tensor, look: Look, lengths: Tensor) -> Tensor:
-    """The values of a source, weighed by how well its keys answer each decoder state.
+    """Return the values of a source, weighted by the match of its keys with each decoder state.
 
     Args:
         states: [rows, target time, hidden].
@@ -124,8 +124,8 @@ def attend(states: Tensor, look: Look, lengths: Tensor) -> Tensor:
 class Attention(nn.Module):
     """Luong's general attention over the source states (Luong et al. 2015), which adds to the output.
 
-    Luong concatenates what was found with the decoder's state before the output layer. That layer is linear here, so
-    the two halves of its matrix may as well stand apart, and the half for the source is multiplied once a sentence.
+    Luong concatenates the attention result with the decoder state before the output layer. That layer is linear here,
+    so that the two halves of its matrix are kept separate, and the half for the source is applied once per sentence.
     """
 
     def __init__(self, hidden: int, size: int) -> None:
@@ -134,26 +134,26 @@ class Attention(nn.Module):
         self.value = nn.Linear(hidden, size, bias=False)
 
     def forward(self, source: Tensor) -> Look:
-        """Make a source ready: [rows, source time, hidden] → keys and values."""
+        """Return keys and values of a source: [rows, source time, hidden]."""
         return Look(self.key(source), self.value(source))
 
 
 class LexicalAttention(nn.Module):
-    """Attention over the source's words themselves, which leads straight to the output (Nguyen & Chiang 2018).
+    """Attention over the source words, connected directly to the output (Nguyen & Chiang 2018).
 
-    A name that comes again is a rare word that the decoder's state can hardly hold; its vector, looked up in the source
-    and added to what the tied output matrix is multiplied with, makes it likely at once. Values are the vectors of a
-    word and its two neighbours, mixed, since what follows a word that was found is what is to be written next.
+    A repeated name is a rare word that the decoder state represents badly; adding its vector from the source to the
+    input of the tied output matrix makes it likely. Values mix the vectors of a word and its two neighbours, since the
+    word after a matched word is often the next to write.
     """
 
     def __init__(self, hidden: int, dimensions: int) -> None:
         super().__init__()
         self.key = nn.Linear(hidden, hidden, bias=False)
         self.mix = nn.Linear(3 * dimensions, dimensions, bias=False)
-        nn.init.zeros_(self.mix.weight)  # at first it adds nothing: a network trained without it goes on as it was
+        nn.init.zeros_(self.mix.weight)  # starts at zero, so that a network trained without it is unchanged
 
     def forward(self, source: Tensor, words: Tensor, lengths: Tensor) -> Look:
-        """Make a source ready.
+        """Return keys and values of a source.
 
         Args:
             source: [rows, source time, hidden].
@@ -167,10 +167,10 @@ class LexicalAttention(nn.Module):
 
 
 class FeedingDecoder(nn.Module):
-    """A decoder whose upper layers read what attention from the first layer found (Wu et al. 2016).
+    """A decoder whose upper layers read the attention result of the first layer (Wu et al. 2016).
 
-    The first layer does not wait for attention, so all steps of a layer still run at once; feeding what was found into
-    the first layer (Luong et al. 2015) would have to go word by word.
+    The first layer does not depend on attention, so that all steps of a layer still run at once; input feeding into
+    the first layer (Luong et al. 2015) would require one word at a time.
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
@@ -180,7 +180,7 @@ class FeedingDecoder(nn.Module):
         self.upper = make_lstm(2 * hidden, hidden, layers - 1, dropout)
 
     def look(self, source: Tensor) -> Look:
-        """Make a source ready: [rows, source time, hidden] → keys, and the states themselves."""
+        """Return keys of a source, and its states as values: [rows, source time, hidden]."""
         return Look(self.key(source), source)
 
     def forward(
@@ -190,8 +190,8 @@ class FeedingDecoder(nn.Module):
 
         Args:
             embedded: [rows, time, inputs].
-            state: (h, c), each [layers, rows, hidden]; zeros where None.
-            look: The source, or None where it is empty.
+            state: (h, c), each [layers, rows, hidden]; zeros if None.
+            look: The source, or None if it is empty.
             lengths: [rows], its length.
 
         Returns:
@@ -209,10 +209,10 @@ class FeedingDecoder(nn.Module):
 
 
 class Guides(nn.Module):
-    """Ways of a guiding vector into every step of a decoder: its state's update, and the choice of the word.
+    """Connections of a guiding vector to every step of a decoder: to its state update and to its output.
 
-    Paper: the state and z_n are concatenated. A matrix over a concatenation is the sum of two, and here the one for z_n
-    leads into the space of token vectors. Both ways start at zero: a network trained without a guide goes on as it was.
+    Paper: the state and z_n are concatenated. A matrix over a concatenation is a sum of two, and here the one for z_n
+    maps to the space of token vectors. Both start at zero, so that a network trained without a guide is unchanged.
     """
 
     def __init__(self, guide: int, dimensions: int) -> None:
@@ -224,7 +224,7 @@ class Guides(nn.Module):
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """Cross-entropy and its gradients chunk by chunk, in the forward pass: only one chunk of logits ever exists."""
+    """Cross-entropy with gradients computed chunk by chunk in the forward pass: only one chunk of logits exists."""
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, shares: Tensor | None) -> Tensor:
@@ -260,13 +260,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
 
 def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, shares: Tensor | None = None) -> Tensor:
-    """Summed cross-entropy of tied output weights without the whole logits tensor.
+    """Return the summed cross-entropy of tied output weights without the full logits tensor.
 
     Args:
         hidden: [tokens, dimensions].
         weight: [vocabulary, dimensions].
         targets: [tokens].
-        shares: [tokens] what each counts; 1 where None.
+        shares: [tokens] weights; 1 if None.
 
     Returns:
         A scalar, in natural-log units.
@@ -277,7 +277,7 @@ def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, share
 
 @torch.no_grad()
 def token_log_probs(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-    """Log-probability of every row's target, chunk by chunk: [tokens, D] and [vocabulary, D] → [tokens]."""
+    """Return log-probabilities of the targets, chunk by chunk: [tokens, D] and [vocabulary, D] → [tokens]."""
     parts = []
     matrix = weight.to(hidden.dtype).T  # [D, vocabulary]
     step = CHUNK_ROWS if hidden.is_cuda else CPU_CHUNK_ROWS

@@ -1,7 +1,7 @@
-"""Which of two sentences comes first: a set network over the sentences of a text.
+"""The precedence network: a set network that predicts which of two sentences of a text comes first.
 
-Likelihood chains sentences of one topic but says little about which block comes first. This network sees all sentences
-of a bag at once, without their order, and gives for every pair the log-odds that one precedes the other.
+Likelihood connects sentences of one topic but says little about which block comes first. This network reads all
+sentences of a text at once, without their order, and gives for every pair the log-odds that one precedes the other.
 References: Chen et al. 2016 (pairwise order of sentences); Lee et al. 2019 (set transformer). Not in the paper.
 """
 
@@ -26,10 +26,10 @@ from weft.scoring.pairs import Table
 
 @dataclass(frozen=True, slots=True)
 class Bag:
-    """Sentences of some texts as the network sees them.
+    """Sentences of some texts as the input of the network.
 
     Attributes:
-        vectors: [texts, longest, features] what an encoder makes of each sentence.
+        vectors: [texts, longest, features] encoder states of each sentence.
         cues: [texts, longest, CUES].
         real: [texts, longest] False after the end of a text.
     """
@@ -46,7 +46,7 @@ class PrecedenceNetwork(nn.Module):
         features: Size of a sentence's vector.
         width: Of the transformer.
         layers: Of the transformer.
-        dropout: In training; the vectors are frozen and texts are few, so it is high.
+        dropout: In training; high, since the vectors are frozen and texts are few.
     """
 
     def __init__(self, features: int, width: int = 192, layers: int = 2, dropout: float = 0.3) -> None:
@@ -63,16 +63,16 @@ class PrecedenceNetwork(nn.Module):
         self.early = nn.Linear(width, 1, bias=False)
 
     def forward(self, bag: Bag) -> Tensor:
-        """Log-odds that sentence i comes before sentence j: [texts, longest, longest], antisymmetric."""
+        """Return log-odds that sentence i comes before sentence j: [texts, longest, longest], antisymmetric."""
         mixed = self.inputs(self.dropout(self.norm_in(bag.vectors))) + self.cues(bag.cues)  # [texts, longest, width]
         states = self.norm(self.among(mixed, src_key_padding_mask=~bag.real))  # [texts, longest, width]
         joint = self.earlier(states) @ self.later(states).transpose(1, 2) / PAIR**0.5  # [texts, longest, longest]
-        joint = joint + self.early(states)  # how early a sentence stands by itself
+        joint = joint + self.early(states)  # how early a sentence comes by itself
         odds: Tensor = joint - joint.transpose(1, 2)
         return odds
 
     def loss(self, bag: Bag) -> Tensor:
-        """Negative log-likelihood of the true order of all pairs, summed; sentences come in reading order."""
+        """Return the summed negative log-likelihood of the order of all pairs; sentences are in reading order."""
         odds = self(bag).float()
         longest = bag.real.shape[1]
         before = torch.ones(longest, longest, dtype=torch.bool, device=odds.device).triu(diagonal=1)  # i < j
@@ -81,7 +81,7 @@ class PrecedenceNetwork(nn.Module):
 
 
 def make_bag(vectors: Tensor, years: Tensor, lengths: Tensor, places: Tensor) -> Bag:
-    """Lay sentences out by text.
+    """Return sentences laid out by text.
 
     Args:
         vectors: [sentences, features].
@@ -96,20 +96,20 @@ def make_bag(vectors: Tensor, years: Tensor, lengths: Tensor, places: Tensor) ->
 
 
 def _cues(years: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
-    """What a sentence's numbers say: [texts, longest, CUES]."""
+    """Return number cues: [texts, longest, CUES]."""
     cues = number_cues(years, (years > 0).float(), lengths.clamp(min=1).log())
     return torch.stack(cues, dim=-1) * real[:, :, None]
 
 
 def sentence_vectors(networks: Sequence[Seq2SeqNetwork], sentences: Tokens) -> Tensor:
-    """What the encoders hand to their decoders, side by side: [sentences, 2 · hidden · networks]."""
+    """Return the decoder start states of all encoders, concatenated: [sentences, 2 · hidden · networks]."""
     with torch.no_grad():
         starts = [network.encode(sentences).start for network in networks]
     return torch.cat([part[0].float() for start in starts if start is not None for part in start], dim=1)
 
 
 def batch_bag(networks: Sequence[Seq2SeqNetwork], batch: ParagraphBatch, device: torch.device) -> Bag:
-    """A training batch as the network sees it."""
+    """Return a training batch as input of the network."""
     sentences, lengths, years, places = (
         torch.from_numpy(part).to(device) for part in (batch.sentences, batch.lengths, batch.years, batch.places)
     )
@@ -117,7 +117,7 @@ def batch_bag(networks: Sequence[Seq2SeqNetwork], batch: ParagraphBatch, device:
 
 
 class Precedence:
-    """A trained network and the encoders it stands on: sentences in, a table of log-odds out.
+    """A trained network with its encoders: sentences in, a table of log-odds out.
 
     Args:
         network: The trained network.
@@ -129,7 +129,7 @@ class Precedence:
 
     @torch.inference_mode()
     def table(self, document: Document) -> Table:
-        """Log-odds that each sentence comes before each other one: [sentences, sentences], antisymmetric."""
+        """Return log-odds that each sentence comes before each other one: [sentences, sentences], antisymmetric."""
         if len(document) < 2:
             return np.zeros((len(document), len(document)))
         tokens = self.predictors[0].tokens(document.sentences)

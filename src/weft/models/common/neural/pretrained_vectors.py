@@ -1,4 +1,4 @@
-"""Pretrained word vectors for a network's vocabulary, kept as they are in training."""
+"""Pretrained word vectors for the vocabulary of a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EMBEDDED_NAME = "glove"
 
 
 def read_vectors(name: str) -> WordVectors:
-    """A table by its file or folder, or ``glove`` for the 30,000 words inside the package."""
+    """Return a table by its file or folder; ``glove`` is the table of 30,000 words in the package."""
     if name == EMBEDDED_NAME:
         from weft.io.model_folder import load_artifact
 
@@ -24,9 +24,9 @@ def read_vectors(name: str) -> WordVectors:
 
 
 def vectors_of_tokens(name: str, tokenizer: Tokenizer, dimensions: int) -> Tensor:
-    """A vector for every token, of mean square 1: [vocabulary, dimensions].
+    """Return a vector for every token, of mean square 1: [vocabulary, dimensions].
 
-    A token that is no word of the table, such as a piece of a word, gets a small random vector (seeded by its number).
+    A token that is not in the table, such as a part of a word, gets a small random vector, seeded by its number.
 
     Raises:
         ConfigError: The table's vectors have another size.

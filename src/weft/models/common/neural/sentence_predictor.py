@@ -1,4 +1,4 @@
-"""A network and its tokenizer as a model of the next sentence: text in, log-probabilities out."""
+"""A network and its tokenizer as a sentence model: text in, log-probabilities out."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from weft.models.common.neural.layers import LstmState
 from weft.models.common.neural.source_memory import Memory, Sources
 from weft.models.common.token_cache import TokenCache, nearest
 
-WINDOWS_AT_ONCE = 4096  # bounds the encoder states held at a time
-DEAD = -1e30  # below it: a hypothesis that never had a way on
-DECODE_TOKENS = 32768  # padded tokens decoded at a time
+WINDOWS_AT_ONCE = 4096  # bounds the memory of encoder states
+DEAD = -1e30  # log-probabilities below it are impossible hypotheses
+DECODE_TOKENS = 32768  # padded tokens per decoded group
 CPU_DECODE_TOKENS = 8192  # the same on a CPU
-SMALL_GROUP = 16  # sentences that go together whatever their lengths: fewer would waste the matrix products
+SMALL_GROUP = 16  # sentences grouped whatever their lengths: smaller matrix products are slow
 
 
 class Predictor:
-    """p(target | context) by a sequence-to-sequence network; satisfies `weft.models.SentenceModel`.
+    """p(target | context) by a sequence-to-sequence network; satisfies `weft.protocols.SentenceModel`.
 
-    The context is the nearest sentence: the last of the window's. Every distinct context is encoded once, however many
-    targets it is paired with, and windows are decoded in order of length, so that little is padding.
+    The context is the nearest sentence: the last one of the window. Every distinct context is encoded once for all its
+    targets, and windows are decoded in order of length, to avoid padding.
 
     Args:
         network: The trained network.
-        tokenizer: What its ids mean.
-        ids: Sentences tokenised before, where other predictors of the same tokenizer share them.
+        tokenizer: Of the network.
+        ids: Cache of token ids, shared with other predictors of the same tokenizer.
     """
 
     def __init__(self, network: Seq2SeqNetwork, tokenizer: Tokenizer, ids: TokenCache | None = None) -> None:
@@ -44,15 +44,15 @@ class Predictor:
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         return self.network.embedding.weight.device
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Tokens of each sentence, ``</s>`` included."""
+        """Return the number of tokens of each sentence, ``</s>`` included."""
         return [len(ids) + 1 for ids in self.ids(sentences)]
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Natural log-probability of every target given its context, summed over tokens, ``</s>`` included."""
+        """Return the log-probability of every target given its context, summed over tokens, ``</s>`` included."""
         values: list[float] = []
         for start in range(0, len(windows), WINDOWS_AT_ONCE):
             values += self._log_prob(windows[start : start + WINDOWS_AT_ONCE])
@@ -74,13 +74,13 @@ class Predictor:
 
     @torch.inference_mode()
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """For every context several next sentences, best first; all contexts are searched at once."""
+        """Return several next sentences for every context, best first; all contexts are searched at once."""
         sources = self._encode([context[-1] if context else None for context in contexts])
         steps = PredictorSteps(self.network, sources, len(contexts), self.tokenizer)
         return candidates_of(search(steps, len(contexts), decoding, self.device), self.tokenizer)
 
     def _encode(self, contexts: Sequence[str | None]) -> Sources:
-        """Encode distinct sentences; nothing to read is an empty source, and an empty sentence beside others."""
+        """Encode distinct sentences; no context at all is an empty source, and an empty sentence among others."""
         if self.network.encoder is None or list(contexts) == [None]:
             return Sources()
         encoded = self.ids.to_read([context or "" for context in contexts])
@@ -89,7 +89,7 @@ class Predictor:
         return Sources.of(parts, torch.cat(groups).to(self.device))
 
     def tokens(self, sentences: Sequence[str]) -> Tokens:
-        """Sentences as an encoder reads them: padded ids on the network's device."""
+        """Return sentences as an encoder reads them: padded ids on the device of the network."""
         return self._padded(self.ids.to_read(sentences))
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> Tokens:
@@ -98,7 +98,7 @@ class Predictor:
 
 @dataclass(frozen=True, slots=True)
 class _StepState:
-    """Where the rows of a search stand: their source, what guides them, and the decoder's state after a word."""
+    """The rows of a search: their sources, guiding vectors, and decoder states after a word."""
 
     memory: Memory
     guide: Tensor | None
@@ -106,15 +106,15 @@ class _StepState:
 
 
 class PredictorSteps:
-    """A network one word at a time; satisfies `weft.generation.decoding.Steps`.
+    """A network that decodes one word at a time; satisfies `weft.generation.decoding.Steps`.
 
     Args:
         network: The network.
-        sources: One a context, unless ``owners`` says otherwise.
-        contexts: How many there are.
-        tokenizer: Knows which ids are not words.
-        owners: [contexts] the source of each, where several contexts share one.
-        guide: [contexts, guide] what guides every word of each, where the network has a guide.
+        sources: One per context, unless ``owners`` is given.
+        contexts: Number of contexts.
+        tokenizer: Its special ids are not written.
+        owners: [contexts] the source of each, if contexts share sources.
+        guide: [contexts, guide] guiding vectors, if the network has a guide.
     """
 
     def __init__(
@@ -134,34 +134,34 @@ class PredictorSteps:
         self.forbidden = (tokenizer.pad_id, tokenizer.bos_id, *unknown)
 
     def begin(self, rows_each: int) -> _StepState:
-        """Every source and every guide repeated."""
+        """Return the first state: every source and every guide repeated."""
         guide = None if self.guide is None else self.guide.repeat_interleave(rows_each, dim=0)  # [rows, guide]
         return _StepState(self.sources.select(self.owners.repeat_interleave(rows_each)), guide, None)
 
     def advance(self, state: _StepState, words: Tensor) -> tuple[Tensor, _StepState]:
-        """One decoder step and the log-probabilities of the next word."""
+        """Run one decoder step; return the log-probabilities of the next word and the new state."""
         inputs = words[:, None]  # [rows, 1]
         outputs, reached = self.network.decode(inputs, state.memory, state.state, state.guide)  # [rows, 1, dimensions]
         logits = (outputs[:, 0] @ self.network.embedding.weight.T).float()  # [rows, vocabulary]
         return logits.log_softmax(dim=1), _StepState(state.memory, state.guide, reached)
 
     def select(self, state: _StepState, rows: Tensor) -> _StepState:
-        """Some rows; source and guide stay with their context, so only the decoder's state moves."""
+        """Return some rows; sources and guides stay with their contexts, so only decoder states change."""
         assert state.state is not None
         h, c = state.state
         return _StepState(state.memory, state.guide, (h[:, rows].contiguous(), c[:, rows].contiguous()))
 
     def keep(self, state: _StepState, rows: Tensor) -> _StepState:
-        """Some rows with their sources and guides."""
+        """Return some rows with their sources and guides."""
         guide = None if state.guide is None else state.guide[rows]
-        moved = self.select(state, rows)
-        return _StepState(state.memory.select(rows), guide, moved.state)
+        selected = self.select(state, rows)
+        return _StepState(state.memory.select(rows), guide, selected.state)
 
 
 def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidate]]:
-    """What a search found as sentences, best first; hypotheses that never had a way on are left out.
+    """Return the sentences of a search, best first, without impossible hypotheses.
 
-    So are those whose bytes make no characters, if there are others.
+    Sentences with invalid characters are dropped too, if there are others.
     """
     ids, log_probs, lengths = found.ids.tolist(), found.log_probs.tolist(), found.lengths.tolist()
     written = [
@@ -176,13 +176,13 @@ def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidat
 
 
 def _text(ids: Sequence[int], tokenizer: Tokenizer) -> str:
-    """Words up to the end of the sentence, as text."""
+    """Return the words up to the end of the sentence as text."""
     end = ids.index(tokenizer.eos_id) if tokenizer.eos_id in ids else len(ids)
     return " ".join(tokenizer.decode(ids[:end]).split())
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tokens:
-    """Lists of ids as a padded matrix on a device."""
+    """Return lists of ids as a padded matrix on a device."""
     offsets = np.cumsum([0, *(len(row) for row in rows)])
     flat = np.fromiter((token for row in rows for token in row), dtype=np.int64, count=int(offsets[-1]))
     ids, lengths = pad_rows(flat, offsets, pad)
@@ -190,16 +190,16 @@ def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tok
 
 
 def by_length(lengths: npt.NDArray[np.int64], device: torch.device) -> Iterator[Tensor]:
-    """Cut numbers of sentences of these lengths, shortest first, into groups of bounded padded size.
+    """Yield groups of sentence numbers, shortest sentences first, of bounded padded size.
 
-    A GPU wants few large groups; a CPU gains more from groups alike in length, which hold next to no padding.
+    A GPU is fastest with few large groups; a CPU with groups of similar length, which have little padding.
     """
     most, stretch = (DECODE_TOKENS, float("inf")) if device.type == "cuda" else (CPU_DECODE_TOKENS, 1.15)
     order = np.argsort(lengths, kind="stable")
     left = lengths[order] + 1  # with the end of the sentence; shortest first
     while len(order):
         rows = np.arange(1, len(left) + 1)
-        # As far as a group may reach: within its size, and alike in length unless it is still small.
+        # A group is limited in size, and in length differences unless it is small.
         fits = (left * rows <= most) & ((rows <= SMALL_GROUP) | (left <= left[0] * stretch))
         count = max(1, len(fits) if fits.all() else int(fits.argmin()))
         yield torch.from_numpy(order[:count])
@@ -207,5 +207,5 @@ def by_length(lengths: npt.NDArray[np.int64], device: torch.device) -> Iterator[
 
 
 def lengths_of(rows: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    """How many ids each row has."""
+    """Return the number of ids of each row."""
     return np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))

@@ -1,4 +1,4 @@
-"""What decoders remember of their sources: padded for a batch that is decoded, flat for many sentences in store."""
+"""Encoded sources of decoders: padded for one batch, flat for many sentences."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from weft.models.common.neural.layers import Look, LstmState
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a decoder remembers of its source; nothing where there is none.
+    """The encoded sources of a batch; empty for a language model.
 
     Attributes:
         lengths: [rows].
         start: The state the decoder starts from, or None for zeros.
-        looks: What attention can find, by the part of the network that looks.
+        looks: Keys and values, by the kind of attention.
     """
 
     lengths: Tensor | None = None
@@ -26,7 +26,7 @@ class Memory:
     looks: Mapping[str, Look] = field(default_factory=dict)
 
     def select(self, rows: Tensor) -> Memory:
-        """Some rows, in any order and repeated as asked, with gradients: in training a sentence has several uses."""
+        """Return some rows, in any order and repeated, with gradients: in training a sentence has several uses."""
         if self.lengths is None or self.start is None:
             return self
         h, c = self.start
@@ -36,14 +36,13 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sentences encoded once, from which the rows of a batch are taken in any order and as often as asked.
+    """Sentences encoded once, from which the rows of batches are taken in any order.
 
-    Their positions stand one after the other, without padding: padded to the longest of all, copying them cost more
-    than attending to them.
+    Their positions are stored without padding: padded to the longest of all, copying cost more than attention.
 
     Attributes:
-        lengths: [sentences], or None where the source is empty.
-        begins: [sentences], where each begins among the positions.
+        lengths: [sentences], or None if the source is empty.
+        begins: [sentences], the first position of each.
         start: (h, c), each [layers, sentences, hidden].
         looks: Keys [positions, hidden] and values [positions, size].
     """
@@ -55,7 +54,7 @@ class Sources:
 
     @staticmethod
     def of(memories: Sequence[Memory], order: Tensor) -> Sources:
-        """Put batches encoded apart into store: row k of the batches in a line is sentence ``order[k]``."""
+        """Return the sentences of separately encoded batches: row k of all batches is sentence ``order[k]``."""
         lengths = [memory.lengths for memory in memories if memory.lengths is not None]
         starts = [memory.start for memory in memories if memory.start is not None]
         if not lengths:
@@ -67,7 +66,7 @@ class Sources:
         return Sources(line[back], (line.cumsum(0) - line)[back], (h, c), looks)
 
     def select(self, rows: Tensor) -> Memory:
-        """The memory of some sentences, padded to the longest of them."""
+        """Return some sentences as a batch, padded to the longest of them."""
         if self.lengths is None or self.begins is None or self.start is None:
             return Memory()
         lengths = self.lengths[rows]
@@ -80,7 +79,7 @@ class Sources:
 
 
 def _flat(looks: Sequence[Look], lengths: Sequence[Tensor]) -> Look:
-    """The real positions of padded rows, one after the other."""
+    """Return the real positions of padded rows as one flat sequence."""
     real = [
         torch.arange(look.keys.shape[1], device=length.device) < length[:, None]
         for look, length in zip(looks, lengths, strict=True)
