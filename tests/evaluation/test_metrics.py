@@ -131,5 +131,5 @@ def test_many_documents_are_resampled_in_lots_to_the_same_end(monkeypatch: pytes
 
     numerators, denominators = [float(n % 7) for n in range(40)], [7.0] * 40
     whole = metrics.bootstrap_interval(numerators, denominators)
-    monkeypatch.setattr(metrics, "KEPT_DOCUMENTS", 10)
+    monkeypatch.setattr(metrics, "CACHED_DOCUMENTS", 10)
     assert metrics.bootstrap_interval(numerators, denominators) == pytest.approx(whole)

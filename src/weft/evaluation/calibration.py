@@ -1,4 +1,4 @@
-"""Reference scores for a model: texts as written against the same texts shuffled (`weft calibrate`)."""
+"""Reference scores of a model on texts and on shuffled copies of them (`weft calibrate`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from weft.errors import ConfigError, CorpusError
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.progress import Progress, silent
-from weft.protocols import DocumentScorer
+from weft.protocols import CalibratedModel, DocumentScorer
 from weft.scoring.calibration import REFERENCE, Group, Reference, make_group
 
-CLASSES = (3, 5, 10)  # fewest sentences of each length class
+CLASSES = (3, 5, 10)  # minimal number of sentences of each length class
 TEXTS_EACH = 1000
-FEWEST_TEXTS = 20  # below this, percentiles would be invented
+FEWEST_TEXTS = 20  # too few texts give no percentiles
 AT_ONCE = 50
 
 
@@ -30,24 +30,28 @@ def calibrate(
     command: str = "",
     progress: Progress = silent,
 ) -> Reference:
-    """Score paragraphs of documents and one shuffle of each, and write the quantiles into the model's folder.
+    """Score paragraphs and one shuffled copy of each, and write the quantiles into the model's folder.
 
     Args:
-        folder: A trained model.
-        documents: Texts the model has not learned from; every paragraph is a text.
-        texts: What they are, such as ``Wikipedia paragraphs``.
-        seed: Of the shuffles.
+        folder: Folder of a trained model.
+        documents: Texts that the model was not trained on; every paragraph counts as one text.
+        texts: Name of these texts, such as ``Wikipedia paragraphs``.
+        seed: Seed of the shuffles.
         command: The command to record.
-        progress: Told how far it is.
+        progress: Called as the work goes on.
+
+    Returns:
+        The reference scores.
 
     Raises:
+        ConfigError: The model cannot hold reference scores.
         CorpusError: There are too few texts of some length.
     """
     artifact = load_artifact(folder)
     model = load_model(folder)
-    if not hasattr(model, "reference"):
+    if not isinstance(model, CalibratedModel):
         raise ConfigError(
-            "this model has no place for reference scores",
+            "this model cannot hold reference scores",
             seen=artifact.model,
             allowed="a generative model",
             next_step="calibrate a seq2seq",
@@ -64,7 +68,7 @@ def _by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:
     found: dict[int, list[Document]] = {fewest: [] for fewest in CLASSES}
     for paragraph in (paragraph for document in documents for paragraph in document.paragraphs()):
         fitting = [fewest for fewest in CLASSES if fewest <= len(paragraph)]
-        shuffles = len(set(paragraph.sentences)) > 1  # a text of equal sentences reads the same in any order
+        shuffles = len(set(paragraph.sentences)) > 1  # equal sentences read the same in any order
         if fitting and shuffles and len(found[fitting[-1]]) < TEXTS_EACH:
             found[fitting[-1]].append(paragraph)
         if all(len(texts) == TEXTS_EACH for texts in found.values()):

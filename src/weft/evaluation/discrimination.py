@@ -1,4 +1,4 @@
-"""Telling a text from its permutations (the paper's sections 4.1 and 4.2.1, Tables 1 and 2)."""
+"""The tasks `pairs`, `inner` and `swaps`: tell documents from their permutations (sections 4.1 and 4.2.1)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The measures, as pure functions over plain numbers, and how sure one can be of them.
+"""Metrics as pure functions of numbers, and their bootstrap intervals.
 
-A tie is wrong, everywhere, and counted. Kendall's τ is per document, then averaged. Intervals come from resampling
-documents, because the twenty permutations of one document are not twenty independent trials.
+Ties count as wrong. Kendall's τ is computed per document and then averaged. Intervals come from resampling documents,
+because the twenty permutations of one document are not twenty independent trials.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy.typing as npt
 
 Values = npt.NDArray[np.float64]
 RESAMPLES = 5000
-KEPT_DOCUMENTS, LOT = 10_000, 50  # beyond so many documents resamples are drawn in lots and not kept
+CACHED_DOCUMENTS, LOT = 10_000, 50  # for more documents, resamples are drawn in lots and not cached
 
 
 def kendall_tau(order: Sequence[int]) -> float | None:
-    """Kendall's τ between a proposed order and the original: 1 − 2 · inversions / (N(N−1)/2).
+    """Return Kendall's τ between a proposed order and the original: 1 − 2 · inversions / (N(N−1)/2).
 
     Paper: the appendix prints 1 − 2 · inversions / (N(N−1)), whose range would be 0 to 1; its numbers and Lapata's
     definition have the /2, and a random order near 0.
 
     Args:
-        order: For each place of the proposed text, the sentence's place in the original.
+        order: For each position of the proposed text, the position of its sentence in the original.
 
     Returns:
         −1 (reversed) to 1 (equal); ``None`` for fewer than two sentences, where no pair exists.
@@ -43,7 +43,7 @@ def kendall_tau(order: Sequence[int]) -> float | None:
 
 
 def position_accuracy(order: Sequence[int]) -> float:
-    """Share of sentences that stand exactly where they stood.
+    """Return the share of sentences in their original position.
 
     Example:
         >>> position_accuracy([0, 2, 1])
@@ -53,7 +53,7 @@ def position_accuracy(order: Sequence[int]) -> float:
 
 
 def perfect_match(order: Sequence[int]) -> float:
-    """1 if the whole order was restored, else 0.
+    """Return 1 if the whole order is the original, else 0.
 
     Example:
         >>> perfect_match([0, 1, 2]), perfect_match([1, 0, 2])
@@ -64,12 +64,12 @@ def perfect_match(order: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Wins:
-    """How often an original beat its negatives.
+    """Number of negatives that an original was compared with and won against.
 
     Attributes:
         correct: Pairs in which the original scored strictly higher.
-        ties: Pairs with equal scores, or with no score: wrong.
-        pairs: All pairs.
+        ties: Pairs with equal scores or without a score; they count as wrong.
+        pairs: Number of pairs.
     """
 
     correct: int
@@ -94,16 +94,16 @@ def count_wins(original: float | None, others: Sequence[float | None]) -> Wins:
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float | None:
-    """Sum over sum: pairs weigh alike for accuracy (denominator: pairs), documents for τ (denominator: 1)."""
+    """Return sum over sum: all pairs weigh the same for accuracy (denominator: pairs), all documents for τ (1)."""
     total = float(np.sum(denominators))
     return float(np.sum(numerators)) / total if total else None
 
 
 @lru_cache(maxsize=8)
 def _resample(documents: int, seed: int) -> npt.NDArray[np.int16]:
-    """How often each document is drawn in each of the resamples: [resamples, documents].
+    """Return how often each document is drawn in each resample: [resamples, documents].
 
-    Kept: a page of results asks for the same draws for every pair of rows, and drawing is most of the work.
+    Cached, because a page of results uses the same draws for every pair of rows, and drawing takes most of the time.
     """
     generator = np.random.default_rng(seed)
     draws = generator.multinomial(documents, np.full(documents, 1 / documents), size=RESAMPLES).astype(np.int16)
@@ -112,9 +112,9 @@ def _resample(documents: int, seed: int) -> npt.NDArray[np.int16]:
 
 
 def _resampled_sums(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.float64]:
-    """Sums of columns over the documents of each resample: [resamples, columns] of values [documents, columns]."""
+    """Return sums of values [documents, columns] over the documents of each resample: [resamples, columns]."""
     documents = len(values)
-    if documents <= KEPT_DOCUMENTS:
+    if documents <= CACHED_DOCUMENTS:
         draws = _resample(documents, seed)
         return np.stack([draws @ column for column in values.T], axis=1)
     generator, shares = np.random.default_rng(seed), np.full(documents, 1 / documents)
@@ -125,7 +125,7 @@ def _resampled_sums(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[n
 def bootstrap_interval(
     numerators: Sequence[float], denominators: Sequence[float], *, seed: int = 1
 ) -> tuple[float, float] | None:
-    """95% percentile interval of `ratio`, resampling documents; nothing of fewer than two, which vary in no resample.
+    """Return the 95% percentile interval of `ratio` over resampled documents; None for fewer than two documents.
 
     Example:
         >>> low, high = bootstrap_interval([18, 20, 15], [20, 20, 20])
@@ -147,9 +147,9 @@ class Comparison:
 
     Attributes:
         difference: First minus second.
-        interval: 95% interval of the difference; a difference is significant if 0 is outside.
+        interval: 95% interval of the difference; the difference is significant if 0 is outside.
         p_value: Two-sided bootstrap probability of a difference at least this far from 0.
-        n_documents: Documents both models were measured on.
+        n_documents: Number of documents.
     """
 
     difference: float
@@ -164,10 +164,10 @@ def paired_bootstrap(
     """Compare two models by resampling the documents both were run on.
 
     Args:
-        first: Numerators of the first model, one a document (pairs won, or τ).
-        second: Those of the second, for the same documents.
-        denominators: Pairs of each document, or ones.
-        seed: Of the resampling.
+        first: Numerators of the first model, one per document (pairs won, or τ).
+        second: Numerators of the second, for the same documents.
+        denominators: Number of pairs of each document, or ones.
+        seed: Seed of the resampling.
 
     Example:
         >>> paired_bootstrap([20.0] * 50, [10.0] * 50, [20.0] * 50).difference
@@ -181,6 +181,6 @@ def paired_bootstrap(
     differences = sums / np.maximum(totals, 1e-12)
     low, high = np.quantile(differences, [0.025, 0.975])
     tail = min(float(np.mean(differences <= 0)), float(np.mean(differences >= 0)))
-    # With B resamples no probability below 1/B can be told from 0.
-    p_value = min(1.0, 2 * max(tail, 1 / RESAMPLES)) if len(gaps) > 1 else 1.0  # one document never varies
+    # B resamples cannot distinguish probabilities below 1/B from 0.
+    p_value = min(1.0, 2 * max(tail, 1 / RESAMPLES)) if len(gaps) > 1 else 1.0  # one document does not vary
     return Comparison(float(gaps.sum() / weights.sum()), (float(low), float(high)), p_value, len(gaps))

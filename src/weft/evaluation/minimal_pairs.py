@@ -32,14 +32,14 @@ BETTER, WORSE = "better_score", "worse_score"
 
 @dataclass(frozen=True, slots=True)
 class MinimalPair:
-    """Two texts that differ in little, one of them more coherent.
+    """Two texts with a small difference, one of them more coherent.
 
     Attributes:
         id: A name that is unique in its file.
-        phenomenon: What the difference is about.
+        phenomenon: What the two texts differ in.
         better: The more coherent text.
-        worse: The other.
-        paper: The paper's scores of the two, where it has the pair.
+        worse: The less coherent text.
+        paper: The paper's scores of the two, if it has the pair.
     """
 
     id: str
@@ -74,12 +74,12 @@ def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iter
     for record in read_records(source, options, allowed=_ALLOWED):
         pair = _pair(record)
         if pair.id in seen:
-            raise record.error("an id that is already there", seen=pair.id, allowed="unique ids", next_step="rename it")
+            raise record.error("the id is not unique", seen=pair.id, allowed="unique ids", next_step="rename it")
         seen.add(pair.id)
         yield pair
     if not seen:
         raise CorpusError(
-            f"no pair in {source}",
+            f"no minimal pair in {source}",
             seen="no line with an object",
             allowed=_ALLOWED,
             next_step="check that the file is not empty; docs/probes.md shows the format",
@@ -173,7 +173,7 @@ def _name(record: Record, key: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise _bad(record, f"no {key}", value)
     if key == "phenomenon" and value in {"accuracy", BOTH_WAYS, BETTER, WORSE}:
-        raise _bad(record, "a phenomenon with the name of a measure", value)
+        raise _bad(record, "the phenomenon has the name of a measure", value)
     return value
 
 
@@ -182,7 +182,7 @@ def _sentences(record: Record, key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) < 2:
         raise _bad(record, f'"{key}" needs two sentences or more', value)
     if not all(isinstance(sentence, str) and sentence.strip() for sentence in value):
-        raise _bad(record, f'"{key}" holds something that is no sentence', value)
+        raise _bad(record, f'"{key}" holds something that is not a sentence', value)
     return tuple(value)
 
 
@@ -197,4 +197,6 @@ def _paper(record: Record) -> tuple[float, float] | None:
 
 
 def _bad(record: Record, what: str, seen: object) -> CorpusError:
-    return record.error(what, seen=seen, allowed=_ALLOWED, next_step="mend the line; docs/probes.md shows the format")
+    return record.error(
+        what, seen=seen, allowed=_ALLOWED, next_step="correct the line; docs/probes.md shows the format"
+    )

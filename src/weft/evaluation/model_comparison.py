@@ -1,4 +1,4 @@
-"""Two models side by side on a task: how far apart, how sure, and on which texts."""
+"""Comparison of two models on a task: differences, their significance, and the documents that differ."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from weft.evaluation.result import (
 
 @dataclass(frozen=True, slots=True)
 class DocumentGap:
-    """A text on which two models differ.
+    """A document on which two models differ.
 
     Attributes:
-        id: Its name.
-        first: What the first model got: a share of pairs, a τ.
-        second: What the second got.
+        id: Id of the document.
+        first: Value of the first model: a share of pairs, or τ.
+        second: Value of the second model.
     """
 
     id: str
@@ -48,12 +48,12 @@ class Versus:
 
     Attributes:
         first: The first result.
-        second: The second.
-        metric: The one that documents are looked at by.
-        comparisons: For every metric both have, the paired bootstrap of first minus second.
-        unpaired: Metrics that both have but counted over other pairs of the documents, so that nothing can be paired.
-        better: Documents on which the first is better, on which the second is, and on which they are equal.
-        documents: Those that differ, the farthest apart first.
+        second: The second result.
+        metric: The metric of `better` and `documents`.
+        comparisons: The paired bootstrap of first minus second, for every metric that both have.
+        unpaired: Metrics that the two counted over different pairs, so that they cannot be compared.
+        better: Number of documents on which the first is better, the second is better, and both are equal.
+        documents: Documents that differ, largest difference first.
     """
 
     first: Result
@@ -69,13 +69,13 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
     """Compare two results by paired bootstrap, metric by metric, and document by document.
 
     Args:
-        first: A model's result.
-        second: Another's, on the same task.
-        metric: By which documents are compared; the task's first if none is named.
-        seed: Of the resampling.
+        first: Result of one model.
+        second: Result of another model on the same task.
+        metric: Metric by which documents are compared; the first of the task by default.
+        seed: Seed of the resampling.
 
     Raises:
-        CorpusError: They were not measured on the same documents, have no such metric, or no document was long enough.
+        CorpusError: The documents differ, the metric is missing, or no document was long enough.
 
     Example:
         >>> parts = {"accuracy": {"numerators": [9.0, 8.0], "denominators": [10.0, 10.0]}}
@@ -85,6 +85,20 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
         >>> found.comparisons["accuracy"].difference, found.better
         (0.0, (0, 0, 2))
     """
+    names = _common_metrics(first, second, metric)
+    paired = [name for name in names if same_pairs(first, second, name)]
+    chosen = metric or (paired or names)[0]
+    compared = paired if chosen in paired else [chosen]  # an unpaired metric raises the error of compare_results
+    comparisons = {name: compare_results(first, second, name, seed=seed) for name in compared}
+    gaps = _gaps(first, second, chosen)
+    better = (sum(gap.difference > 0 for gap in gaps), sum(gap.difference < 0 for gap in gaps))
+    apart = sorted((gap for gap in gaps if gap.difference), key=lambda gap: (-abs(gap.difference), gap.id))
+    unpaired = tuple(name for name in names if name not in paired)
+    return Versus(first, second, chosen, comparisons, (*better, len(gaps) - sum(better)), tuple(apart), unpaired)
+
+
+def _common_metrics(first: Result, second: Result, metric: str) -> list[str]:
+    """Return the metrics that both results have; raise CorpusError if ``metric`` is not among them."""
     check_comparable(first, second)
     names = [name for name in first.metrics if name in second.metrics and _measured(first, name)]
     if not names:
@@ -102,19 +116,11 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
             allowed=", ".join(names),
             next_step="choose one of these with --metric",
         )
-    paired = [name for name in names if same_pairs(first, second, name)]
-    chosen = metric or (paired or names)[0]
-    asked = paired if chosen in paired else [chosen]  # which is then refused
-    comparisons = {name: compare_results(first, second, name, seed=seed) for name in asked}
-    gaps = _gaps(first, second, chosen)
-    better = (sum(gap.difference > 0 for gap in gaps), sum(gap.difference < 0 for gap in gaps))
-    apart = sorted((gap for gap in gaps if gap.difference), key=lambda gap: (-abs(gap.difference), gap.id))
-    unpaired = tuple(name for name in names if name not in paired)
-    return Versus(first, second, chosen, comparisons, (*better, len(gaps) - sum(better)), tuple(apart), unpaired)
+    return names
 
 
 def _measured(result: Result, metric: str) -> bool:
-    """Whether a metric has parts to resample; one that is undefined for every document has none."""
+    """Return whether a metric is defined for at least one document."""
     return metric in result.per_document and sum(result.parts(metric).denominators) > 0
 
 
@@ -125,10 +131,10 @@ def _gaps(first: Result, second: Result, metric: str) -> list[DocumentGap]:
 
 
 def mean_result(results: Sequence[Result]) -> Result:
-    """Several trainings of one model as one result: for each document, the mean of what they got.
+    """Return the mean of several trainings of one model, document by document.
 
     Raises:
-        CorpusError: They were not measured on the same documents.
+        CorpusError: They were measured on different documents.
     """
     first = results[0]
     for other in results[1:]:
@@ -159,9 +165,9 @@ def mean_result(results: Sequence[Result]) -> Result:
 
 
 def average_seeds(results: Mapping[Key, Result]) -> dict[Key, Result]:
-    """The results with several trainings of a model (``seed-1``, ``seed-2``, …) made one.
+    """Return the results with all trainings of a model (``seed-1``, ``seed-2``, …) replaced by their mean.
 
-    Where there are several, a result of the same name without a seed gives way to them, as in the tables.
+    The mean also replaces a result of the same name without a seed, as in the tables.
     """
     groups: dict[Key, list[Result]] = {}
     for (task, model, variant), result in sorted(results.items()):

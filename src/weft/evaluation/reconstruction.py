@@ -1,4 +1,4 @@
-"""The task `order`: restore the order of a bag of sentences (the paper's section 4.2.2, Table 3)."""
+"""The task `order`: restore the order of a bag of sentences (section 4.2.2, Table 3)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def _restore(
     if not len(document):
         return (), ()
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
-        table, precedence, chosen = search_tables(model, document, objective)  # once: both searches are look-ups
+        table, precedence, chosen = search_tables(
+            model, document, objective
+        )  # once for both searches, which only look up
         tables = partial(order_table, table, precedence, objective=chosen, name=document.id, seed=seed)
         return tables(first=0, search="beam", beam=beam).order, tables(search="greedy").order
     given = order_document(model, document, first=0, search="beam", objective=objective, beam=beam, seed=seed)

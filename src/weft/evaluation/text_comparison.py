@@ -1,4 +1,4 @@
-"""Two versions of a text side by side: which sentences stayed, and what became of every transition."""
+"""Comparison of two versions of a text: which sentences were kept, and how every transition changed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from weft.protocols import DocumentScorer
 
 SentenceKind = Literal["same", "changed", "moved", "added", "removed"]
 TransitionKind = Literal["kept", "changed", "new", "gone"]
-ALIKE = 0.5  # share of words in common from which a sentence is a changed one, not another
-REACH = 100  # a changed sentence is looked for so many places around: long texts stay quick
+ALIKE = 0.5  # least share of common words at which a sentence counts as changed and not as another one
+REACH = 100  # distance at which a changed sentence is searched; keeps long texts fast
 
 
 @dataclass(frozen=True, slots=True)
 class AlignedSentence:
-    """What became of a sentence.
+    """A sentence of one or both texts.
 
     Attributes:
         kind: ``same`` (word for word, in order), ``changed`` (in order), ``moved`` (changed or not), ``added``,
             ``removed``.
-        before: Its place in the first text.
-        after: Its place in the second.
-        similarity: Share of words in common: 1 for the same sentence, 0 where there is no other.
+        before: Its position in the first text.
+        after: Its position in the second text.
+        similarity: Share of common words: 1 for the same sentence, 0 for an added or removed one.
     """
 
     kind: SentenceKind
@@ -40,15 +40,14 @@ class AlignedSentence:
 
 @dataclass(frozen=True, slots=True)
 class AlignedTransition:
-    """What became of the step from one sentence to the next.
+    """A transition from one sentence to the next, in one or both texts.
 
     Attributes:
-        kind: ``kept`` (both sentences are the same), ``changed`` (the words of one or both are others), ``new``,
-            ``gone``.
-        before: Place of its left sentence in the first text.
-        after: Place of its left sentence in the second.
-        value_before: Its score in the first text; none where the model scores only whole texts.
-        value_after: Its score in the second.
+        kind: ``kept`` (both sentences are the same), ``changed`` (one or both have changed words), ``new``, ``gone``.
+        before: Position of its left sentence in the first text.
+        after: Position of its left sentence in the second text.
+        value_before: Its score in the first text; None if the model scores only whole texts.
+        value_after: Its score in the second text.
     """
 
     kind: TransitionKind
@@ -59,7 +58,7 @@ class AlignedTransition:
 
     @property
     def difference(self) -> float | None:
-        """Second minus first, where both texts have the transition."""
+        """Second minus first; None unless both texts have the transition."""
         if self.value_before is None or self.value_after is None:
             return None
         return self.value_after - self.value_before
@@ -76,7 +75,7 @@ class Revision:
 
     @property
     def difference(self) -> float | None:
-        """The second text's score minus the first's: above 0, the second is more coherent."""
+        """Score of the second text minus that of the first: above 0, the second is more coherent."""
         if self.first.value is None or self.second.value is None:
             return None
         return self.second.value - self.first.value
@@ -111,7 +110,7 @@ def _summary(score: Score) -> dict[str, Any]:
 
 
 def compare_texts(model: DocumentScorer, first: Document, second: Document) -> Revision:
-    """Score two versions of a text and say what changed.
+    """Score two versions of a text and align them.
 
     Example:
         >>> from weft.registry import create_model
@@ -130,7 +129,7 @@ def compare_texts(model: DocumentScorer, first: Document, second: Document) -> R
 def align_sentences(first: Sequence[str], second: Sequence[str]) -> tuple[AlignedSentence, ...]:
     """Match the sentences of two texts: equal ones first, then those that share at least half of their words.
 
-    A sentence is moved if it is not in the longest run of matched ones that stand in one order in both texts.
+    A sentence is moved if it is not part of the longest sequence of matches with the same order in both texts.
 
     Example:
         >>> [found.kind for found in align_sentences(["A cat sat.", "It slept."], ["A cat sat down.", "It slept."])]
@@ -146,11 +145,11 @@ def align_sentences(first: Sequence[str], second: Sequence[str]) -> tuple[Aligne
     return tuple(_merge(matched, ordered, len(first), len(second)))
 
 
-Matches = dict[int, tuple[int, float]]  # by place in the second text: place in the first, similarity
+Matches = dict[int, tuple[int, float]]  # by position in the second text: position in the first, similarity
 
 
 def _equal(first: Sequence[str], second: Sequence[str]) -> Matches:
-    """Sentences that read the same, spaces aside; of several, the n-th is matched with the n-th."""
+    """Match equal sentences, ignoring spaces; of several, the n-th with the n-th."""
     places: dict[str, deque[int]] = defaultdict(deque)
     for place, sentence in enumerate(first):
         places[" ".join(sentence.split())].append(place)
@@ -162,7 +161,7 @@ def _equal(first: Sequence[str], second: Sequence[str]) -> Matches:
 
 
 def _alike(first: Sequence[str], second: Sequence[str], known: Matches) -> Matches:
-    """Of what is left, the most similar first; nearer ones before farther ones."""
+    """Match the remaining sentences, the most similar first; near ones before distant ones."""
     taken = {before for before, _ in known.values()}
     bags = {place: Counter(words_only(first[place])) for place in range(len(first)) if place not in taken}
     candidates = []
@@ -174,21 +173,21 @@ def _alike(first: Sequence[str], second: Sequence[str], known: Matches) -> Match
     found: Matches = {}
     for similarity, _, after, before in sorted(candidates):
         if after not in found and before not in taken:
-            # Other letters, marks or order of the same words: changed, so never quite 1.
+            # The same words with other letters, marks or order are a change, so the similarity is below 1.
             found[after] = (before, min(-similarity, 0.99))
             taken.add(before)
     return found
 
 
 def _share(one: Counter[str], other: Counter[str]) -> float:
-    """Dice's coefficient of two bags of words."""
+    """Return Dice's coefficient of two bags of words."""
     return 2 * (one & other).total() / (one.total() + other.total())
 
 
 def _in_order(matches: Mapping[int, tuple[int, float]]) -> set[int]:
-    """The longest run of matches that stand in one order in both texts, by their places in the second."""
-    ends: list[int] = []  # ends[n]: the lowest place in the first text at which a run of n + 1 can end
-    last: list[int] = []  # the match that it ends with
+    """Return the longest sequence of matches with the same order in both texts, as positions in the second."""
+    ends: list[int] = []  # ends[n]: the lowest position in the first text at which a sequence of n + 1 can end
+    last: list[int] = []  # last[n]: the match at its end
     previous: dict[int, int | None] = {}
     for after in sorted(matches):
         before = matches[after][0]
@@ -208,7 +207,7 @@ def _in_order(matches: Mapping[int, tuple[int, float]]) -> set[int]:
 
 
 def _merge(matched: Mapping[int, AlignedSentence], ordered: set[int], first: int, second: int) -> list[AlignedSentence]:
-    """The sentences of the second text, and those that were removed where they stood."""
+    """Return the sentences of the second text, with the removed ones in their old positions."""
     kept = {sentence.before for sentence in matched.values()}
     removed = deque(place for place in range(first) if place not in kept)
     rows: list[AlignedSentence] = []
@@ -221,7 +220,7 @@ def _merge(matched: Mapping[int, AlignedSentence], ordered: set[int], first: int
 
 
 def _values(score: Score, size: int) -> tuple[float | None, ...]:
-    """The score of each transition, or nothing for each where the model has none."""
+    """Return the score of each transition, or None for each if the model has none."""
     steps = max(size - 1, 0)
     return score.transitions if len(score.transitions) == steps else (None,) * steps
 
@@ -232,7 +231,7 @@ def _align_transitions(
     second: int,
     values: tuple[Sequence[float | None], Sequence[float | None]],
 ) -> tuple[AlignedTransition, ...]:
-    """Those of the second text in order, then those that only the first has."""
+    """Return the transitions of the second text in order, then those that only the first has."""
     by_after = {s.after: s for s in sentences if s.after is not None}
     found, met = [], set()
     for left, right in pairwise(range(second)):
