@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from tests.helpers.published_results import published_results
 from tests.helpers.scorers import synthetic
 
+from weft.errors import ConfigError
 from weft.evaluation.evaluate import Subject, evaluate
 from weft.evaluation.result import Result
+from weft.evaluation.subjects import load_subjects
 from weft.evaluation.tasks import EvaluateOptions, find_experiment, is_standard
 from weft.registry import create_model
+from weft.report.tables import load_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,3 +68,18 @@ def test_a_models_own_permutations_or_beam_are_not_those_of_the_task() -> None:
     results = published_results()
     for task in ("miniatures", "probes"):
         assert results[task, "entity-grid", ""].settings["permutations"] != EvaluateOptions().permutations
+
+
+@pytest.mark.parametrize("variant", ["../evil", "a/b", "..", ".hidden", "a\\b", "/etc/evil"])
+def test_a_variant_never_leaves_the_results_folder(variant: str) -> None:
+    with pytest.raises(ConfigError, match="part of a file name"):
+        load_subjects("pairs", "random", {}, variant=variant)
+
+
+def test_a_run_on_part_of_the_data_is_in_no_table(tmp_path: Path) -> None:
+    published = Path(__file__).parents[2] / "results"
+    whole = next(iter(load_results(published).values()))
+    whole.save(tmp_path / "whole")
+    replace(whole, settings={**whole.settings, "limit": 5}).save(tmp_path / "part")
+    assert len(load_results(tmp_path / "whole")) == 1
+    assert load_results(tmp_path / "part") == {}

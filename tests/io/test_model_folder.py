@@ -6,13 +6,13 @@ import json
 import os
 import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from weft.errors import CorpusError, ModelError
+from weft.errors import CorpusError, ModelError, WeftError
 from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
@@ -239,3 +239,48 @@ def test_parts_have_files_of_their_own(tmp_path: Path) -> None:
     names = sorted(path.name for path in (tmp_path / "m").iterdir())
     assert names == ["backward.safetensors", "forward.safetensors", "model.json", "weights.safetensors"]
     assert load_artifact(tmp_path / "m").tensors.keys() == tensors.keys()
+
+
+def test_a_failed_swap_puts_the_old_model_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "model"
+    save_artifact(Artifact("random", {"seed": 1}), target)
+    rename = os.replace
+
+    def fails_once(source: str | Path, destination: str | Path) -> None:
+        if Path(destination) == target and not str(source).endswith(".old"):
+            raise OSError(5, "Input/output error")
+        rename(source, destination)
+
+    monkeypatch.setattr(os, "replace", fails_once)
+    with pytest.raises((OSError, WeftError)):
+        save_artifact(Artifact("random", {"seed": 2}), target)
+    monkeypatch.undo()
+    assert load_artifact(target).config == {"seed": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.fixture(params=[0o022, 0o027, 0o077])
+def mask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no permission bits here")
+def test_files_get_the_permissions_the_user_asked_for(tmp_path: Path, mask: int) -> None:
+    with write_atomically(tmp_path / "a.txt") as handle:
+        handle.write(b"a")
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o666 & ~mask
+    save_artifact(Artifact("random", {}, texts={"v.txt": "a"}), tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777 & ~mask
+    for path in (tmp_path / "model").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a backslash is no part of a name here")
+@pytest.mark.parametrize("name", ["a\\b.txt", "..\\secret.txt", "\\"])
+def test_names_with_a_backslash_are_refused(tmp_path: Path, name: str) -> None:
+    """On Windows they would lead out of the folder; the manifest is otherwise in order, hashes included."""
+    save_artifact(Artifact("random", {}, texts={name: "a"}), tmp_path / "model")
+    with pytest.raises(ModelError, match="not a file name inside the folder"):
+        load_artifact(tmp_path / "model")

@@ -20,6 +20,7 @@ from weft.models.common.neural.layers import FeedingDecoder, chunked_cross_entro
 from weft.models.common.neural.pretrained_vectors import vectors_of_tokens  # noqa: E402
 from weft.models.common.neural.source_memory import Memory, Sources  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
+from weft.models.seq2seq.weft_small import EMBEDDED  # noqa: E402
 from weft.training.settings import TrainingSettings  # noqa: E402
 from weft.training.short_runs import fit_documents  # noqa: E402
 
@@ -344,3 +345,27 @@ def test_weights_that_are_no_numbers_give_no_score() -> None:
         model.predictors["forward"].network.output.weight.fill_(float("nan"))
     with pytest.raises(ModelError, match="not all numbers"):
         model.score(documents[:1])
+
+
+def test_the_weight_of_precedence_counts_with_torch_too() -> None:
+    model = Seq2Seq.load(EMBEDDED)
+    text = Document("t", ("Mary ate some apples.", "She likes apples.", "The senate adjourned in 1952."))
+    once, more = model.precedence_table(text), model.adjusted({"precedence_weight": -2.5}).precedence_table(text)
+    assert once is not None
+    assert more is not None
+    assert np.abs(once).max() > 0.1
+    assert more == pytest.approx(-2.5 * once, abs=1e-6)
+
+
+def test_a_fed_decoder_from_before_attention_had_keys_is_read() -> None:
+    """Its first layer asked the source with a query of its state, (Q h) · s; now the source has keys, h · (Qᵀ s)."""
+    torch.manual_seed(0)
+    network = Seq2SeqNetwork(Architecture(9, 4, 6, layers=2, dropout=0.0, feed=True), bos=1, eos=2, pad=0)
+    new = {name: value.numpy() for name, value in network.state_dict().items()}
+    old = {name: value for name, value in new.items() if name != "decoder.key.weight"}
+    old["decoder.query.weight"] = new["decoder.key.weight"].T.copy()
+    tensors = {f"forward/{name}": value for name, value in old.items()}
+    read = saved_weights(Artifact("seq2seq", {}, tensors), "forward")
+    assert set(read) == set(new)
+    for name, value in new.items():
+        assert np.array_equal(read[name], value), name
