@@ -46,7 +46,6 @@ HEAVY = (
 LONGEST_FILE = 400
 LONG_FILES = {"hmm_lda.py"}
 LARGEST_FOLDER = 16
-LARGE_FOLDERS: dict[str, int] = {}
 DEEP_CLASSES = {"Recursive", "Discriminative", "DiscriminativePair"}
 # How often an attribute is probed: of errors, streams, the operating system and other libraries' objects ...
 FOREIGN_PROBES = Counter(
@@ -141,8 +140,7 @@ def test_files_are_short_and_folders_are_small() -> None:
         length = len(path.read_text(encoding="utf-8").splitlines())
         assert length <= LONGEST_FILE or path.name in LONG_FILES, f"{path}: {length} lines, at most {LONGEST_FILE}"
     for folder, count in Counter(path.parent for path in PATHS if path.name != "__init__.py").items():
-        allowed = LARGE_FOLDERS.get(folder.relative_to(SOURCE).as_posix(), LARGEST_FOLDER)
-        assert count <= allowed, f"{folder}: {count} modules, at most {allowed}"
+        assert count <= LARGEST_FOLDER, f"{folder}: {count} modules, at most {LARGEST_FOLDER}"
 
 
 # Classes --------------------------------------------------------------------------------------------------------------

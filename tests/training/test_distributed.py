@@ -19,7 +19,7 @@ from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
-from weft.training.devices import start_runtime
+from weft.training.devices import Runtime, start_runtime
 from weft.training.loop import LossPart, Report, Trainer, clipped, learning_rate
 from weft.training.part_training import Corpus, finished_part, train_part
 from weft.training.settings import TrainingSettings
@@ -271,21 +271,35 @@ def test_paragraphs_of_two_sentences_have_nothing_to_contrast(tmp_path: Path) ->
         PairStream(pairs, "forward", contrast=True, **options)
 
 
+def validated_by(store: TokenStore, settings: TrainingSettings, runtime: Runtime, losses: list[float]) -> Trainer:
+    """A trainer whose validations find these losses."""
+    chosen, values = model(), iter(losses)
+    network = chosen.new_network("forward", store.tokenizer())
+    return Trainer(
+        network,
+        lambda batch: chosen.batch_loss(network, batch, runtime.device),
+        chosen.training_batches("forward", store, 0, settings),
+        settings,
+        runtime,
+        lambda: LossPart(torch.tensor(next(values)), 1),
+    )
+
+
+def test_a_resumed_run_knows_how_long_validation_has_not_improved(store: TokenStore) -> None:
+    settings = replace(SETTINGS, patience=5)
+    with start_runtime("cpu", deterministic=True) as runtime:
+        first, second = (validated_by(store, settings, runtime, [1.0, 2.0, 3.0]) for _ in range(2))
+        for _ in first.run():
+            pass
+        second.restore(*first.snapshot())
+    assert (second.stale, second.best, second.step) == (2, 1.0, 30)
+    assert same(first.result(), second.result())
+
+
 def test_a_snapshot_at_any_yield_holds_the_validation_of_its_step(store: TokenStore) -> None:
     """Killed between a step and its validation, a run would go on without the validation, and with other weights."""
-    chosen = model()
     with start_runtime("cpu", deterministic=True) as runtime:
-        network = chosen.new_network("forward", store.tokenizer())
-        stream = chosen.training_batches("forward", store, 0, SETTINGS)
-        values = iter([3.0, 2.0, 1.0])
-        trainer = Trainer(
-            network,
-            lambda batch: chosen.batch_loss(network, batch, runtime.device),
-            stream,
-            SETTINGS,
-            runtime,
-            lambda: LossPart(torch.tensor(next(values)), 1),
-        )
+        trainer = validated_by(store, SETTINGS, runtime, [3.0, 2.0, 1.0])
         seen = [(report.kind, report.step, trainer.snapshot()[1]["best"]) for report in trainer.run()]
     assert [entry for entry in seen if entry[1] % 10 == 0] == [
         (kind, step, best) for step, best in ((10, 3.0), (20, 2.0), (30, 1.0)) for kind in ("step", "validation")
