@@ -310,7 +310,7 @@ def check_neural_run(config: RunConfig, parts: Sequence[str], known: Sequence[st
         raise ConfigError(
             "frozen weights must come from a trained model",
             seen=f"model.frozen = {frozen!r}, and no run.start",
-            allowed="run.start = the folder of a trained seq2seq",
+            allowed="run.start = the name or folder of a trained seq2seq",
             next_step="set run.start, or omit model.frozen",
         )
     if config.data.limit:

@@ -101,7 +101,7 @@ class Seq2Seq(GenerativeModel):
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: the neighbours make each word likely; mmi: likelier than it is by itself (nats per token)",
         comparable="mmi: roughly, between texts of one kind; uni and bi: only between orders of one text",
-        needs="training (docs/train.md), or zoo/seq2seq",
+        needs="trained weights (pip install ./zoo) or training",
     )
 
     def __init__(self, settings: Seq2SeqSettings = Seq2SeqSettings()) -> None:  # noqa: B008  frozen

@@ -101,7 +101,7 @@ class HmmLda:
         score_range="below 0",
         meaning="log-probability per word of each sentence given those before it, words as a bag",
         comparable="only between orders of one text",
-        needs="training (weft train configs/hmm-lda.toml), or zoo/hmm-lda",
+        needs="trained weights (pip install ./zoo) or training",
     )
 
     Settings = HmmLdaSettings

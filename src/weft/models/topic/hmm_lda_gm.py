@@ -174,7 +174,7 @@ class HmmLdaGm(GenerativeModel):
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
         comparable="mmi: roughly, between texts of one kind; uni and bi: only between orders of one text",
-        needs="zoo/hmm-lda-gm, or training (weft train configs/hmm-lda-gm.toml)",
+        needs="trained weights (pip install ./zoo) or training",
     )
 
     def __init__(self, settings: HmmLdaGmSettings = HmmLdaGmSettings()) -> None:  # noqa: B008  frozen

@@ -124,7 +124,7 @@ class VlvGm(GenerativeModel):
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
         comparable="only between orders of one text: probabilities are estimated from below, so mmi 0 means nothing",
-        needs="zoo/vlv-gm, or training (weft train configs/vlv-gm.toml)",
+        needs="trained weights (pip install ./zoo) or training",
     )
 
     def __init__(self, settings: VlvGmSettings = VlvGmSettings()) -> None:  # noqa: B008  frozen
