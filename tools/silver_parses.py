@@ -59,7 +59,7 @@ def part_of(text: str) -> str:
 
 
 def read_silver(source: Source) -> Iterator[SilverSentence]:
-    r"""Read a file of parsed sentences, compressed or not.
+    r"""Yield the sentences of a file, compressed or not.
 
     Raises:
         CorpusError: A line is not a parsed sentence.
@@ -100,5 +100,5 @@ def _error(record: Record, seen: str) -> Exception:
         "not a parsed sentence",
         seen=seen,
         allowed=f"lists of equal length: {', '.join(_COLUMNS)}",
-        next_step="check the file, or write it again",
+        next_step="check the file",
     )

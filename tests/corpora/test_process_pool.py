@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import struct
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
@@ -21,9 +23,17 @@ class Echo:
         return answer
 
 
+def send_half(pipe: Connection, buffer: Any) -> None:
+    """Die in the middle of a message, as a process does that the system kills while it writes."""
+    os.write(pipe.fileno(), struct.pack("!i", len(buffer)) + bytes(buffer[: len(buffer) // 2]))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def answer(item: str) -> Any:
     if item == "die":
         os.kill(os.getpid(), signal.SIGKILL)
+    if item == "die while writing":
+        Connection._send_bytes = send_half  # type: ignore[attr-defined]
     if item == "fail":
         raise CorpusError("a bad item", seen=item)
     return os.environ.get(item)
@@ -44,7 +54,8 @@ def test_an_error_of_a_worker_is_raised_here(workers: int) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_a_dead_worker_is_told_with_a_way_out() -> None:
+@pytest.mark.parametrize("how", ["die", "die while writing"])
+def test_a_dead_worker_is_told_with_a_way_out(how: str) -> None:
     with pytest.raises(WorkerStoppedError, match="next: buy memory"):
-        list(map_in_order(Echo(), ["HOME", "die", "HOME"], workers=2, next_step="buy memory"))
+        list(map_in_order(Echo(), ["HOME", how, "HOME", "HOME"], workers=2, next_step="buy memory"))
     assert multiprocessing.active_children() == []

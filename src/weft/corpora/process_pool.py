@@ -1,20 +1,25 @@
 """A task that several processes share; results come back in the order of the items.
 
-The result does not depend on the number of processes. The standard library's `ProcessPoolExecutor` runs them; this
-module adds a bounded queue, one thread for each process, and an error message for a process that died.
+Item number k goes to process k modulo n, and results are read in the same order, so that they do not depend on the
+number of processes or their speed.
+
+Every process has a pipe of its own. `concurrent.futures.ProcessPoolExecutor` has one queue for the results of all
+processes: if a process is killed while it writes a result, for example by the system when memory runs out, the executor
+waits for ever. Here the end of the pipe is an error at once.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import cache
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol, TypeVar
 
 from weft.errors import CorpusError, WeftError
@@ -58,7 +63,7 @@ def map_in_order(
         next_step: What a person can do if a process dies; part of the error message.
 
     Raises:
-        WeftError: The task raised it for an item.
+        WeftError: The task raised it for an item; the first one in the order of the items.
         WorkerStoppedError: A process died.
     """
     if workers > 1:
@@ -70,63 +75,103 @@ def map_in_order(
 def _map_in_processes(
     task: WorkerTask[Item, Result], items: Iterable[Item], workers: int, next_step: str
 ) -> Generator[Result, None, None]:
+    with _one_thread_each():
+        processes = [_start_process(task) for _ in range(workers)]
+    pipes = [pipe for _, pipe in processes]
+    waiting: deque[Connection] = deque()
+    try:
+        for number, item in enumerate(items):
+            if len(waiting) >= BACKLOG * workers:
+                yield _receive(waiting.popleft(), next_step)
+            _send(pipes[number % workers], item)
+            waiting.append(pipes[number % workers])
+        while waiting:
+            yield _receive(waiting.popleft(), next_step)
+    finally:
+        _stop(processes)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Set the environment of processes started in the block; numerical libraries read it once, when imported."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _start_process(task: WorkerTask[Any, Any]) -> tuple[BaseProcess, Connection]:
     # "spawn": a forked copy of a process with threads (torch, tokenizers) can deadlock.
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_initialize, initargs=(task,))
-    waiting: deque[Future[Any]] = deque()
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(task, theirs), daemon=True)
+    process.start()
+    theirs.close()  # so that the pipe ends here when the process dies
+    return process, ours
+
+
+def _send(pipe: Connection, item: object) -> None:
+    # `_receive` reports a process that died, after the results that it sent before.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        pipe.send(item)
+
+
+def _receive(pipe: Connection, next_step: str) -> Any:
     try:
-        for item in items:
-            if len(waiting) >= BACKLOG * workers:
-                yield _result(waiting.popleft())
-            waiting.append(executor.submit(_apply, item))
-        while waiting:
-            yield _result(waiting.popleft())
-    except BrokenProcessPool:
+        result = pipe.recv()
+    except (EOFError, OSError):  # OSError: the process died while it wrote a result
         raise WorkerStoppedError(
             "a worker process stopped before its work was done",
-            seen="a process that ended without a result",
+            seen="the end of its pipe",
             allowed="enough memory, and a script whose entry is under `if __name__ == '__main__':`",
             next_step=next_step,
         ) from None
-    finally:
-        executor.shutdown(cancel_futures=True)
+    if isinstance(result, WeftError):
+        raise result
+    return result
 
 
-def _result(future: Future[Any]) -> Any:
-    try:
-        return future.result()
-    except WeftError as error:
-        raise error from None  # without the traceback of the other process, which a user cannot act on
+def _stop(processes: list[tuple[BaseProcess, Connection]]) -> None:
+    for process, pipe in processes:
+        pipe.close()
+        process.terminate()
+    for process, _ in processes:
+        process.join()
+        process.close()
 
 
-_tasks: list[WorkerTask[Any, Any]] = []  # in a worker process: its one task
+def _work(task: WorkerTask[Any, Any], pipe: Connection) -> None:
+    """Run a worker process: read items, and send the result or the error of each.
 
-
-def _initialize(task: WorkerTask[Any, Any]) -> None:
-    """Prepare a worker process: one thread, no reaction to Ctrl-C, and an end when the main process ends."""
-    from threadpoolctl import threadpool_limits
-
-    # The environment is for libraries that are loaded later, the limit for those that are loaded already.
-    os.environ.update(ONE_THREAD)
-    threadpool_limits(1)
+    The process ends with its pipe, also if the main process is killed.
+    """
     # Ctrl-C is sent to all processes of the terminal; the main process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_main_process, daemon=True).start()
-    _tasks.append(task)
+    function = task.start()
+    inbox: queue.SimpleQueue[tuple[Any] | None] = queue.SimpleQueue()
+    # A thread reads items: if both ends of a pipe were writing, both would wait for ever.
+    threading.Thread(target=_read_items, args=(pipe, inbox), daemon=True).start()
+    while (item := inbox.get()) is not None:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            pipe.send(_result_or_error(function, item[0]))
 
 
-def _exit_with_main_process() -> None:
-    # Without this, the processes of a main process that was killed would wait for work for ever.
-    main = multiprocessing.parent_process()
-    if main is not None:
-        main.join()
-        os._exit(1)
+def _read_items(pipe: Connection, inbox: queue.SimpleQueue[tuple[Any] | None]) -> None:
+    try:
+        while True:
+            inbox.put((pipe.recv(),))
+    except (EOFError, OSError):
+        inbox.put(None)
 
 
-@cache
-def _function() -> Callable[[Any], Any]:
-    return _tasks[0].start()
-
-
-def _apply(item: Any) -> Any:
-    return _function()(item)
+def _result_or_error(function: Callable[[Any], Any], item: object) -> object:
+    try:
+        return function(item)
+    except WeftError as error:
+        return error
