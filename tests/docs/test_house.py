@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -245,3 +246,15 @@ def test_no_pickle_anywhere(path: Path) -> None:
     imported = {name.split(".")[0] for name in imports_of(path)}
     assert not imported & {"pickle", "joblib", "dill", "shelve", "cloudpickle"}
     assert "allow_pickle=True" not in path.read_text(encoding="utf-8")
+
+
+# The map of the paper -------------------------------------------------------------------------------------------------
+
+
+def test_the_map_of_the_paper_names_real_places() -> None:
+    """docs/paper.md names modules and classes; a rename has to change it too."""
+    text = (SOURCE.parents[1] / "docs" / "paper.md").read_text(encoding="utf-8")
+    places = re.findall(r"`(weft\.[\w.]+):(\w+)`", text)
+    assert len(places) > 30
+    for module, name in places:
+        assert name in vars(importlib.import_module(module)), f"{module}:{name}"
