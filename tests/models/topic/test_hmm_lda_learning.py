@@ -170,7 +170,7 @@ def test_iterations_are_those_of_slow_obvious_code(form: str) -> None:
 def test_what_is_maximised_never_falls(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log-likelihood and the logarithm of the priors, together: each iteration maximises their expectation."""
     # Of the base, only the mixtures of documents are drawn, and it moves with them: with no weight, nothing is.
-    monkeypatch.setattr("weft.models.topic.hmm_lda.MIXTURE_WEIGHT", 1e-9)
+    monkeypatch.setattr("weft.models.topic.parameters.MIXTURE_WEIGHT", 1e-9)
     monkeypatch.setattr("weft.models.topic.hmm_lda.WARMEST", 1.0)
     known, bags = counted(blurred_corpus())
     model = HmmLda(HmmLdaSettings(topics=TOPICS, transitions=form, prior_words=1.5))

@@ -11,14 +11,14 @@ from weft.models.common.neural.sentence_predictor import Predictor
 
 
 class PairWriter(BulkDecoders):
-    """Seq2Seq: the sentence before is all that is read."""
+    """The bulk writer of Seq2Seq, which reads the sentence before."""
 
     def __init__(self, forward: Predictor, backward: Predictor, prior: Predictor) -> None:
         super().__init__(forward.tokenizer, forward.network, backward.network, prior)
 
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
-        """Candidates; what the search adds up is p_F itself."""
+        """Return candidates; the log-probabilities of the search are p_F."""
         last = self.lasts(contexts)
         rows = torch.arange(len(contexts), device=self.device)
         found = self.searched(self.forward.read_tokens(last), rows, None, decoding)

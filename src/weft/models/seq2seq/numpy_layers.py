@@ -1,7 +1,7 @@
-"""The parts of the neural models in numpy, for scoring without torch and without gradients.
+"""Layers of the neural models in numpy, for scoring without torch and without gradients.
 
-Importing torch takes longer than ordering a page with a small network. Rows of unequal length stand one after the other
-instead of being padded, and what many rows share (a word's input to the gates, a source's keys) is computed once.
+Importing torch takes longer than ordering a page with a small network. Rows of unequal length are stored flat, not
+padded, and what many rows share (the gate inputs of a word, the keys of a source) is computed once.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Reals = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]
 CHUNK_ROWS = 256  # predictions made at a time, and
 CHUNK_WORDS = 1024  # for so many words of the vocabulary: 256 × 1,024 float32 are 1 MiB, which a core's cache holds
-SMALLEST_SUM = 1e-30  # a sum of exponentials below it has lost places to underflow
+SMALLEST_SUM = 1e-30  # a lower sum of exponentials has lost precision to underflow
 ATTENTION_CELLS = 2**20  # attention weights held at a time
 LAYER_NORM_EPSILON = 1e-5  # torch's
 
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Where rows of unequal length lie that stand one after the other.
+    """The positions of rows of unequal length that are stored flat.
 
     Attributes:
         lengths: [rows], each at least 1.
@@ -66,7 +66,7 @@ class PlainLstm:
         self.bias = _gates((weights["bias_ih_l0"] + weights["bias_hh_l0"])[:, None])[0]  # [4 · hidden]
 
     def inputs(self, vectors: Reals) -> Reals:
-        """What token vectors add to the gates, [types, inputs] → [types, 4 · hidden]: the same wherever they stand."""
+        """Return the gate inputs of token vectors: [types, inputs] → [types, 4 · hidden]."""
         gates: Reals = vectors @ self.into
         gates += self.bias
         return gates
@@ -101,7 +101,7 @@ class PlainLstm:
         return states
 
     def _step(self, gates: Reals, h: Reals, c: Reals) -> None:
-        """From the gates' sums to the next state, in place."""
+        """Compute the next state from the sums of the gates, in place."""
         size = self.hidden
         np.tanh(gates, out=gates)
         opened, new = gates[:, : 3 * size], gates[:, 3 * size :]  # [rows, 3 · hidden] and [rows, hidden]
@@ -115,10 +115,10 @@ class PlainLstm:
 
 
 def _gates(weight: Reals) -> Reals:
-    """A matrix of gates as `PlainLstm` wants it: [4 · hidden, inputs] → [inputs, 4 · hidden].
+    """Return a matrix of gates as `PlainLstm` needs it: [4 · hidden, inputs] → [inputs, 4 · hidden].
 
     The order becomes input, forget, output, cell. σ(x) = ½ tanh(½ x) + ½: with the inner half in the weights, all four
-    gates are one tanh. And transposed in memory the product is twice as fast, with few rows.
+    gates are one tanh. Transposed in memory, the product of few rows is twice as fast.
     """
     gates = np.empty(weight.shape[::-1], np.float32)
     hidden = len(weight) // 4
@@ -129,12 +129,12 @@ def _gates(weight: Reals) -> Reals:
 
 
 def add_attention(outputs: Reals, states: Reals, keys: Reals, values: Reals) -> None:
-    """Add to the outputs what decoder states find in one source, in place.
+    """Add the attention of decoder states over one source to the outputs, in place.
 
     Args:
         outputs: [positions, size].
         states: [positions, hidden].
-        keys: [looks, source time, hidden], one for every way of looking.
+        keys: [looks, source time, hidden], one for each kind of attention.
         values: [looks, source time, size].
     """
     looks, time, hidden = keys.shape
@@ -155,7 +155,7 @@ def softmax(scores: Reals) -> None:
 
 
 def layer_norm(values: Reals, weight: Reals, bias: Reals) -> Reals:
-    """Rows of mean 0 and variance 1, scaled and shifted: [rows, size] → [rows, size]."""
+    """Return rows of mean 0 and variance 1, scaled and shifted: [rows, size]."""
     centred = values - values.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred**2).mean(axis=1, keepdims=True) + np.float32(LAYER_NORM_EPSILON))  # [rows, 1]
     normed: Reals = centred / spread * weight + bias
@@ -163,7 +163,7 @@ def layer_norm(values: Reals, weight: Reals, bias: Reals) -> Reals:
 
 
 def check_shapes(weights: Mapping[str, Reals], expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse weights that are not those of a network.
+    """Check the shapes of the weights of a network.
 
     Raises:
         ValueError: Some are missing, too many, or of another shape.
@@ -180,7 +180,7 @@ def check_shapes(weights: Mapping[str, Reals], expected: Mapping[str, tuple[int,
 
 
 def token_log_probs(outputs: Reals, weight: Reals, targets: Whole) -> Reals:
-    """Log-probability of every row's target, a block of logits at a time: [rows, D] and [words, D] → [rows]."""
+    """Return log-probabilities of the targets, a block of logits at a time: [rows, D] and [words, D] → [rows]."""
     chunks = [slice(start, start + CHUNK_ROWS) for start in range(0, len(outputs), CHUNK_ROWS)]
     parts = in_threads(lambda rows: _chunk_log_probs(outputs[rows], weight, targets[rows]), chunks)
     return np.concatenate(parts) if parts else np.zeros(0, np.float32)
@@ -195,7 +195,7 @@ def _chunk_log_probs(outputs: Reals, weight: Reals, targets: Whole) -> Reals:
         for start in range(0, len(weight), CHUNK_WORDS):
             words = weight[start : start + CHUNK_WORDS]
             logits = np.matmul(words, outputs.T, out=block[: len(words)])  # [words, rows]
-            # The peak need not be taken off first, which saves two passes: where that was wrong, the sum shows it.
+            # The maximum is not subtracted first, which saves two passes: the sum shows where it was necessary.
             sums += ones[: len(words)] @ np.exp(logits, out=logits)
         found: Reals = picked - np.log(sums)
     wrong = ~((sums > SMALLEST_SUM) & np.isfinite(sums))
@@ -205,7 +205,7 @@ def _chunk_log_probs(outputs: Reals, weight: Reals, targets: Whole) -> Reals:
 
 
 def _log_sum_exp(logits: Reals) -> Reals:
-    """The careful way: [rows, words] → [rows]."""
+    """Return log Σ exp without underflow: [rows, words] → [rows]."""
     highest = logits.max(axis=1, keepdims=True)  # [rows, 1]
     sums: Reals = highest[:, 0] + np.log(np.exp(logits - highest).sum(axis=1))
     return sums

@@ -1,7 +1,7 @@
 """Generative model 1 in numpy: scores as those of `common.neural.encoder_decoder`, without torch and training.
 
-One layer, with or without attention and lexical attention: what the embedded model is. A network that has more is
-refused; `Seq2Seq` computes those.
+It supports one layer, with or without attention and lexical attention, as in the embedded model. Other networks are an
+error; `Seq2Seq` computes those.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from weft.models.seq2seq.numpy_layers import (
     token_log_probs,
 )
 
-GROUP_POSITIONS = 8192  # positions decoded at a time: their states of 384 take 12 MiB
-SPLIT_ROWS = 64  # fewer rows go together: halves of them would waste the matrix products
+GROUP_POSITIONS = 8192  # positions per decoded group: their states of 384 take 12 MiB
+SPLIT_ROWS = 64  # fewer rows are one group: smaller matrix products are slow
 LSTM = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a decoder remembers of one sentence.
+    """One encoded sentence.
 
     Attributes:
         start: [2, hidden] the state (h, c) it starts from.
@@ -97,11 +97,11 @@ class PlainNetwork:
     def log_prob(
         self, sources: Sequence[Source], chosen: Sequence[int], targets: Sequence[Sequence[int]]
     ) -> list[float]:
-        """Log-probability of the targets given their sources, summed over tokens, ``</s>`` included.
+        """Return log-probabilities of the targets given their sources, summed over tokens, ``</s>`` included.
 
         Args:
-            sources: What was read.
-            chosen: Which of them each target follows; −1 for none.
+            sources: Encoded sentences.
+            chosen: The source of each target; −1 for none.
             targets: Token ids.
         """
         groups = cut_evenly([len(target) + 1 for target in targets])
@@ -118,7 +118,7 @@ class PlainNetwork:
         return [float(value) for value in values]
 
     def _lay_out(self, chosen: Whole, numbers: Sequence[int], targets: Sequence[Sequence[int]]) -> _Batch:
-        """Targets of one source side by side, so that they attend to it at once."""
+        """Group the targets of one source, so that they attend to it together."""
         order = np.argsort(chosen, kind="stable")
         own = [targets[numbers[row]] for row in order]
         inputs = np.array([token for target in own for token in (self.bos, *target)])
@@ -127,7 +127,7 @@ class PlainNetwork:
         return _Batch(chosen[order], np.asarray(numbers)[order], rows, inputs, predicted)
 
     def _decode(self, sources: Sequence[Source], batch: _Batch) -> Reals:
-        """What the output matrix is multiplied with: [positions, dimensions]."""
+        """Return the input of the output matrix: [positions, dimensions]."""
         types, tokens = np.unique(batch.inputs, return_inverse=True)
         start = self._starts(sources, batch.chosen)
         states = self.decoder.run(tokens, batch.rows, self.decoder.inputs(self._look_up(types)), start)
@@ -142,7 +142,7 @@ class PlainNetwork:
         return outputs
 
     def _starts(self, sources: Sequence[Source], chosen: Whole) -> tuple[Reals, Reals]:
-        """The state each row starts from, zeros without a source: (h, c), each [rows, hidden]."""
+        """Return the start state of each row, zeros without a source: (h, c), each [rows, hidden]."""
         nothing = np.zeros((2, self.decoder.hidden), np.float32)
         starts = np.stack([nothing if number < 0 else sources[number].start for number in chosen])
         return starts[:, 0], starts[:, 1]
@@ -154,14 +154,14 @@ class PlainNetwork:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Rows that are decoded together, one after the other.
+    """Rows that are decoded together, stored flat.
 
     Attributes:
         chosen: [rows] the source of each, in ascending order.
         numbers: [rows] which target of the call each is.
-        rows: Where they lie.
-        inputs: [positions] ids that are read, and
-        predicted: [positions] ids that come next.
+        rows: Their positions.
+        inputs: [positions] input ids.
+        predicted: [positions] ids to predict.
     """
 
     chosen: Whole
@@ -172,7 +172,7 @@ class _Batch:
 
 
 def _with_neighbours(vectors: Reals, rows: Ragged) -> Reals:
-    """Every vector between those before and after it in its row, zeros at its ends: [positions, 3 · dimensions]."""
+    """Return every vector with its two neighbours, zeros at the ends of a row: [positions, 3 · dimensions]."""
     before, after = np.zeros_like(vectors), np.zeros_like(vectors)
     before[1:], after[:-1] = vectors[:-1], vectors[1:]
     before[rows.begins], after[rows.lasts] = 0.0, 0.0
@@ -180,14 +180,14 @@ def _with_neighbours(vectors: Reals, rows: Ragged) -> Reals:
 
 
 def _stacked(parts: Sequence[Reals], place: slice) -> Reals:
-    """The same positions of several arrays: [parts, positions, size]."""
+    """Return the same positions of several arrays: [parts, positions, size]."""
     return np.stack([part[place] for part in parts]) if parts else np.zeros((0, 0, 0), np.float32)
 
 
 def cut_evenly(lengths: Sequence[int]) -> list[list[int]]:
-    """Cut numbers of rows, longest first, into groups with as many positions each; an even number, for the cores.
+    """Return row numbers, longest first, in an even number of groups of similar size.
 
-    The groups do not depend on the number of threads, so that no score does.
+    The groups do not depend on the number of threads, so that scores do not either.
 
     Example:
         >>> cut_evenly([3, 5, 2])
@@ -205,7 +205,7 @@ def cut_evenly(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def check_weights(weights: Mapping[str, Reals]) -> None:
-    """Refuse weights that are not those of a network of one layer.
+    """Check that weights are those of a network of one layer.
 
     Raises:
         ValueError: Some are missing, too many, or of another shape.
@@ -220,7 +220,7 @@ def check_weights(weights: Mapping[str, Reals]) -> None:
 
 
 def _shapes(names: Mapping[str, Reals], vocabulary: int, dimensions: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    """The weights that a network with these parts has."""
+    """Return the shapes of the weights of a network with these parts."""
     gates = ((4 * hidden, dimensions), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,))
     expected: dict[str, tuple[int, ...]] = {
         "embedding.weight": (vocabulary, dimensions),

@@ -1,4 +1,4 @@
-"""Which of two sentences comes first, in numpy: the table of `weft.models.common.neural.precedence` without torch."""
+"""The precedence network in numpy: the table of `common.neural.precedence` without torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weft.scoring.pairs import Table
 
 
 class PlainPrecedence:
-    """A trained network and the encoders it stands on: sentences in, a table of log-odds out.
+    """A trained network with its encoders: sentences in, a table of log-odds out.
 
     Args:
         weights: The `state_dict` of a `PrecedenceNetwork` as arrays.
@@ -35,7 +35,7 @@ class PlainPrecedence:
         check_shapes(weights, _shapes(features, len(bias), self.layers))
 
     def table(self, document: Document) -> Table:
-        """Log-odds that each sentence comes before each other one: [sentences, sentences], antisymmetric."""
+        """Return log-odds that each sentence comes before each other one: [sentences, sentences], antisymmetric."""
         if len(document) < 2:
             return np.zeros((len(document), len(document)))
         vectors = [predictor.starts(document.sentences) for predictor in self.predictors]
@@ -56,12 +56,12 @@ class PlainPrecedence:
             states = self._mixed(f"among.layers.{layer}", states)  # [sentences, width]
         states = self._norm("norm", states)
         joint = self._linear("earlier", states) @ self._linear("later", states).T / np.float32(PAIR**0.5)
-        joint = joint + self._linear("early", states)  # how early a sentence stands by itself
+        joint = joint + self._linear("early", states)  # how early a sentence comes by itself
         odds: Reals = joint - joint.T
         return odds
 
     def _mixed(self, layer: str, states: Reals) -> Reals:
-        """One layer of the transformer, which norms first: [sentences, width] → [sentences, width]."""
+        """Apply one pre-norm layer of the transformer: [sentences, width] → [sentences, width]."""
         states = states + self._attention(f"{layer}.self_attn", self._norm(f"{layer}.norm1", states))
         wide = np.maximum(self._linear(f"{layer}.linear1", self._norm(f"{layer}.norm2", states)), 0)
         return states + self._linear(f"{layer}.linear2", wide)
@@ -85,7 +85,7 @@ class PlainPrecedence:
 
 
 def _shapes(features: int, width: int, layers: int) -> dict[str, tuple[int, ...]]:
-    """The weights of a `PrecedenceNetwork`."""
+    """Return the shapes of the weights of a `PrecedenceNetwork`."""
     expected = {
         **_affine("inputs", features, width),
         **_affine("cues", CUES, width),

@@ -1,4 +1,4 @@
-"""A network in numpy and its tokenizer as a model of the next sentence: text in, log-probabilities out, no torch."""
+"""A numpy network and its tokenizer as a sentence model: text in, log-probabilities out, without torch."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from weft.models.common.token_cache import TokenCache, nearest
 from weft.models.seq2seq.numpy_layers import Reals
 from weft.models.seq2seq.numpy_network import PlainNetwork, Source
 
-WINDOWS_AT_ONCE = 512  # bounds what is remembered of sources at a time: about 60 MiB
-KNOWN_POSITIONS = 8192  # tokens of the sentences that stay remembered: about 30 MiB
+WINDOWS_AT_ONCE = 512  # bounds the memory of encoded sources: about 60 MiB
+KNOWN_POSITIONS = 8192  # tokens of the sentences that stay cached: about 30 MiB
 
 
 class PlainPredictor:
-    """p(target | context) by a `PlainNetwork`; satisfies `weft.models.SentenceModel`.
+    """p(target | context) by a `PlainNetwork`; satisfies `weft.protocols.SentenceModel`.
 
-    The context is the nearest sentence: the last of the window's. Every distinct context is encoded once, however many
-    targets it is paired with, and those of the last call stay known: all that is asked of a text reads the same ones.
+    The context is the nearest sentence: the last one of the window. Every distinct context is encoded once for all its
+    targets, and the contexts of the last call stay cached, since all calls for a text read the same ones.
 
     Args:
         network: The network.
-        ids: Sentences tokenised, shared with other predictors of the same tokenizer.
+        ids: Cache of token ids, shared with other predictors of the same tokenizer.
     """
 
     def __init__(self, network: PlainNetwork, ids: TokenCache) -> None:
@@ -31,11 +31,11 @@ class PlainPredictor:
         self._known: dict[str, Source] = {}
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Tokens of each sentence, ``</s>`` included."""
+        """Return the number of tokens of each sentence, ``</s>`` included."""
         return [len(ids) + 1 for ids in self.ids(sentences)]
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Natural log-probability of every target given its context, summed over tokens, ``</s>`` included."""
+        """Return the log-probability of every target given its context, summed over tokens, ``</s>`` included."""
         values: list[float] = []
         for start in range(0, len(windows), WINDOWS_AT_ONCE):
             values += self._log_prob(windows[start : start + WINDOWS_AT_ONCE])
@@ -49,10 +49,10 @@ class PlainPredictor:
         return self.network.log_prob(self.sources(contexts), chosen, self.ids([window.target for window in windows]))
 
     def sources(self, sentences: Sequence[str]) -> list[Source]:
-        """What the encoder remembers of each sentence."""
+        """Return the encoded sentences."""
         distinct = tuple(sorted(set(sentences)))
         found = self._known
-        # All sentences or none: were only the new ones read, the last places of a score would tell what came before.
+        # All sentences or none: if only new ones were read, the last digits of a score would depend on earlier calls.
         if distinct != tuple(found):
             found = dict(zip(distinct, self.network.encode(self.ids.to_read(distinct)), strict=True))
             positions = sum(max(1, source.keys.shape[1]) for source in found.values())
@@ -60,5 +60,5 @@ class PlainPredictor:
         return [found[sentence] for sentence in sentences]
 
     def starts(self, sentences: Sequence[str]) -> Reals:
-        """What the encoder hands to its decoder: [sentences, 2 · hidden]."""
+        """Return the start states of the decoder: [sentences, 2 · hidden]."""
         return np.stack([source.start.ravel() for source in self.sources(sentences)])

@@ -1,7 +1,7 @@
-"""The Seq2Seq model inside the package, which scores and orders without torch: importing it took longer than the work.
+"""The Seq2Seq model inside the package, which scores and orders without torch: importing torch takes longer.
 
-On a CPU its networks run in numpy. Whatever needs torch (generation, a GPU, training further) is done by a `Seq2Seq`
-made of the same weights, once it is asked for.
+On a CPU its networks run in numpy. Generation, a GPU and further training need torch: a `Seq2Seq` with the same weights
+is built when it is first needed.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class WeftSmallSettings(Settings):
 
 
 class Networks:
-    """The networks of a folder twice: in numpy, for scores on a CPU, and in torch once something asks for it.
+    """The networks of a folder in numpy, for scores on a CPU, and in torch when they are needed.
 
     Args:
-        folder: With a `Seq2Seq` of one layer.
+        folder: A model folder of a `Seq2Seq` of one layer.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -90,7 +90,7 @@ class Networks:
             network = PlainNetwork(weights, bos=tokenizer.bos_id, eos=tokenizer.eos_id)
             if len(network.embedding) != tokenizer.vocabulary_size:
                 raise ValueError(f"{len(network.embedding)} words, not {tokenizer.vocabulary_size}")
-            if (network.encoder is None) != (part == "prior"):  # it would pass for a language model, or the other way
+            if (network.encoder is None) != (part == "prior"):  # it would be taken for a language model, or the reverse
                 raise ValueError("an encoder" if network.encoder else "no encoder")
         return PlainPredictor(network, known)
 
@@ -100,7 +100,7 @@ class Networks:
 
     @cached_property
     def full(self) -> Seq2Seq:
-        """All that needs torch."""
+        """The model in torch."""
         from weft.models.seq2seq.seq2seq import Seq2Seq
 
         return Seq2Seq.from_artifact(self.artifact, self.folder)
@@ -154,7 +154,7 @@ class WeftSmall:
         return Scorer(forward, backward, prior, self.combine, held.tables)
 
     def combined(self, combine: str) -> Self:
-        """The same networks, combined another way; what was computed for one is known to the other."""
+        """Return the same networks with another combination; both share computed tables."""
         return self.adjusted({"combine": combine})
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
@@ -164,20 +164,20 @@ class WeftSmall:
         return type(self)(self.settings.changed(changes), networks=self._networks)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over adjacent pairs."""
+        """Return one score per document: the mean over adjacent pairs."""
         return self.scorer.score(documents)
 
     def pair_table(self, document: Document) -> Table:
-        """All ordered pairs in one batch: [sentences, sentences]."""
+        """Return the scores of all ordered pairs, in one batch: [sentences, sentences]."""
         held = self._networks
         if held.on_cpu and document.sentences not in held.tables:
-            # Encoders have few rows to read: they gain by running side by side, not by cutting the rows up.
+            # Encoders read few rows: they gain from running in parallel, not from splitting the rows.
             reading = [predictor for predictor in held.predictors.values() if predictor.network.encoder]
             in_threads(lambda predictor: predictor.sources(document.sentences), reading)
         return self.scorer.pair_table(document)
 
     def precedence_table(self, document: Document) -> Table | None:
-        """What it counts that each sentence comes before each other one, or None where that was not learned."""
+        """Return the weighted log-odds that each sentence comes before each other one; None if not trained."""
         held = self._networks
         trained = held.precedence if held.on_cpu else held.full.precedence.trained
         return None if trained is None else self.settings.precedence_weight * trained.table(document)
@@ -199,12 +199,12 @@ class WeftSmall:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What all networks read with."""
+        """The tokenizer of all networks."""
         return self._networks.tokenizer
 
     @property
     def predictors(self) -> dict[str, Predictor]:
-        """The sentence models by the names of their parts, which can also write."""
+        """The sentence models in torch, by part."""
         return self._networks.full.predictors
 
     def writer(self) -> Predictor:
@@ -221,17 +221,17 @@ class WeftSmall:
         return self._networks.full.bulk_writer()
 
     def networks(self) -> dict[str, torch.nn.Module]:
-        """The trained networks by the names of their parts."""
+        """Return the trained networks in torch, by part."""
         return self._networks.full.networks()
 
     def companions(self) -> dict[str, Artifact]:
         """Return no other models."""
         return {}
 
-    # A model among others ---------------------------------------------------------------------------------------------
+    # Model folder ---------------------------------------------------------------------------------------------
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Nothing to learn: it is trained. Train a `seq2seq` to learn from documents of your own."""
+        """Do nothing: the model is trained. Train a `seq2seq` on your own documents instead."""
         return self
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:

@@ -18,7 +18,7 @@ from weft.models.topic.topic_network import TopicPredictor
 
 
 class TopicWriter(BulkDecoders):
-    """HMM-LDA-GM: guided by the topics that all sentences before let expect; backward, by those of the candidate."""
+    """The bulk writer of HMM-LDA-GM: guided by predicted topics; backward, by topics predicted from the candidate."""
 
     def __init__(self, forward: TopicPredictor, backward: TopicPredictor, prior: Predictor) -> None:
         super().__init__(forward.ids.tokenizer, forward.network.words, backward.network.words, prior)
@@ -30,7 +30,7 @@ class TopicWriter(BulkDecoders):
         self.words, self.vocabulary = Stretches(self.tokenizer, known), len(known.words)
 
     def expected(self, contexts: Contexts) -> Tensor:
-        """The topics of the sentence after each context: [contexts, topics]."""
+        """Return the predicted topics of the sentence after each context: [contexts, topics]."""
         sentences = [ids for context in contexts for ids in (*context, ())]  # an empty one is predicted from the rest
         ends = np.cumsum([0, *(len(ids) for ids in sentences)])
         flat = np.fromiter((number for ids in sentences for number in ids), dtype=np.int64, count=int(ends[-1]))
@@ -41,7 +41,7 @@ class TopicWriter(BulkDecoders):
 
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
-        """Candidates guided by predicted topics."""
+        """Return candidates guided by predicted topics."""
         last = self.lasts(contexts)
         guide = self.guides[0].guide(self.expected(contexts))
         rows = torch.arange(len(contexts), device=self.device)

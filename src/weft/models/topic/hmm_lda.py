@@ -1,6 +1,6 @@
 """Sentence-level HMM-LDA: every sentence has one topic, which depends on the topic of the sentence before.
 
-Learned by expectation maximisation, exact for both forms of transition (`topic_chain`). Reference: A. Gruber, M.
+Learned by exact expectation maximisation (`common.hidden_markov`). Reference: A. Gruber, M.
 Rosen-Zvi and Y. Weiss, "Hidden topic Markov models", AISTATS 2007; Li & Jurafsky 2017, section 3.2, give a sentence's
 topic "a distribution based on the previous topic", which is the matrix form.
 """
@@ -41,7 +41,17 @@ from weft.models.common.setting_checks import (
 )
 from weft.models.common.thread_pool import in_threads, thread_count
 from weft.models.common.word_vectors import VOCABULARY
-from weft.models.topic.parameters import Expectations, Parameters, added, log_shares, read_parameters, word_shares
+from weft.models.topic.parameters import (
+    MIXTURE_WEIGHT,
+    Expectations,
+    Parameters,
+    added,
+    log_shares,
+    maximised,
+    mixtures_of,
+    read_parameters,
+    word_shares,
+)
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
@@ -51,12 +61,10 @@ KINDS = ("predicted", "filtered", "smoothed")
 FORMS = ("switch", "matrix")
 MOST_TOPICS = 2**15 - 1
 LEAST_PRIOR = 1e-9  # words; without any, a word that a topic lacks would have no probability
-BLOCK_SENTENCES = 8192  # worked on at a time: 8,192 × 100 topics in float32 are 3 MiB
-WARMEST = 0.1  # power of the likelihoods in the first iteration: topics that differ little cannot lock in at once
-WARM_SHARE = 0.8  # of the iterations of a fit, until the power is 1
-MIXTURE_WEIGHT = 0.3  # how many draws the mixture over all documents counts for, in the mixture of one
-MOVE_SMOOTHING = 0.1  # added to every expected move from topic to topic
-FOLD_IN_STEPS = 5  # steps that find the mixture of a new document, for smoothing
+BLOCK_SENTENCES = 8192  # per block: 8,192 × 100 topics in float32 are 3 MiB
+WARMEST = 0.1  # power of the likelihoods in the first iteration: similar topics are not fixed too early
+WARM_SHARE = 0.8  # share of the iterations until the power is 1
+FOLD_IN_STEPS = 5  # iterations for the mixture of a new document, for smoothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +91,7 @@ class HmmLdaSettings(Settings):
 
 
 class HmmLda:
-    """A topic model of sentences in sequence.
+    """A topic model of sequences of sentences.
 
     Example:
         >>> texts = [("cats purr", "a cat purrs"), ("stocks fell", "the stocks rose")] * 20
@@ -111,10 +119,10 @@ class HmmLda:
         self.known: Vocabulary | None = None
         self.learned: Parameters | None = None
         self.done = 0  # iterations since `begin`
-        self._corpus: Bags | None = None  # what is learned from, kept between calls of `learn`; so are the next two
+        self._corpus: Bags | None = None  # training data, kept between calls of `learn`, as are the next two
         self._blocks: list[tuple[slice, Bags]] = []
         self._mixtures: Reals | None = None  # of the training documents
-        self._as_saved: tuple[Parameters, Parameters] | None = None  # what was learned, and what saving makes of it
+        self._as_saved: tuple[Parameters, Parameters] | None = None  # the learned parameters, and the same rounded
 
     # Learning ---------------------------------------------------------------------------------------------------------
 
@@ -147,7 +155,7 @@ class HmmLda:
         return self
 
     def start(self, known: Vocabulary, bags: Bags, *, seed: int = 1) -> None:
-        """The same with words that are counted already: each topic is the corpus's own distribution, disturbed."""
+        """Start from counted words: each topic is the distribution of the corpus with random noise."""
         if bags.counts.shape[1] != len(known.words):
             raise CorpusError(
                 "words were counted with another vocabulary",
@@ -165,20 +173,20 @@ class HmmLda:
         self._mixtures = np.tile(even.astype(np.float32), (len(bags.offsets) - 1, 1)) if switch else None
 
     def learn(self, iterations: int, *, progress: Progress = silent) -> float:
-        """Some more iterations of expectation maximisation, after `begin`.
+        """Run more iterations of expectation maximisation, after `begin`.
 
-        Which power the likelihoods have depends on how many iterations there were since `begin`, in all calls together
-        (`power_of`): a fit in several calls is the fit in one. Past the model's ``iterations`` the power stays 1.
+        The power of the likelihoods depends on the number of iterations since `begin` (`power_of`), so that a fit in
+        several calls equals a fit in one. After the model's ``iterations`` the power stays 1.
 
         Args:
-            iterations: How many.
-            progress: Told after each.
+            iterations: Number of iterations.
+            progress: Called after each.
 
         Returns:
-            The log-likelihood of the documents before the last of them, likelihoods at that iteration's power.
+            The log-likelihood of the documents before the last iteration, at the power of that iteration.
 
         Raises:
-            ModelError: There is nothing to learn from.
+            ModelError: There are no documents to learn from.
         """
         at_least(self.name, "iterations", iterations, 1)
         if self._corpus is None:
@@ -197,10 +205,10 @@ class HmmLda:
         return evidence
 
     def power_of(self, iteration: int) -> float:
-        """The power of the likelihoods in an iteration, counted from 0 since `begin` (deterministic annealing).
+        """Return the power of the likelihoods in an iteration, counted from 0 since `begin` (deterministic annealing).
 
-        It rises evenly from 0.1 to 1, which it reaches after four fifths of the model's ``iterations``: topics that
-        still differ little cannot lock in at once.
+        It rises evenly from 0.1 to 1, which it reaches after four fifths of the model's ``iterations``, so that
+        similar topics are not fixed too early.
 
         Example:
             >>> [round(HmmLda(HmmLdaSettings(iterations=10)).power_of(number), 2) for number in (0, 4, 8, 9, 50)]
@@ -210,22 +218,23 @@ class HmmLda:
         return min(1.0, WARMEST + (1.0 - WARMEST) * iteration / warm)
 
     def finish(self) -> Self:
-        """Let go of what was learned from, and keep what was learned as it is saved; scores stay the same."""
+        """Release the training data and keep the parameters as they are saved; scores stay the same."""
         if self.learned is not None:
             self._settle(self._kept())
         self._corpus, self._blocks, self._mixtures = None, [], None
         return self
 
     def _iterate(self, bags: Bags, power: float) -> float:
-        """One iteration; returns the log-likelihood before it."""
-        # A share of the blocks a thread, added up as they come: their sums are as large as the model.
+        """Run one iteration; return the log-likelihood before it."""
+        # Each thread sums its share of the blocks as they come: the sums are as large as the model.
         shares = [self._blocks[start :: thread_count()] for start in range(min(thread_count(), len(self._blocks)))]
         total = added(in_threads(lambda share: added(self._expect(*block, power) for block in share), shares))
-        self.learned = self._maximised(total, word_shares(bags))
+        switch, prior = self.settings.transitions == "switch", self.settings.prior_words
+        self.learned = maximised(total, self._parameters(), word_shares(bags), switch=switch, prior_words=prior)
         return total.evidence
 
     def _expect(self, documents: slice, bags: Bags, power: float) -> Expectations:
-        """Expected uses, moves and draws of some documents; their mixtures are renewed."""
+        """Return expected uses, moves and draws of some documents, and update their mixtures."""
         chains, transitions = bags.chains, self._transitions_of(documents, bags.chains)
         likelihood = bags.laid_out @ self._parameters().words  # [sentences, topics], in the layout of the chains
         passes = both_passes(likelihood * np.float32(power) if power != 1.0 else likelihood, chains, transitions)
@@ -237,7 +246,7 @@ class HmmLda:
             return Expectations(words, first, expected_moves(passes, chains, transitions.matrix), evidence=evidence)
         assert self._mixtures is not None
         drawn, redraws, chances = expected_draws(passes, chains, transitions)
-        self._mixtures[documents][chains.documents] = _mixed(drawn, self._parameters().base)
+        self._mixtures[documents][chains.documents] = mixtures_of(drawn, self._parameters().base)
         return Expectations(words, drawn.sum(axis=0), np.zeros((0, 0)), redraws, chances, evidence)
 
     def _transitions_of(self, documents: slice, chains: Chains) -> MatrixTransitions | SwitchTransitions:
@@ -247,35 +256,26 @@ class HmmLda:
         assert self._mixtures is not None
         return SwitchTransitions(learned.redraw, self._mixtures[documents][chains.documents])
 
-    def _maximised(self, total: Expectations, corpus: Reals) -> Parameters:
-        before = self._parameters()
-        words = log_shares(total.words + self.settings.prior_words * corpus[:, None])
-        base = (total.first + 1.0) / (total.first + 1.0).sum()
-        if self.settings.transitions == "switch":
-            return Parameters(words, base, before.matrix, (total.redraws + 1.0) / (total.chances + 2.0))
-        moves = total.moves.astype(np.float64) + MOVE_SMOOTHING
-        return Parameters(words, base, moves / moves.sum(axis=1, keepdims=True), before.redraw)
-
     def _parameters(self) -> Parameters:
         if self.learned is None:
             raise untrained(self.name)
         return self.learned
 
     def _kept(self) -> Parameters:
-        """What was learned, rounded as it is saved: all answers come from it, so that saving changes none."""
+        """Return the parameters rounded as they are saved; all scores use them, so that saving changes none."""
         learned = self._parameters()
         if self._as_saved is None or self._as_saved[0] is not learned:
             self._as_saved = learned, learned.rounded()
         return self._as_saved[1]
 
     def _settle(self, kept: Parameters) -> None:
-        """Nothing is learned on: only the rounded parameters stay."""
+        """Keep only rounded parameters, after the end of learning."""
         self.learned, self._as_saved = kept, (kept, kept)
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
     def topic_distributions(self, sentences: Sequence[str], *, kind: Kind = "predicted") -> Reals:
-        """The topics of a text's sentences: [sentences, topics].
+        """Return the topics of the sentences of a text: [sentences, topics].
 
         Args:
             sentences: In order.
@@ -285,11 +285,11 @@ class HmmLda:
         return self.topics_of_documents([sentences], kind=kind)
 
     def topics_of_documents(self, documents: Sequence[Sequence[str]], *, kind: str = "predicted") -> Reals:
-        """The topics of the sentences of several texts, one text after the other: [sentences, topics]."""
+        """Return the topics of the sentences of several texts: [sentences, topics]."""
         return self.topics_of_bags(self._bags(documents), kind=kind)
 
     def topics_of_bags(self, bags: Bags, *, kind: str = "predicted") -> Reals:
-        """The same of sentences whose words are counted already."""
+        """Return the topics of sentences whose words are counted already."""
         check_choice(self.name, "kind", kind, KINDS)
         passes = self._smooth(bags) if kind == "smoothed" else self._filter(bags)
         return bags.chains.restored(passes.of(kind))
@@ -297,7 +297,7 @@ class HmmLda:
     def topics_of_orders(
         self, sentences: Sequence[str], orders: Sequence[Sequence[int]], *, kind: Kind = "predicted"
     ) -> list[Reals]:
-        """Topics along several orders of some sentences, whose words are counted once: [length, topics] each."""
+        """Return topics along several orders of some sentences, counted once: [length, topics] each."""
         check_choice(self.name, "kind", kind, KINDS)
         if not orders:
             return []
@@ -309,21 +309,21 @@ class HmmLda:
         return np.split(laid.chains.restored(passes.of(kind)), offsets[1:-1])
 
     def evidence(self, documents: Sequence[Sequence[str]]) -> Reals:
-        """Log p(s_n | s_1 … s_{n−1}) of every sentence, words in any order, unknown words left out: [sentences]."""
+        """Return log p(s_n | s_1 … s_{n−1}) of every sentence as a bag of known words: [sentences]."""
         return self.bag_evidence(self._bags(documents))
 
     def bag_evidence(self, bags: Bags) -> Reals:
-        """The same of sentences whose words are counted already."""
+        """Return the evidence of sentences whose words are counted already."""
         return bags.chains.restored(self._filter(bags).evidence)
 
     def perplexity(self, documents: Iterable[Document]) -> float:
-        """Exp of minus the log-probability per known word, each sentence given those before it in its paragraph."""
+        """Return the perplexity per known word, each sentence given those before it in its paragraph."""
         bags = self._bags([paragraph.sentences for document in documents for paragraph in document.paragraphs()])
         total = sum(float(self._filter(block).evidence.sum()) for _, block in bags.blocks(BLOCK_SENTENCES))
         return float(np.exp(-total / bags.tokens)) if bags.tokens else float("nan")
 
     def top_words(self, topic: int, count: int = 10) -> list[str]:
-        """The likeliest words of a topic, likeliest first."""
+        """Return the most likely words of a topic, best first."""
         words = self._kept().words  # [words, topics]
         assert self.known is not None
         at_least(
@@ -334,7 +334,7 @@ class HmmLda:
         return [self.known.words[number] for number in ranked]
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over transitions of log p(s_n | s_1 … s_{n−1}) per word."""
+        """Return one score per document: the mean over transitions of log p(s_n | s_1 … s_{n−1}) per word."""
         bags = self._bags([document.sentences for document in documents])
         counts = np.asarray(bags.counts.sum(axis=1)).ravel()  # [sentences]
         values = self.bag_evidence(bags) / np.maximum(counts, 1.0)
@@ -352,7 +352,7 @@ class HmmLda:
         return self.known.bags(documents)
 
     def _likelihood(self, bags: Bags) -> Reals:
-        """Log p(sentence | topic), the words in any order, in the layout of the chains: [sentences, topics]."""
+        """Return log p(sentence | topic) as a bag of words, in the layout of the chains: [sentences, topics]."""
         found: Reals = (bags.laid_out @ self._kept().words).astype(np.float64)
         return found
 
@@ -370,7 +370,7 @@ class HmmLda:
         switch = SwitchTransitions(learned.redraw, np.tile(learned.base, (len(chains.documents), 1)))
         for _ in range(FOLD_IN_STEPS):
             drawn, _, _ = expected_draws(both_passes(self._likelihood(bags), chains, switch), chains, switch)
-            switch = SwitchTransitions(learned.redraw, _mixed(drawn, learned.base))
+            switch = SwitchTransitions(learned.redraw, mixtures_of(drawn, learned.base))
         return both_passes(self._likelihood(bags), chains, switch)
 
     # Keeping ----------------------------------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ class HmmLda:
         save_artifact(replace(self.to_artifact(), training=training or {}), folder)
 
     def to_artifact(self) -> Artifact:
-        """What is written."""
+        """Return the contents of the model folder."""
         learned = self._kept()
         assert self.known is not None
         config = self.settings.to_dict() | {"redraw": learned.redraw}
@@ -394,16 +394,9 @@ class HmmLda:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
-        """The model that a folder was found to hold."""
+        """Return the model in a folder."""
         require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
         model = cls(restored_settings(HmmLdaSettings, artifact, folder))
         model.known = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
         model._settle(read_parameters(artifact, len(model.known.words), model.settings.topics, folder))
         return model
-
-
-def _mixed(drawn: Reals, base: Reals) -> Reals:
-    """Mixtures from expected draws and the base: [documents, topics]."""
-    mixed = drawn + np.float32(MIXTURE_WEIGHT) * base.astype(drawn.dtype)
-    shares: Reals = mixed / mixed.sum(axis=1, keepdims=True)
-    return shares

@@ -119,8 +119,8 @@ class HmmLdaGmSettings(Settings):
 class GuidedBatch:
     """Sentence pairs and the topics that guide their targets: [rows, topics].
 
-    Where another sentence is contrasted with the source, ``other_topics`` are those that guide that sentence itself:
-    what was to be expected at another place of the paragraph.
+    With a contrast, ``other_topics`` are the topics that guide the other sentence, predicted at its own place in the
+    paragraph.
     """
 
     pairs: PairBatch
@@ -131,7 +131,7 @@ class GuidedBatch:
         return len(self.pairs)
 
     def rows(self, start: int, step: int) -> GuidedBatch:
-        """Every ``step``-th row from ``start``: one process's share of a global batch."""
+        """Return every ``step``-th row from ``start``: the share of one process in a global batch."""
         others = None if self.other_topics is None else self.other_topics[start::step]
         return GuidedBatch(self.pairs.rows(start, step), self.topics[start::step], others)
 
@@ -141,18 +141,18 @@ class GuidedStream:
 
     Args:
         stream: The pairs.
-        topics: Of every sentence of the store, as the direction knows them: [sentences, topics].
+        topics: Of every sentence of the store, for this direction: [sentences, topics].
     """
 
     def __init__(self, stream: PairStream, topics: Reals) -> None:
         self.stream, self.topics = stream, topics
 
     def epoch(self, number: int) -> list[Any]:
-        """The pairs of every batch of an epoch, in training order."""
+        """Return the pairs of every batch of an epoch, in training order."""
         return list(self.stream.epoch(number))
 
     def batch(self, pairs: Any) -> GuidedBatch:
-        """Gather some pairs."""
+        """Return the batch of some pairs."""
         others = self.topics[self.stream.others(pairs)] if self.stream.contrast else None
         return GuidedBatch(self.stream.batch(pairs), self.topics[self.stream.targets[pairs]], others)
 

@@ -1,4 +1,4 @@
-"""What a sentence-level topic model learns, what it is made of in learning, and how it lies on disk."""
+"""The parameters of a sentence-level topic model, their estimation, and their form on disk."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from weft.models.common.bag_of_words import Bags
 from weft.models.common.hidden_markov import Reals
 from weft.models.common.setting_checks import check_finite
 
+MIXTURE_WEIGHT = 0.3  # weight of the mixture of all documents in that of one, in draws
+MOVE_SMOOTHING = 0.1  # added to every expected move from topic to topic
+
 
 @dataclass
 class Parameters:
-    """What is learned.
+    """The learned parameters.
 
     Attributes:
         words: log p(word | topic), [words, topics].
@@ -34,31 +37,31 @@ class Parameters:
     redraw: float
 
     def packed(self) -> dict[str, npt.NDArray[Any]]:
-        """As written to disk: log-probabilities in float16, which holds them to a thousandth."""
+        """Return the tensors to write: log-probabilities in float16, precise to a thousandth."""
         types = {"words": np.float16, "base": np.float32, "matrix": np.float32}
-        return {name: getattr(self, name).astype(kind) for name, kind in types.items()}
+        return {name: vars(self)[name].astype(kind) for name, kind in types.items()}
 
     def rounded(self) -> Parameters:
-        """As they will be saved, so that saving changes no score."""
+        """Return the parameters rounded as they will be saved, so that saving changes no score."""
         return Parameters.unpacked(self.packed(), self.redraw)
 
     @staticmethod
     def unpacked(tensors: Mapping[str, npt.NDArray[Any]], redraw: float) -> Parameters:
-        """As read from disk."""
+        """Return the parameters from the tensors of a folder."""
         base, matrix = (tensors[name].astype(np.float64) for name in ("base", "matrix"))
         return Parameters(tensors["words"].astype(np.float32), base, matrix, redraw)
 
 
 @dataclass
 class Expectations:
-    """Sums over sentences that the next parameters are made of.
+    """Sums over sentences from which the next parameters are computed.
 
     Attributes:
         words: [words, topics] expected uses.
         first: [topics] expected first topics, or draws.
         moves: [topics, topics].
-        redraws: How many redraws are expected.
-        chances: Transitions there were.
+        redraws: Expected number of redraws.
+        chances: Number of transitions.
         evidence: log p(all sentences).
     """
 
@@ -71,10 +74,10 @@ class Expectations:
 
 
 def read_parameters(artifact: Artifact, words: int, topics: int, folder: str | Path) -> Parameters:
-    """What a folder holds, once its shapes are seen to fit.
+    """Return the parameters in a folder.
 
     Raises:
-        ModelError: They do not.
+        ModelError: Their shapes do not fit.
     """
     shares, base, matrix = (artifact.tensors[name] for name in ("words", "base", "matrix"))
     redraw = artifact.config.get("redraw")
@@ -97,20 +100,20 @@ def read_parameters(artifact: Artifact, words: int, topics: int, folder: str | P
 
 
 def word_shares(bags: Bags) -> Reals:
-    """How much of the corpus each word is: [words]."""
+    """Return the share of each word in the corpus: [words]."""
     counts = np.asarray(bags.counts.sum(axis=0), dtype=np.float64).ravel() + 0.1
     shares: Reals = counts / counts.sum()
     return shares
 
 
 def log_shares(counts: Reals) -> Reals:
-    """Log of each column's shares, in float32: [words, topics]."""
+    """Return the logarithm of the shares in each column, in float32: [words, topics]."""
     shares: Reals = np.log(counts / counts.sum(axis=0)).astype(np.float32)
     return shares
 
 
 def added(parts: Iterable[Expectations]) -> Expectations:
-    """The sums of several corpora together; the first is added to in place."""
+    """Return the total of several sums; the first is changed in place."""
     waiting = iter(parts)
     first = next(waiting)
     for part in waiting:
@@ -121,3 +124,30 @@ def added(parts: Iterable[Expectations]) -> Expectations:
         first.chances += part.chances
         first.evidence += part.evidence
     return first
+
+
+def maximised(
+    total: Expectations, before: Parameters, corpus: Reals, *, switch: bool, prior_words: float
+) -> Parameters:
+    """Return the parameters that maximise the expected likelihood.
+
+    Args:
+        total: Expectations over all documents.
+        before: The parameters they were computed with.
+        corpus: Shares of the words in the corpus: [words].
+        switch: Whether transitions are a switch, not a matrix.
+        prior_words: Prior of each topic, in words.
+    """
+    words = log_shares(total.words + prior_words * corpus[:, None])
+    base = (total.first + 1.0) / (total.first + 1.0).sum()
+    if switch:
+        return Parameters(words, base, before.matrix, (total.redraws + 1.0) / (total.chances + 2.0))
+    moves = total.moves.astype(np.float64) + MOVE_SMOOTHING
+    return Parameters(words, base, moves / moves.sum(axis=1, keepdims=True), before.redraw)
+
+
+def mixtures_of(drawn: Reals, base: Reals) -> Reals:
+    """Return mixtures of documents from expected draws and the base: [documents, topics]."""
+    mixed = drawn + np.float32(MIXTURE_WEIGHT) * base.astype(drawn.dtype)
+    shares: Reals = mixed / mixed.sum(axis=1, keepdims=True)
+    return shares

@@ -1,4 +1,4 @@
-"""The topics of every sentence of a token store, by several processes where the store is large."""
+"""The topics of every sentence of a token store, computed by several processes for a large store."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from weft.models.topic.hmm_lda import HmmLda
 from weft.models.topic.store_words import StoreWords
 from weft.progress import Progress, silent
 
-PARAGRAPHS_AT_ONCE = 2000  # whose words are counted together
-WORTH_A_WORKER = 100_000  # sentences: fewer are done in the time that a process takes to start
+PARAGRAPHS_AT_ONCE = 2000  # per batch of word counts
+WORTH_A_WORKER = 100_000  # sentences: fewer take less time than starting a process
 IF_STOPPED = "run it again where more memory is free, or on fewer cores (taskset -c 0-3 weft train …)"
 
 
@@ -35,15 +35,15 @@ def store_topics(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Reals:
-    """The topics of every sentence of a store, by paragraph: [sentences, topics], float16.
+    """Return the topics of every sentence of a store, by paragraph: [sentences, topics], float16.
 
     Args:
         model: The topic model.
         store: Prepared text.
-        backwards: Whether paragraphs are read from their end.
-        peek: Whether a sentence's topics have seen the sentence.
-        workers: Processes, which change nothing but the time; by default one a core, and none for a small store.
-        progress: Told how many sentences are done.
+        backwards: Whether paragraphs are read in reverse.
+        peek: Whether the topics of a sentence are computed from that sentence too.
+        workers: Number of processes; by default one per core, and none for a small store. It affects only the time.
+        progress: Called with the number of sentences done.
 
     Raises:
         WorkerStoppedError: A process died.
@@ -62,16 +62,16 @@ def store_topics(
 
 
 def default_workers(sentences: int) -> int:
-    """A process a core, as far as there is work for each.
+    """Return one process per core, or fewer if there is little work.
 
     Example:
         >>> default_workers(1000)
         1
     """
-    if multiprocessing.current_process().daemon:  # a worker itself, which may start none
+    if multiprocessing.current_process().daemon:  # a worker cannot start processes
         return 1
     cores = usable_cores()
-    # The processes of a distributed run on this machine all do the same, side by side.
+    # All processes of a distributed run on this machine do the same at the same time.
     beside = os.environ.get("LOCAL_WORLD_SIZE", "")
     share = cores // max(1, int(beside)) if beside.isdecimal() else cores
     return max(1, min(share, sentences // WORTH_A_WORKER))
@@ -79,13 +79,13 @@ def default_workers(sentences: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TopicJob:
-    """What a worker needs to know; it opens the store by itself.
+    """The task of a worker, which opens the store itself.
 
     Attributes:
         model: The topic model.
         folder: Of the store.
-        backwards: Whether paragraphs are read from their end.
-        peek: Whether a sentence's topics have seen the sentence.
+        backwards: Whether paragraphs are read in reverse.
+        peek: Whether the topics of a sentence are computed from that sentence too.
     """
 
     model: HmmLda
@@ -94,18 +94,18 @@ class TopicJob:
     peek: bool
 
     def start(self) -> Callable[[range], npt.NDArray[np.float16]]:
-        """Open the store; returns what finds the topics of a range of paragraphs."""
+        """Open the store; return a function that computes the topics of a range of paragraphs."""
         assert self.model.known is not None
         store = TokenStore(self.folder)
         words = StoreWords(store, self.model.known)
         return lambda paragraphs: self._topics(words, paragraphs)
 
     def _topics(self, words: StoreWords, paragraphs: range) -> npt.NDArray[np.float16]:
-        """Of the sentences of some paragraphs, in the order of the store: [sentences, topics]."""
+        """Return the topics of the sentences of some paragraphs, in the order of the store: [sentences, topics]."""
         offsets: npt.NDArray[Any] = np.asarray(words.store.paragraph_offsets[paragraphs.start : paragraphs.stop + 1])
         counts = words.bags(int(offsets[0]), int(offsets[-1])).counts  # [sentences, words]
         offsets = offsets - offsets[0]  # [paragraphs + 1]
-        # In paragraphs read from their end, the n-th sentence from the start stands n-th from the end.
+        # In reversed paragraphs, the n-th sentence from the start is the n-th from the end.
         order = np.arange(offsets[-1])
         if self.backwards:
             order = np.repeat(offsets[:-1] + offsets[1:] - 1, np.diff(offsets)) - order  # [sentences]

@@ -17,7 +17,7 @@ Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Ids = npt.NDArray[Any]
 KEY_BITS = 62
-MOST_KNOWN = 2**19  # stretches remembered, about 100 MB; when there are more, all are forgotten
+MOST_KNOWN = 2**19  # cached stretches, about 100 MB; the cache is emptied when it is full
 BETWEEN = frozenset(number for number in range(128) if not (chr(number).isalnum() or chr(number) == "_"))
 SIGMA = "Σ".encode()  # the one letter whose lower case depends on its neighbours, which may stand beyond punctuation
 
@@ -27,7 +27,7 @@ class StoreWords:
 
     Args:
         store: Prepared text.
-        vocabulary: The words that count.
+        vocabulary: The known words.
     """
 
     def __init__(self, store: TokenStore, vocabulary: Vocabulary) -> None:
@@ -35,7 +35,7 @@ class StoreWords:
         self._stretches = Stretches(self.tokenizer, vocabulary) if isinstance(self.tokenizer, BpeTokenizer) else None
 
     def bags(self, first: int, last: int) -> Bags:
-        """The counted words of the sentences from ``first`` to before ``last``, as one document."""
+        """Return the word counts of the sentences from ``first`` to before ``last``, as one document."""
         if self._stretches is None:  # a text of words is put together by rules that look at several words at once
             texts = [self.tokenizer.decode(self.store.sentence(number).tolist()) for number in range(first, last)]
             return self.vocabulary.bags([texts])
@@ -46,22 +46,21 @@ class StoreWords:
 
 
 class Found(NamedTuple):
-    """Numbers of words of several stretches: one after the other, and how many each has."""
+    """Numbers of the words of several stretches, as one flat sequence, and the number of words of each."""
 
     flat: Whole  # [words]
     counts: Whole  # [stretches]
 
 
 class Stretches:
-    """From the ids of a text to the numbers of its words, by stretches that hold whole words.
+    """Maps the ids of a text to the numbers of its words, by stretches of whole words.
 
-    A text may be cut beside any space or punctuation of ASCII: no word and no UTF-8 character goes across, whatever the
-    bytes around it. Most stretches are then one piece, whose words are known beforehand; those of several pieces come
-    again and again, and each is spelled out once.
+    A text can be cut at any ASCII space or punctuation: no word and no UTF-8 character crosses it. Most stretches are
+    then one piece, whose words are known in advance; stretches of several pieces repeat, and each is decoded once.
 
     Args:
-        tokenizer: Whose pieces the ids are.
-        vocabulary: The words that count.
+        tokenizer: Of the ids.
+        vocabulary: The known words.
     """
 
     def __init__(self, tokenizer: BpeTokenizer, vocabulary: Vocabulary) -> None:
@@ -77,14 +76,14 @@ class Stretches:
         self._known: dict[int | bytes, tuple[int, ...]] = {}
 
     def numbers(self, ids: Ids, offsets: Whole) -> tuple[Whole, Whole]:
-        """Words of sentences.
+        """Return the words of sentences.
 
         Args:
-            ids: [tokens] of sentences that stand one after the other.
+            ids: [tokens] of all sentences.
             offsets: [sentences + 1], where each begins among them.
 
         Returns:
-            Numbers of words, [words], and where each sentence begins among them, [sentences + 1].
+            Numbers of words, [words], and the offsets of sentences among them, [sentences + 1].
         """
         firsts = np.flatnonzero(self._cuts(ids, offsets))  # [stretches]
         lengths = np.diff(firsts, append=len(ids))
@@ -100,7 +99,7 @@ class Stretches:
         return flat[places], before[np.searchsorted(firsts, offsets)]
 
     def _cuts(self, ids: Ids, offsets: Whole) -> Flags:
-        """Where a stretch begins: [tokens]."""
+        """Return whether a stretch begins at each token: [tokens]."""
         cuts = self._opens[ids]
         cuts[1:] |= self._closes[ids[:-1]]
         sigmas = np.flatnonzero(self._sigma[ids])
@@ -112,7 +111,7 @@ class Stretches:
         return cuts
 
     def _of_several(self, ids: Ids, firsts: Whole, lengths: Whole) -> tuple[Found, Whole]:
-        """The words of the distinct stretches among those of several pieces, and which of them stands where."""
+        """Return the words of distinct stretches of several pieces, and the number of the stretch at each place."""
         if len(self._known) > MOST_KNOWN:
             self._known = {}
         most = KEY_BITS // self._bits  # pieces that one number can name
@@ -135,7 +134,7 @@ class Stretches:
         return self._gathered([self._known[name] for name in (*names, *longer)]), which
 
     def _learn(self, names: Sequence[int | bytes], rows: Sequence[Sequence[int]]) -> None:
-        """Spell stretches out, rows of ids plus one, and remember their words."""
+        """Decode stretches, rows of ids plus one, and cache their words."""
         for name, row in zip(names, rows, strict=True):
             self._known[name] = self._words(b"".join([self._spelled[number] for number in row]))
 

@@ -1,4 +1,4 @@
-"""Sentences guided by topics: which ones those before let expect, and what that makes likely."""
+"""Generative model 2 as a network: an encoder-decoder guided by predicted topics (section 3.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TopicNetwork(nn.Module):
 
     Args:
         architecture: Of encoder and decoder; its ``guide`` is the size of z.
-        topics: How many.
+        topics: Number of topics.
         bos: Id that starts a target.
         eos: Id that ends it.
         pad: Id that fills rows up.
@@ -44,7 +44,7 @@ class TopicNetwork(nn.Module):
         return guide
 
     def loss(self, source: Tokens, target: Tokens, topics: Tensor, places: Tensor | None = None) -> Tensor:
-        """Negative log-likelihood of the targets, summed."""
+        """Return the summed negative log-likelihood of the targets."""
         return self.words.loss(source, target, places, self.guide(topics))
 
 
@@ -54,8 +54,8 @@ class TopicPredictor:
     Args:
         network: The trained network.
         model: The topic model.
-        ids: Sentences tokenised before.
-        peek: Whether t_n has seen s_n itself, as the paper's pipeline reads: not comparable to models that do not.
+        ids: Cache of token ids.
+        peek: Whether t_n is computed from s_n too, as the paper's pipeline reads; not comparable to other models.
     """
 
     def __init__(self, network: TopicNetwork, model: HmmLda, ids: TokenCache, *, peek: bool) -> None:
@@ -63,11 +63,11 @@ class TopicPredictor:
         self.decoder = GuidedDecoder(network.words, ids)
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Tokens of each sentence, ``</s>`` included."""
+        """Return the number of tokens of each sentence, ``</s>`` included."""
         return self.decoder.token_counts(sentences)
 
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
-        """For every order the log-probabilities of its sentences but the first: [sentences − 1] each."""
+        """Return the log-probabilities of the sentences of every order but the first: [sentences − 1] each."""
         wanted = [(number, place) for number, order in enumerate(orders) for place in range(1, len(order))]
         values = self.at(sentences, orders, wanted)
         ends = np.cumsum([max(len(order) - 1, 0) for order in orders])[:-1]
@@ -81,7 +81,7 @@ class TopicPredictor:
         wanted: Sequence[tuple[int, int]],
         read: ReadText | None = None,
     ) -> Reals:
-        """The same at some places only, (number of the order, place in it), of sentences ``read`` before: [wanted]."""
+        """Return log-probabilities at some places, (number of the order, place in it): [wanted]."""
         if not wanted:
             return np.zeros(0)
         found = self.model.topics_of_orders(sentences, orders, kind="filtered" if self.peek else "predicted")
@@ -96,9 +96,9 @@ class TopicPredictor:
 
     @torch.inference_mode()
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """For every context several next sentences, best first, guided by the topics that it lets expect.
+        """Return several next sentences for every context, best first, guided by predicted topics.
 
-        A sentence that is not written yet cannot be seen: the topics are predicted ones, with ``peek`` too.
+        The topics are always predicted, with ``peek`` too: the sentence does not exist yet.
         """
         texts = [[*context, ""] for context in contexts]  # its last topics are predicted from the context alone
         topics = self.model.topics_of_documents(texts, kind="predicted")[np.cumsum([len(text) for text in texts]) - 1]
@@ -110,7 +110,8 @@ class TopicPredictor:
 class TopicPaths:
     """log p(next sentence | partial order) for partial orders that grow.
 
-    Topics of a partial order are found anew each step, in numpy; what costs is decoding, and only the next sentence is.
+    Topics of a partial order are computed in every step, in numpy; decoding takes longer, and only the next sentence
+    is decoded.
 
     Args:
         predictor: The model.
@@ -123,11 +124,11 @@ class TopicPaths:
             self.read = predictor.decoder.read(sentences)
 
     def begin(self, firsts: Sequence[int]) -> None:
-        """Start a path with each of these sentences."""
+        """Start one path with each of these sentences."""
         self.paths = [[first] for first in firsts]
 
     def log_probs(self) -> Reals:
-        """Of every sentence after every path; 0 for those it holds: [paths, sentences]."""
+        """Return log p of every sentence after every path; 0 for placed ones: [paths, sentences]."""
         left = unplaced(self.paths, len(self.sentences))  # [paths, left]
         orders = [[*path, number] for path, row in zip(self.paths, left.tolist(), strict=True) for number in row]
         wanted = [(number, len(order) - 1) for number, order in enumerate(orders)]
@@ -135,5 +136,5 @@ class TopicPaths:
         return spread(values.reshape(left.shape), left, len(self.sentences))
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Continue with some paths, each one sentence longer."""
         self.paths = [[*self.paths[row], column] for row, column in zip(rows, columns, strict=True)]

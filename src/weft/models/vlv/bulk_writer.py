@@ -19,13 +19,13 @@ from weft.models.vlv.latent_chain import ChainState, Gaussian
 
 
 class ChainWriter(BulkDecoders):
-    """VLV-GM: guided by latent variables that are drawn from their prior, given all sentences before.
+    """The bulk writer of VLV-GM, guided by latent variables drawn from their prior, given all sentences before.
 
     Args:
-        forward: The chain.
-        backward: The chain that reads from the end.
+        forward: The forward chain.
+        backward: The backward chain.
         prior: The language model.
-        samples: Samples of the latent variables in reranking.
+        samples: Number of samples of the latent variables in reranking.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ChainWriter(BulkDecoders):
 
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
-        """Candidates: z_n is drawn ``draws`` times, and every z_n writes its share of the beam."""
+        """Return candidates: z_n is drawn ``draws`` times, and every z_n gets its share of the beam."""
         count = len(contexts)
         draws = min(decoding.draws, decoding.beam)
         each = -(-decoding.beam // draws)  # rounded up
@@ -63,7 +63,7 @@ class ChainWriter(BulkDecoders):
         return self.proposals(found, contexts, pairs)
 
     def after(self, read: ReadText, count: int) -> ChainState:
-        """The chain after every context, each latent variable at its posterior's mean."""
+        """Return the state of the chain after every context, each latent variable at its posterior mean."""
         chain = self.chains[0]
         vectors = chain.read(read.vectors).view(count, -1, chain.memory.hidden_size)  # [contexts, sentences, width]
         state = chain.begin(vectors[:, 0])
@@ -73,11 +73,11 @@ class ChainWriter(BulkDecoders):
         return state
 
     def noise(self, rows: int, generator: torch.Generator) -> Tensor:
-        """Standard normal: [rows, latent]."""
+        """Return standard normal noise: [rows, latent]."""
         return torch.randn(rows, self.chains[0].latent, generator=generator, device=self.device)
 
     def forwards(self, found: Hypotheses, last: Tokens, state: ChainState, generator: torch.Generator) -> Tensor:
-        """Log p_F(candidate | all before), importance-weighted: [contexts, beam]."""
+        """Return log p_F(candidate | all before), importance-weighted: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
         read = self.forward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
         vectors = self.chains[0].read(read.vectors[: contexts * beam])  # [candidates, width]
@@ -87,7 +87,7 @@ class ChainWriter(BulkDecoders):
         return self.weighted(0, read, begun, vectors, places, generator).view(contexts, beam)
 
     def backwards(self, found: Hypotheses, last: Tokens, generator: torch.Generator) -> Tensor:
-        """Log p_B(sentence before | candidate), importance-weighted: [contexts, beam]."""
+        """Return log p_B(sentence before | candidate), importance-weighted: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
         read = self.backward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
         vectors = self.chains[1].read(read.vectors)  # [candidates + contexts, width]
@@ -105,7 +105,7 @@ class ChainWriter(BulkDecoders):
         places: tuple[Tensor, Tensor],
         generator: torch.Generator,
     ) -> Tensor:
-        """Log p(target | source and before) by importance sampling with the posterior: [rows].
+        """Return log p(target | source and before) by importance sampling with the posterior: [rows].
 
         Args:
             way: 0 forward, 1 backward.

@@ -1,4 +1,4 @@
-"""What a chain of latent variables learned: is z used, how many of its dimensions, and does it matter which?"""
+"""Diagnostics of a chain of latent variables: whether z is used, in how many dimensions, and whether it matters."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ACTIVE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class LatentUse:
-    """How much a chain's latent variables hold.
+    """Use of the latent variables of a chain.
 
     Attributes:
-        sentences: How many were looked at.
-        divergence: Mean KL of posterior and prior, nats per sentence; near 0 the posterior has collapsed.
-        active: Share of dimensions whose posterior mean moves away from the prior's with the sentence.
+        sentences: Number of sentences.
+        divergence: Mean KL of posterior and prior, nats per sentence; near 0 if the posterior has collapsed.
+        active: Share of dimensions whose posterior mean depends on the sentence.
         loss: Mean −log p(s_n | z_n, s_{n−1}) per sentence, z_n the posterior's mean.
-        shuffled_loss: The same with every sentence given the z of another one: higher, where z matters.
+        shuffled_loss: The same with the z of another sentence; higher if z matters.
     """
 
     sentences: int
@@ -41,11 +41,11 @@ class LatentUse:
 
 @torch.inference_mode()
 def latent_use(network: VariationalNetwork, batches: Iterable[Texts], *, seed: int = 1) -> LatentUse:
-    """Look at a trained chain.
+    """Return the use of latent variables in a trained chain.
 
     Args:
         network: The chain.
-        batches: Texts it was not trained on.
+        batches: Texts that were not in the training data.
         seed: Of the shuffle.
     """
     network.eval()
@@ -70,17 +70,16 @@ def latent_use(network: VariationalNetwork, batches: Iterable[Texts], *, seed: i
 
 
 def _shift(step: ChainStep) -> Tensor:
-    """How far the sentence itself moves the mean of its z, in spreads of the prior: [rows, latent]."""
+    """Return the shift of the mean of z by its sentence, in standard deviations of the prior: [rows, latent]."""
     return (step.posterior.mean - step.prior.mean) * (-step.prior.log_std).exp()
 
 
 class MisguidedPredictor(VariationalPredictor):
-    """The same chain, but every sentence has the z of another one of its text.
+    """A chain in which every sentence has the z of another sentence of its text.
 
     Args:
         predictor: The chain.
-        whole: Whether its z must also be expected at the place it is put to, as any z must; otherwise only words are
-            decoded with it, and what is expected stays.
+        whole: Whether the density of z changes with it too; otherwise only words are decoded with the other z.
     """
 
     def __init__(self, predictor: VariationalPredictor, *, whole: bool) -> None:
@@ -88,14 +87,14 @@ class MisguidedPredictor(VariationalPredictor):
         self.whole = whole
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """Latent variables moved on by some places, chosen for every order by chance, and their log-densities."""
+        """Return latent variables shifted by a random number of places per order, and their log-densities."""
         latent, densities = super().sampled(steps)  # [steps, rows, latent], [steps, rows]
         count, samples = len(steps), self.estimate.samples
         if count < 2:
             return latent, densities
         orders = latent.shape[1] // samples
-        moved = np.random.default_rng([self.estimate.seed, count]).integers(1, count, orders).repeat(samples)  # [rows]
-        taken = torch.from_numpy((np.arange(count)[:, None] + moved) % count).to(latent.device)  # [steps, rows]
+        shifts = np.random.default_rng([self.estimate.seed, count]).integers(1, count, orders).repeat(samples)  # [rows]
+        taken = torch.from_numpy((np.arange(count)[:, None] + shifts) % count).to(latent.device)  # [steps, rows]
         others = latent.gather(0, taken[:, :, None].expand_as(latent))
         if not self.whole:
             return others, densities
@@ -104,14 +103,14 @@ class MisguidedPredictor(VariationalPredictor):
 
 
 def with_shuffled_latents(model: VlvGm, *, whole: bool = False) -> VlvGm:
-    """A model whose sentences have the z of others: what it then tells worse, z told it.
+    """Return a model whose sentences have the z of others: the loss in accuracy is due to z.
 
     Args:
         model: The trained model.
-        whole: Whether the z of another sentence must also be expected where it is put; otherwise only decoders have it.
+        whole: Whether the density of z changes too; otherwise only words are decoded with the other z.
     """
     other = model.adjusted({})
-    other.memory = OrderMemory()  # the other's scores are not these
+    other.memory = OrderMemory()  # scores of the original model do not apply
     other.predictors = {
         part: MisguidedPredictor(one, whole=whole) if isinstance(one, VariationalPredictor) else one
         for part, one in model.predictors.items()

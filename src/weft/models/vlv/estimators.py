@@ -27,13 +27,13 @@ ESTIMATORS = ("iwae", "elbo")
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How log p(s_n | s_1 … s_{n−1}) is estimated, since z_n cannot be integrated out.
+    """The estimate of log p(s_n | s_1 … s_{n−1}), since z_n cannot be integrated out.
 
     Attributes:
         kind: ``iwae`` (importance-weighted, Burda et al. 2016) or ``elbo`` (the mean of the lower bound).
-        samples: Samples of every latent variable.
-        seed: With the words of a sentence it decides that sentence's noise, the same wherever it stands, so that orders
-            of a text differ by themselves alone.
+        samples: Number of samples of each latent variable.
+        seed: Seed of the noise. The noise of a sentence depends on its words and the seed alone, so that scores of
+            two orders differ only because of the order.
     """
 
     kind: str = "iwae"
@@ -51,17 +51,17 @@ class Estimate:
 
     @property
     def name(self) -> str:
-        """As recorded in results."""
+        """Name as recorded in results."""
         return f"{self.kind}-{self.samples}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a chain knows of the sentence that follows each of some contexts.
+    """The state of a chain before the sentence that follows each of some contexts.
 
     Attributes:
         read: The sentences of all contexts.
-        last: [contexts] which of them is the last of each context: the source of the sentence to come.
+        last: [contexts] numbers of the last sentence of each context, the source of the next sentence.
         prior: p(z_n | z_{n−1}, s_1 … s_{n−1}), [contexts, latent]; the z of sentences read are their posteriors' means.
     """
 
@@ -73,12 +73,12 @@ class Ahead:
 class VariationalPredictor:
     """log p(s_n | s_1 … s_{n−1}) of every sentence of a text, in any orders of its sentences.
 
-    Sentences are encoded once; the chain runs anew for every order, since it remembers all that came before.
+    Sentences are encoded once; the chain runs for every order, since it depends on all sentences before.
 
     Args:
         network: The trained network.
-        ids: Sentences tokenised before.
-        estimate: How.
+        ids: Cache of token ids.
+        estimate: Of log-probabilities.
     """
 
     def __init__(self, network: VariationalNetwork, ids: TokenCache, estimate: Estimate) -> None:
@@ -87,21 +87,21 @@ class VariationalPredictor:
 
     @property
     def estimator(self) -> str:
-        """What its log-probabilities are: an estimate, not exact."""
+        """Name of the estimate."""
         return self.estimate.name
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         return self.decoder.device
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Tokens of each sentence, ``</s>`` included."""
+        """Return the number of tokens of each sentence, ``</s>`` included."""
         return self.decoder.token_counts(sentences)
 
     @torch.inference_mode()
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
-        """For every order the log-probabilities of its sentences but the first: [sentences − 1] each."""
+        """Return the log-probabilities of the sentences of every order but the first: [sentences − 1] each."""
         found: dict[int, Reals] = {}
         read = self.decoder.read(sentences) if any(len(order) > 1 for order in orders) else None
         for length in sorted({len(order) for order in orders}):
@@ -128,11 +128,11 @@ class VariationalPredictor:
         return values
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """The z of every sentence, [steps, rows, latent], and log p(z_n | …) − log q(z_n | …), [steps, rows]."""
+        """Return the z of every sentence, [steps, rows, latent], and log p(z_n | …) − log q(z_n | …), [steps, rows]."""
         return torch.stack([step.latent for step in steps]), torch.stack([density_ratio(step) for step in steps])
 
     def noise(self, read: ReadText) -> Tensor:
-        """Standard normal, for every sentence the same in any text and at any place: [sentences, samples, latent]."""
+        """Return standard normal noise, the same for a sentence at any place: [sentences, samples, latent]."""
         shape = self.estimate.samples, self.network.chain.latent
         drawn = [
             np.random.default_rng([self.estimate.seed, crc32(repr(ids).encode())]).standard_normal(shape, np.float32)
@@ -142,7 +142,7 @@ class VariationalPredictor:
 
     @torch.inference_mode()
     def latent_means(self, sentences: Sequence[str]) -> Reals:
-        """The posterior means of z_2 … z_N, each carried on to the next: [sentences − 1, latent]."""
+        """Return the posterior means of z_2 … z_N: [sentences − 1, latent]."""
         if len(sentences) < 2:
             return np.zeros((0, self.network.chain.latent))
         vectors = self.network.chain.read(self.decoder.read(sentences).vectors)  # [sentences, width]
@@ -150,7 +150,7 @@ class VariationalPredictor:
         return means
 
     def _mean_walk(self, vectors: Tensor) -> list[ChainStep]:
-        """The chain over one text, without noise: a step for every sentence after the first."""
+        """Run the chain over one text without noise; return a step for every sentence after the first."""
         places = torch.arange(len(vectors), device=vectors.device)[None]  # [1, sentences]
         return self.network.walk(vectors, places, vectors.new_zeros(len(vectors), 1, 1, dtype=torch.float32))
 
@@ -168,7 +168,7 @@ class VariationalPredictor:
         return Ahead(read, torch.tensor(ends - 1, device=self.device), prior)
 
     def drawn(self, prior: Gaussian, draws: int, seed: int) -> Tensor:
-        """Latent variables from priors; draw k is the same however many there are: [contexts, draws, latent]."""
+        """Return samples from priors; draw k does not depend on the number of draws: [contexts, draws, latent]."""
         noise = [
             np.random.default_rng([seed, number]).standard_normal(prior.mean.shape, dtype=np.float32)
             for number in range(draws)
@@ -179,9 +179,9 @@ class VariationalPredictor:
 
     @torch.inference_mode()
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """For every context several next sentences, best first: z_n is drawn from its prior, ``draws`` times.
+        """Return several next sentences for every context, best first; z_n is drawn ``draws`` times from its prior.
 
-        Every z_n gives its best few, ``beam`` in all. A candidate's log-probability is that given its own z_n.
+        The beam is divided among the draws. The log-probability of a candidate is given its own z_n.
         """
         ahead, draws = self.ahead(contexts), decoding.draws
         latent = self.drawn(ahead.prior, draws, decoding.seed)  # [contexts, draws, latent]
@@ -191,9 +191,9 @@ class VariationalPredictor:
         return [best_first((one for beam in beams for one in beam[:each]), decoding) for beams in rows]
 
     def _combined(self, weights: Tensor) -> Tensor:
-        """Log-weights of samples, [steps, orders, samples], to log-probabilities, [steps, orders].
+        """Return log-probabilities, [steps, orders], from log-weights of samples, [steps, orders, samples].
 
-        A sample is a whole chain: what it counts for sentence n is the product of its weights so far.
+        A sample is a whole chain: its weight for sentence n is the product of its weights so far.
         """
         if self.estimate.kind == "elbo":
             return weights.mean(dim=-1)
@@ -203,7 +203,7 @@ class VariationalPredictor:
 
 
 class PrefixChains:
-    """log p(next sentence | partial order) for partial orders that grow, the state of each chain carried along.
+    """log p(next sentence | partial order) for partial orders that grow, with the state of each chain.
 
     Args:
         predictor: The chain.
@@ -219,7 +219,7 @@ class PrefixChains:
 
     @torch.inference_mode()
     def begin(self, firsts: Sequence[int]) -> None:
-        """Start a path with each of these sentences."""
+        """Start one path with each of these sentences."""
         samples = self.predictor.estimate.samples
         self.last = torch.tensor(list(firsts), device=self.predictor.device).repeat_interleave(samples)
         self.open = unplaced([[first] for first in firsts], self.size)
@@ -228,7 +228,7 @@ class PrefixChains:
 
     @torch.inference_mode()
     def log_probs(self) -> Reals:
-        """Of every sentence after every path, all decoded at once; 0 for those it holds: [paths, sentences]."""
+        """Return log p of every sentence after every path, decoded at once; 0 for placed ones: [paths, sentences]."""
         predictor, rows, left = self.predictor, len(self.last), self.open.shape[1]
         candidates = torch.from_numpy(self.open).to(self.last.device)  # [paths, left]
         candidates = candidates.repeat_interleave(predictor.estimate.samples, dim=0).flatten()  # [rows · left]
@@ -245,7 +245,7 @@ class PrefixChains:
         return spread(values.cpu().numpy(), self.open, self.size)
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Go on with some paths, one sentence longer."""
+        """Continue with some paths, each one sentence longer."""
         device, samples = self.last.device, self.predictor.estimate.samples
         chosen, left = self.open[list(rows)], self.open.shape[1]  # [new paths, left]
         taken = chosen == np.asarray(columns)[:, None]
@@ -258,5 +258,5 @@ class PrefixChains:
 
 
 def density_ratio(step: ChainStep) -> Tensor:
-    """Log p(z_n | …) − log q(z_n | …): [rows]."""
+    """Return log p(z_n | …) − log q(z_n | …): [rows]."""
     return step.prior.log_prob(step.latent) - step.posterior.log_prob(step.latent)

@@ -1,6 +1,6 @@
 """A Markov chain of latent sentence variables: Gaussian priors and posteriors over a hierarchical LSTM.
 
-The chain runs from sentence to sentence; words are not its business. Reference: Li & Jurafsky 2017, section 3.3; Serban
+The chain runs from sentence to sentence and does not model words. Reference: Li & Jurafsky 2017, section 3.3; Serban
 et al. 2017 (hierarchical latent variables); Chung et al. 2015 (a chain of them).
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-SHORTEST_LOG_STD, LONGEST_LOG_STD = -4.0, 3.0  # a spread outside is a network that runs away
+SHORTEST_LOG_STD, LONGEST_LOG_STD = -4.0, 3.0  # a standard deviation outside means that training diverges
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Gaussian:
     log_std: Tensor
 
     def sample(self, noise: Tensor) -> Tensor:
-        """Reparameterised (Kingma & Welling 2014): what is random does not depend on what is learned."""
+        """Return reparameterised samples (Kingma & Welling 2014): the noise does not depend on parameters."""
         return self.mean + self.log_std.exp() * noise
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -58,13 +58,13 @@ class GaussianHead(nn.Module):
 
     def forward(self, values: Tensor) -> Gaussian:
         """[..., inputs] → a Gaussian over [..., latent]."""
-        mean, log_std = self.layers(values).float().chunk(2, dim=-1)  # densities want full precision
+        mean, log_std = self.layers(values).float().chunk(2, dim=-1)  # densities need full precision
         return Gaussian(mean, log_std.clamp(SHORTEST_LOG_STD, LONGEST_LOG_STD))
 
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """Where a chain stands before a sentence: the sentences so far and the last latent variable, for every row.
+    """The state of a chain before a sentence: the sentences so far and the last latent variable, for every row.
 
     Attributes:
         hidden: [rows, width].
@@ -77,7 +77,7 @@ class ChainState:
     latent: Tensor
 
     def select(self, rows: Tensor) -> ChainState:
-        """Some rows, in any order and repeated as asked."""
+        """Return some rows, in any order and repeated."""
         return ChainState(self.hidden[rows], self.cell[rows], self.latent[rows])
 
 
@@ -99,7 +99,7 @@ class ChainStep:
 
 
 class LatentChain(nn.Module):
-    """The sentence-level LSTM and the heads that stand on it.
+    """The sentence-level LSTM and the Gaussian heads on it.
 
     Args:
         sentence: Size of a sentence's vector, from the word-level encoder.
@@ -116,7 +116,7 @@ class LatentChain(nn.Module):
         self.posterior = GaussianHead(2 * width, width, latent)
 
     def read(self, vectors: Tensor) -> Tensor:
-        """Sentence vectors made ready, once a sentence: [..., sentence] → [..., width]."""
+        """Return sentence vectors projected to the width of the chain: [..., sentence] → [..., width]."""
         return torch.tanh(self.reading(vectors))
 
     def begin(self, first: Tensor) -> ChainState:
@@ -126,7 +126,7 @@ class LatentChain(nn.Module):
         return self._after(empty, first, empty.latent)
 
     def predict(self, state: ChainState) -> Gaussian:
-        """p(z_n | z_{n−1}, s_1 … s_{n−1}): the sentence to come is not looked at."""
+        """Return p(z_n | z_{n−1}, s_1 … s_{n−1}), which does not depend on the next sentence."""
         prior: Gaussian = self.prior(state.hidden)
         return prior
 
@@ -143,7 +143,7 @@ class LatentChain(nn.Module):
         return ChainStep(self.predict(state), posterior, latent, self._after(state, sentence, latent))
 
     def _after(self, state: ChainState, sentence: Tensor, latent: Tensor) -> ChainState:
-        """The memory is updated with a sentence and its latent variable."""
+        """Return the state after a sentence and its latent variable."""
         inputs = torch.cat([sentence, latent.to(sentence.dtype)], dim=-1)
         hidden, cell = self.memory(inputs, (state.hidden, state.cell))
         return ChainState(hidden, cell, latent)

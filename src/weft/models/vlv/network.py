@@ -38,8 +38,8 @@ class Texts:
 
     Attributes:
         sentences: All of them, [sentences, time].
-        places: [texts, longest] which sentence stands where; −1 after the end of a text.
-        shuffled: The same in another order, to contrast.
+        places: [texts, longest] numbers of the sentences in order; −1 after the end of a text.
+        shuffled: The same in another order, for the contrast.
     """
 
     sentences: Tokens
@@ -59,10 +59,10 @@ class Bound:
     Attributes:
         words: −log p(s_n | z_n, s_{n−1}).
         divergence: KL of posteriors and priors.
-        charged: What of it the loss counts: not what is free.
+        charged: The part of it above the free nats, which the loss includes.
         bag: −log p of the words from z alone.
-        sentences: How many were predicted.
-        contrast: How hard it is to tell the bound of a sentence in its text from that in a shuffled one.
+        sentences: Number of predicted sentences.
+        contrast: Loss of telling the bound of a sentence in its text from that in a shuffled text.
     """
 
     words: Tensor
@@ -90,7 +90,7 @@ class _Sampled:
     nats: Tensor
 
     def row_of(self, sentences: Tensor, count: int) -> Tensor:
-        """Where each of these sentences, of ``count`` in all, stands among the targets; −1 where it is none."""
+        """Return the row of each of these sentences, of ``count`` in all, among the targets; −1 if it is none."""
         rows = torch.full((count,), -1, device=sentences.device)
         rows[self.targets] = torch.arange(len(self.targets), device=sentences.device)
         return rows[sentences]
@@ -128,7 +128,7 @@ class VariationalNetwork(nn.Module):
         self.share = 1.0  # share of the training that is done, set by the training loop
 
     def read(self, sentences: Tokens) -> tuple[Memory, Tensor]:
-        """What decoders remember of sentences, and their vectors made ready for the chain: [sentences, width]."""
+        """Return encoded sentences, and their vectors for the chain: [sentences, width]."""
         memory = self.words.encode(sentences)
         assert memory.start is not None
         vectors = torch.cat([part[0] for part in memory.start], dim=-1)  # [sentences, 2 · hidden]
@@ -139,7 +139,7 @@ class VariationalNetwork(nn.Module):
 
         Args:
             vectors: [sentences, width], made ready.
-            places: [texts, longest]; what stands after the end of a text is read, and must not be used.
+            places: [texts, longest]; steps after the end of a text are meaningless.
             noise: [longest, texts, latent], of the sentence at every place; the first has no latent variable.
         """
         chosen = places.clamp(min=0)
@@ -152,7 +152,7 @@ class VariationalNetwork(nn.Module):
         return steps
 
     def bound(self, texts: Texts) -> Bound:
-        """The lower bound with one sample of every z in training; otherwise the same at the posteriors' means.
+        """Return the lower bound with one sample of every z in training; otherwise at the posterior means.
 
         Words are likelier at the mean of z than on average over z: a validation loss lies a little below the bound's.
         """
@@ -166,7 +166,8 @@ class VariationalNetwork(nn.Module):
         if texts.shuffled is None or not self.weights.contrast:
             words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
             return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets))
-        shuffled = self._sampled(vectors, texts.shuffled, noise)  # chance must not tell the two apart
+        # The same noise, so that chance does not tell the two apart.
+        shuffled = self._sampled(vectors, texts.shuffled, noise)
         words, contrast = self._contrasted(memory, texts.sentences, plain, shuffled)
         return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), contrast)
 
@@ -208,7 +209,7 @@ class VariationalNetwork(nn.Module):
         return valued(words, -known[:size].sum()), valued(nats, contrast)
 
     def weigh(self, bound: Bound) -> Tensor:
-        """What is minimised: words and divergence in evaluation, with the cures in training; the contrast in both."""
+        """Return the loss: words and divergence in evaluation, weighted in training; the contrast in both."""
         contrast = 0.0 if bound.contrast is None else self.weights.contrast * bound.contrast
         if not self.training:
             return bound.words + bound.divergence + contrast
@@ -221,7 +222,7 @@ class VariationalNetwork(nn.Module):
         return self.words.target_loss(memory.select(sources), chosen, guide=latent)
 
     def _bag(self, latent: Tensor, sentences: Tokens, targets: Tensor) -> Tensor:
-        """All words of a sentence predicted by one distribution, which z alone gives."""
+        """Return the loss of predicting all words of a sentence from one distribution that depends on z alone."""
         ids, lengths = sentences.ids[targets], sentences.lengths[targets]
         real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]  # [predicted, time]
         rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids)[real]  # [tokens]

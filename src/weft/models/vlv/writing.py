@@ -1,4 +1,4 @@
-"""What a chain of latent variables would write: sentences from different z_n after the same context.
+"""Sentences that VLV-GM writes from different z_n after the same context.
 
 Reference: Bowman et al. 2016 (sentences along lines in a latent space); Serban et al. 2017 (z drawn from its prior).
 """
@@ -23,13 +23,13 @@ MOST_SENTENCES = 100  # written in one call, each with a beam of its own
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A sentence and where it came from.
+    """A sentence and its latent variable.
 
     Attributes:
         text: The sentence.
         latent: Its z_n.
         log_prob: log p(s_n | z_n, s_{n−1}), summed over tokens, the end included.
-        tokens: How many tokens that is.
+        tokens: Number of tokens, the end included.
     """
 
     text: str
@@ -48,10 +48,10 @@ def prior_sentences(
     """Draw z_n from p(z_n | z_{n−1}, s_1 … s_{n−1}) several times and write the best sentence for each.
 
     Args:
-        model: Trained.
+        model: The trained model.
         context: The sentences before, at least one.
-        draws: How many; draw k is the same however many there are.
-        decoding: How each is written; its ``seed`` is that of the draws too.
+        draws: Number of draws; draw k does not depend on it.
+        decoding: Settings of decoding; its ``seed`` is also that of the draws.
     """
     at_least(model.name, "draws", draws, 1, MOST_SENTENCES)
     chain, ahead = _ahead(model, context)
@@ -70,12 +70,12 @@ def traversal(
     """Walk along one dimension of z_n, through its prior's mean, and write a sentence at every point.
 
     Args:
-        model: Trained.
+        model: The trained model.
         context: The sentences before, at least one.
-        dimension: Of z; without it, the one that moves the decoder most.
-        points: How many, evenly spaced; an odd number has the mean in the middle.
-        reach: How far to both sides, in standard deviations of the prior.
-        decoding: How each sentence is written.
+        dimension: Of z; by default the one that changes the decoder most.
+        points: Number of evenly spaced points; with an odd number the mean is in the middle.
+        reach: Distance to both sides, in standard deviations of the prior.
+        decoding: Settings of decoding.
     """
     at_least(model.name, "points", points, 2, MOST_SENTENCES)
     if not 0 < reach <= 1e3:
@@ -91,7 +91,7 @@ def traversal(
 
 @torch.inference_mode()
 def strongest_dimension(chain: VariationalPredictor, prior: Gaussian) -> int:
-    """The dimension of z along which a standard deviation of the prior moves the decoder most."""
+    """Return the dimension of z in which a standard deviation of the prior changes the decoder most."""
     guides = chain.network.words.guides
     assert guides is not None
     ways = torch.cat([guides.reading.weight, guides.writing.weight]).float()  # [2 · dimensions, latent]
@@ -115,7 +115,7 @@ def _ahead(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, 
 
 @torch.inference_mode()
 def _written(chain: VariationalPredictor, ahead: Ahead, latent: Tensor, decoding: Decoding) -> list[Written]:
-    """The best sentence for every z: [rows, latent]."""
+    """Return the best sentence for every z: [rows, latent]."""
     found = chain.decoder.write(ahead.read, ahead.last.expand(len(latent)), latent, decoding)
     rows = zip(found, latent.tolist(), strict=True)
     return [Written(beam[0].text, tuple(z), beam[0].log_prob, beam[0].tokens) for beam, z in rows]
