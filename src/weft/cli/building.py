@@ -109,14 +109,14 @@ def train(
     """
     from weft.cli.output import message, progress_bar
     from weft.training.config import read_config
-    from weft.training.runs import train
+    from weft.training.runs import train, untrained_parts
 
     named = {"run.out": out, "training.minutes": minutes, "run.device": device}
     overrides = [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)]
     chosen = read_config(config, overrides)
     with progress_bar() as progress:
         trained = train(chosen, parts=part, data_root=data_root, command=command_line(), progress=progress)
-    missing = [name for name in getattr(trained, "parts", ()) if name not in getattr(trained, "networks", dict)()]
+    missing = untrained_parts(trained)
     if missing:
         message(f"trained {', '.join(part)}; {chosen.run.out} is written once {', '.join(missing)} are trained too")
         return

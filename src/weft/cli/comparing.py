@@ -145,10 +145,11 @@ def _evaluate(name: str, place: _Place) -> Result:
     from weft.cli.output import message, progress_bar
     from weft.evaluation.evaluate import evaluate
     from weft.evaluation.subjects import load_subjects
+    from weft.protocols import CombinableModel
 
     stem, way = _model_and_way(name)
     (subject,) = load_subjects(place.task, stem, {}, combine=[way] if way else [])
-    title = way or str(getattr(subject.model, "combine", ""))  # of several ways, the one that a model takes unasked
+    title = way or (subject.model.combine if isinstance(subject.model, CombinableModel) else "")
     message(f"evaluating {name} on {place.task}")
     with progress_bar() as progress:
         found = evaluate(place.task, subject, place.data, place.options, command=command_line(), progress=progress)

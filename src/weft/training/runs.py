@@ -67,6 +67,14 @@ def train(
     return model
 
 
+def untrained_parts(model: CoherenceModel) -> list[str]:
+    """Return the parts of a neural model that are not trained yet; none for other models."""
+    if not isinstance(model, NeuralModel):
+        return []
+    trained = model.networks()
+    return [part for part in model.parts if part not in trained]
+
+
 def _train_on_documents(
     model: CoherenceModel, config: RunConfig, files: Sequence[Path], command: str, progress: Progress
 ) -> None:

@@ -310,7 +310,7 @@ def test_a_saved_model_takes_settings_that_leave_its_weights_alone(tmp_path: Pat
     changed = load_model(tmp_path / "m", {"combine": "bi", "precedence_weight": 1})
     expected = model.combined("bi").score(documents[:1])[0].value
     assert changed.score(documents[:1])[0].value == pytest.approx(expected, abs=1e-6)
-    with pytest.raises(ConfigError, match="not learned precedence"):
+    with pytest.raises(ConfigError, match="no precedence part"):
         load_model(tmp_path / "m", {"precedence_weight": 2.0})
     with pytest.raises(ConfigError, match="fixed"):
         load_model(tmp_path / "m", {"hidden": 9})

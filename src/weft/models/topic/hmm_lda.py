@@ -46,7 +46,7 @@ from weft.models.topic.parameters import (
     Expectations,
     Parameters,
     added,
-    log_shares,
+    initial_parameters,
     maximised,
     mixtures_of,
     read_parameters,
@@ -163,13 +163,10 @@ class HmmLda:
                 allowed=f"counts of the {len(known.words)} words of the vocabulary",
                 next_step="count them with that vocabulary's `bags`, or take both from one `read_bags`",
             )
-        generator = np.random.default_rng(seed)
-        disturbed = word_shares(bags)[:, None] * (0.5 + generator.random((len(known.words), self.settings.topics)))
-        even = np.full(self.settings.topics, 1.0 / self.settings.topics)
-        matrix = 0.7 * np.eye(self.settings.topics) + 0.3 * even
-        self.known, self.learned = known, Parameters(log_shares(disturbed), even, matrix, redraw=0.5)
+        self.known, self.learned = known, initial_parameters(bags, self.settings.topics, seed)
         self._corpus, self._blocks, self.done = bags, list(bags.blocks(BLOCK_SENTENCES)), 0
         switch = self.settings.transitions == "switch"
+        even = self.learned.base
         self._mixtures = np.tile(even.astype(np.float32), (len(bags.offsets) - 1, 1)) if switch else None
 
     def learn(self, iterations: int, *, progress: Progress = silent) -> float:

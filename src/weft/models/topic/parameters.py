@@ -126,6 +126,15 @@ def added(parts: Iterable[Expectations]) -> Expectations:
     return first
 
 
+def initial_parameters(bags: Bags, topics: int, seed: int) -> Parameters:
+    """Return the parameters before learning: each topic is the distribution of the corpus with random noise."""
+    shares = word_shares(bags)
+    generator = np.random.default_rng(seed)
+    disturbed = shares[:, None] * (0.5 + generator.random((len(shares), topics)))  # [words, topics]
+    even = np.full(topics, 1.0 / topics)
+    return Parameters(log_shares(disturbed), even, 0.7 * np.eye(topics) + 0.3 * even, redraw=0.5)
+
+
 def maximised(
     total: Expectations, before: Parameters, corpus: Reals, *, switch: bool, prior_words: float
 ) -> Parameters:
