@@ -64,6 +64,15 @@ def test_a_wrong_template_fails(
         fill(text, available, tmp_path, monkeypatch)
 
 
+def test_a_conclusion_that_the_results_contradict_stops_the_build() -> None:
+    """If MMI of one model were below bi, the findings page could not say that MMI gains."""
+    mmi, bi = (("wikipedia-pairs", "seq2seq", way) for way in ("mmi", "bi"))
+    results = {**published_results(), mmi: published_results()[bi], bi: published_results()[mmi]}
+    made = build.environment(build.names(Measured(ROOT / "results", results)))
+    with pytest.raises(PageError, match="seq2seq: MMI is above bi"):
+        build.fill("findings.md.in", made)
+
+
 def test_a_changed_page_fails_the_check_and_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
