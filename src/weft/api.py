@@ -6,11 +6,13 @@ Texts are strings, Documents, or many of them in a list or a Series. One text gi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from weft.document import Document, Score
-from weft.loaded_model import Model, find_model
+from weft.io.devices import on_device
+from weft.loaded_model import Model, as_model
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Search
 from weft.progress import Progress, silent
@@ -19,7 +21,9 @@ from weft.registry import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from weft.evaluation.result import Result
+    from weft.evaluation.task import EvaluateOptions, Subject
     from weft.evaluation.text_comparison import Revision
+    from weft.training.config import RunConfig
 
 AnyModel = str | Path | Model | CoherenceModel
 
@@ -50,7 +54,7 @@ def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, language: str = "en") 
         >>> [round(value, 1) for value in found.transitions], found.breaks
         ([0.7, 0.5], (1,))
     """
-    return find_model(model).score(texts, language=language)
+    return as_model(model).score(texts, language=language)
 
 
 def order(
@@ -83,7 +87,7 @@ def order(
         >>> order("He died in 1870. He was born in 1812.", model="year-sort").sentences
         ('He was born in 1812.', 'He died in 1870.')
     """
-    return find_model(model).order(
+    return as_model(model).order(
         texts, first_given=first_given, search=search, objective=objective, beam=beam, seed=seed, language=language
     )
 
@@ -125,7 +129,7 @@ def generate(
     Returns:
         One `Continuation` for one text, a list for many.
     """
-    return find_model(model).generate(
+    return as_model(model).generate(
         texts, language=language, sentences=sentences, combine=combine, method=method, beam=beam,
         temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens, draws=draws, seed=seed,
     )  # fmt: skip
@@ -151,18 +155,19 @@ def compare(
         >>> [sentence.kind for sentence in found.sentences]
         ['same', 'same', 'added']
     """
-    return find_model(model).compare(first, second, language=language)
+    return as_model(model).compare(first, second, language=language)
 
 
 def evaluate(
     task: str,
     *,
     data: str | Path | None = None,
-    model: AnyModel = DEFAULT_MODEL,
+    model: AnyModel | Subject = DEFAULT_MODEL,
     combine: str | None = None,
-    data_root: str | None = None,
+    options: EvaluateOptions | None = None,
     limit: int | None = None,
-    seed: int = 1,
+    seed: int | None = None,
+    command: str = "",
     progress: Progress = silent,
 ) -> Result:
     """Evaluate a model on a task.
@@ -170,35 +175,50 @@ def evaluate(
     Args:
         task: Name of the task, such as ``pairs`` (see `weft evaluate --help`).
         data: Name of a standard set or a file of documents; the default is the task's standard data.
-        model: Name, folder, or what `load` returned.
+        model: Name, folder, what `load` returned, or a `weft.evaluation.task.Subject`.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model.
-        data_root: Folder of the research data.
+        options: All other options of the task.
         limit: Number of documents; all by default.
-        seed: Seed of permutations, searches and intervals.
+        seed: Seed of permutations, searches and intervals; 1 by default.
+        command: Command to record in the result.
         progress: Receives the progress of the evaluation.
 
     Returns:
-        The metrics with their intervals and all that is needed to repeat the evaluation.
+        The metrics with their intervals, and everything needed to repeat the evaluation.
     """
     from weft.evaluation.evaluate import evaluate as run
+    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.tasks import find_task
+
+    subject = _subject(task, model, combine)
+    chosen = options or EvaluateOptions()
+    chosen = replace(
+        chosen,
+        settings=find_task(task).split_settings(chosen.settings)[1],
+        limit=chosen.limit if limit is None else limit,
+        seed=chosen.seed if seed is None else seed,
+    )
+    on_device(subject.model, chosen.device)
+    with few_threads():
+        return run(task, subject, None if data is None else str(data), chosen, command=command, progress=progress)
+
+
+def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subject:
     from weft.evaluation.subjects import in_way, load_subjects
-    from weft.evaluation.task import EvaluateOptions, Subject
+    from weft.evaluation.task import Subject
 
     if isinstance(model, str | Path):
         (subject,) = load_subjects(task, str(model), {}, combine=[combine] if combine else [])
-    else:
-        found = find_model(model)
-        subject = Subject(found.inner, found.name)
-        subject = in_way(subject, combine) if combine else subject
-    options = EvaluateOptions(data_root, seed=seed, limit=limit)
-    with few_threads():
-        return run(task, subject, None if data is None else str(data), options, progress=progress)
+        return subject
+    if not isinstance(model, Subject):
+        found = as_model(model)
+        model = Subject(found.inner, found.name)
+    return in_way(model, combine) if combine else model
 
 
 def train(
-    config: str | Path | Mapping[str, Any],
+    config: str | Path | Mapping[str, Any] | RunConfig,
     *,
-    overrides: Sequence[str] = (),
     parts: Sequence[str] = (),
     data_root: str | None = None,
     command: str = "",
@@ -207,8 +227,7 @@ def train(
     """Train a model from a configuration and write its folder; a run that was stopped continues.
 
     Args:
-        config: A TOML file, or its content as a mapping.
-        overrides: Changes to a file, each ``section.key=value``, such as ``run.out=my-model``.
+        config: A TOML file, its content as a mapping, or a parsed configuration.
         parts: Parts of a neural model to train; all by default.
         data_root: Folder of the research data.
         command: Command to record in the model folder.
@@ -220,6 +239,9 @@ def train(
     from weft.training.config import build_config, read_config
     from weft.training.runs import train as run
 
-    chosen = build_config(config, to_run=True) if isinstance(config, Mapping) else read_config(config, overrides)
+    if isinstance(config, Mapping):
+        chosen = build_config(config, to_run=True)
+    else:
+        chosen = read_config(config) if isinstance(config, str | Path) else config
     trained = run(chosen, parts=parts, data_root=data_root, command=command, progress=progress)
     return Model(trained, chosen.model.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from weft.document import Continuation, Document, Score, weak_links
 from weft.errors import ConfigError, check_known
 from weft.hub import load_model
+from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Search, order_document
 from weft.protocols import (
@@ -21,7 +21,6 @@ from weft.protocols import (
     CoherenceModel,
     CombinableModel,
     ModelCard,
-    MovableModel,
     RemarkingModel,
     WritingModel,
 )
@@ -31,8 +30,8 @@ from weft.text_inputs import documents_of, one_document
 
 if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
+    from weft.generation.decoding import Decoding
 
-DEVICES = ("auto", "cpu", "cuda")
 AT_ONCE = 64  # documents scored in one batch
 SHORTEST = 2  # sentences around one transition: links are compared with the shortest reference texts
 ONE_SENTENCE = "no score: the text has one sentence, and a score needs two or more"
@@ -132,18 +131,9 @@ class Model:
             found = [replace(ordering, warnings=(*ordering.warnings, SENTENCES_AS_TEXTS)) for ordering in found]
         return found[0] if single else found
 
-    def generate(self, texts: object, *, language: str = "en", **options: Any) -> Any:
-        """Continue texts; see `weft.generate` for the options."""
-        documents, single = documents_of(texts, language=language)
-        found = [
-            Continuation(document, tuple(self.generate_stream(document, **options)), self.name)
-            for document in documents
-        ]
-        return found[0] if single else found
-
-    def generate_stream(
+    def generate(
         self,
-        document: Document,
+        texts: object,
         *,
         sentences: int = 1,
         combine: str | None = None,
@@ -155,16 +145,26 @@ class Model:
         max_tokens: int = 60,
         draws: int | None = None,
         seed: int = 1,
-    ) -> Iterator[str]:
-        """Yield each sentence of a continuation as soon as it is written; see `weft.generate`."""
-        from weft.generation.continuation import continue_document
+        language: str = "en",
+    ) -> Any:
+        """Continue texts; see `weft.generate`."""
         from weft.generation.decoding import Decoding
 
-        model = self.check_writing(draws=draws, combine=combine)
+        documents, single = documents_of(texts, language=language)
+        model = self.writing(combine, draws=draws)
         decoding = Decoding(
             method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
             seed=seed, **({} if draws is None else {"draws": draws}),
         )  # fmt: skip
+        written = (model.generate_stream(one, sentences=sentences, decoding=decoding) for one in documents)
+        found = [Continuation(one, tuple(new), self.name) for one, new in zip(documents, written, strict=True)]
+        return found[0] if single else found
+
+    def generate_stream(self, document: Document, *, sentences: int, decoding: Decoding) -> Iterator[str]:
+        """Yield each sentence of a continuation as soon as it is written."""
+        from weft.generation.continuation import continue_document
+
+        model = _writing(self.inner, self.name)
         written = continue_document(
             model.writer(),
             document,
@@ -180,14 +180,21 @@ class Model:
                 return
             yield sentence
 
-    def check_writing(self, *, draws: int | None = None, combine: str | None = None) -> WritingModel:
-        """Return the inner model, combined as asked for.
+    def writing(self, combine: str | None = None, *, draws: int | None = None) -> Model:
+        """Return the model if it can write, combined in this way.
 
         Raises:
-            ConfigError: The model cannot write, or cannot be combined in this way.
+            ConfigError: The model cannot write, cannot be combined in this way, or has no latent variables to draw.
         """
-        model = _writing(self.inner, self.name, draws)
-        return model if combine is None else model.combined(combine)
+        model = _writing(self.inner, self.name)
+        if draws is not None and model.name != "vlv-gm":
+            raise ConfigError(
+                f"{model.name} has no latent variables to draw",
+                seen=f"draws {draws}",
+                allowed="draws with vlv-gm",
+                next_step="omit draws, or use vlv-gm",
+            )
+        return self if combine is None else self.combined(combine)
 
     def compare(self, first: object, second: object, *, language: str = "en") -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
@@ -229,11 +236,11 @@ def warnings_of(model: object, document: Document, value: float | None) -> tuple
     return (f"no score: {found[0]}", *found[1:]) if found else (NOTHING_TO_JUDGE,)
 
 
-def _writing(model: CoherenceModel, name: str, draws: int | None) -> WritingModel:
+def _writing(model: CoherenceModel, name: str) -> WritingModel:
     """Return the model if it can write.
 
     Raises:
-        ConfigError: It cannot write, or has no latent variables to draw.
+        ConfigError: It cannot.
     """
     if not isinstance(model, WritingModel):
         raise ConfigError(
@@ -241,13 +248,6 @@ def _writing(model: CoherenceModel, name: str, draws: int | None) -> WritingMode
             seen=name,
             allowed="a generative model, such as weft-small",
             next_step="use another model",
-        )
-    if draws is not None and model.name != "vlv-gm":
-        raise ConfigError(
-            f"{model.name} has no latent variables to draw",
-            seen=f"draws {draws}",
-            allowed="draws with vlv-gm",
-            next_step="omit draws, or use vlv-gm",
         )
     return model
 
@@ -298,34 +298,6 @@ def _combined(model: CoherenceModel, combine: str, name: str) -> CoherenceModel:
     return model.combined(combine)
 
 
-def on_device(model: CoherenceModel, device: str) -> CoherenceModel:
-    """Move a model to a device; a model that runs without PyTorch stays on the CPU with ``auto``.
-
-    Raises:
-        ConfigError: The device is unknown, there is no GPU, or the model cannot use one.
-    """
-    check_known("device", device, DEVICES)
-    if device == "cpu" or (device == "auto" and not _has_gpu()):
-        return model
-    if not isinstance(model, MovableModel):
-        if device == "auto":
-            return model
-        raise ConfigError(
-            "this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step="use --device cpu"
-        )
-    import torch
-
-    if not torch.cuda.is_available():
-        raise ConfigError("there is no GPU here", seen=device, allowed="auto, cpu", next_step="use --device cpu")
-    model.to(device if device == "cuda" else "cuda")
-    return model
-
-
-def _has_gpu() -> bool:
-    torch = sys.modules.get("torch")  # not imported here: models that run without it start in a third of the time
-    return torch is not None and bool(torch.cuda.is_available())
-
-
 def _not_a_model(seen: object) -> ConfigError:
     return ConfigError(
         "not a model",
@@ -338,7 +310,7 @@ def _not_a_model(seen: object) -> ConfigError:
 _loading = threading.Lock()
 
 
-def find_model(model: str | Path | Model | CoherenceModel) -> Model:
+def as_model(model: str | Path | Model | CoherenceModel) -> Model:
     """Return a loaded model; a name or folder is loaded once per process."""
     if isinstance(model, Model):
         return model

@@ -161,14 +161,26 @@ def test_corrupt_writes_pairs_that_evaluate_reads(tmp_path: Path) -> None:
     assert json.loads(shown)["n_pairs"] == 7
 
 
-def test_models_explains_every_score() -> None:
-    text = ok("models")
-    for name in MODELS:
-        assert name in text
-    assert text.count("higher is more coherent") == len(MODELS)
-    cards = [json.loads(line) for line in ok("models", "-f", "json").splitlines()]
-    assert [card["name"] for card in cards] == list(MODELS)
-    assert len(list(csv.DictReader(io.StringIO(ok("models", "-f", "csv"))))) == len(MODELS)
+def test_models_are_one_line_each() -> None:
+    lines = ok("models").splitlines()
+    assert [line[2:].split()[0] for line in lines][: len(MODELS)] == list(MODELS)
+    assert [line[2:].split()[0] for line in lines if line.startswith("*")] == [DEFAULT_MODEL]
+    records = [json.loads(line) for line in ok("models", "-f", "json").splitlines()]
+    assert [record["name"] for record in records][: len(MODELS)] == list(MODELS)
+    assert len(list(csv.DictReader(io.StringIO(ok("models", "-f", "csv"))))) == len(lines) == len(records)
+
+
+@pytest.mark.parametrize("name", ["weft-small", "foltz-lsa", "year-sort", "syntax-hmm"])
+def test_a_model_is_described(name: str) -> None:
+    text = ok("models", name)
+    assert text.startswith(name)
+    assert "higher is more coherent" in text
+    assert json.loads(ok("models", name, "-f", "json"))["name"] == name
+    assert "did you mean" in weft("models", f"{name}x").stderr
+
+
+def test_weft_alone_shows_its_help() -> None:
+    assert "score" in ok()
 
 
 def test_config_shows_defaults_and_checks_files(tmp_path: Path) -> None:
@@ -271,7 +283,7 @@ def test_settings_without_a_variant_get_a_file_of_their_own(tmp_path: Path) -> N
     arguments = ("evaluate", "-t", "accidents", "-m", "foltz-glove", "--data", "m.jsonl")
     ok(*arguments, cwd=tmp_path)
     ok(*arguments, "--set", "weighting=sif", cwd=tmp_path)
-    names = sorted(path.name for path in (tmp_path / "results" / "accidents").iterdir())
+    names = sorted(path.name for path in (tmp_path / "results" / "accidents").glob("*.json"))
     assert names == ["foltz-glove.json", "foltz-glove.weighting=sif.json"]
     refused = weft(*arguments, "--variant", "../../evil", cwd=tmp_path)
     assert refused.returncode == 2

@@ -94,7 +94,7 @@ def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("foltz-sif", "random"), ("models are compared on a task", "foltz-sif", "--task wikipedia-pairs")),
+        (("foltz-sif", "random"), ("models are compared on a task", "foltz-sif", "--task pairs")),
         (("foltz-sif", "random", "-t", "wikipedia-pair"), ("unknown task", "did you mean wikipedia-pairs")),
         (("foltz-sif", "nope", "-t", "wikipedia-pairs", "--data", str(ESSAY)), ("unknown model", "nope")),
         (("foltz-sif.bi", "random", "-t", "wikipedia-pairs", "--data", str(ESSAY)), ("no parts to combine",)),
@@ -108,8 +108,8 @@ def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
             ("no such metric", "accuracy", "tau_with_given"),
         ),
         (("nothing.txt", str(ESSAY)), ("does not exist", "nothing.txt")),
-        (("seq2seq.bi", "vlv-gm.bi"), ("models are compared on a task", "seq2seq.bi", "--task wikipedia-pairs")),
-        (("models/mine", "vlv-gm"), ("does not exist", "models/mine", "add --task wikipedia-pairs")),
+        (("seq2seq.bi", "vlv-gm.bi"), ("models are compared on a task", "seq2seq.bi", "--task pairs")),
+        (("models/mine", "vlv-gm"), ("does not exist", "models/mine", "add --task pairs")),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: tuple[str, ...], words: tuple[str, ...]) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from tests.helpers.scorers import synthetic
 
-from weft.cli.evaluating import write_result
-from weft.cli.output import write_scores
-from weft.corpora.readers.formats import ReadOptions
+from weft.cli.evaluate import write_result
+from weft.cli.score import write_scores
+from weft.corpora.readers.formats import read_documents
 from weft.evaluation.evaluate import Subject, evaluate
 from weft.evaluation.result import Result
 from weft.loaded_model import Model
@@ -37,7 +37,7 @@ def test_null_is_an_empty_field_in_every_csv(
     write_result(replace(result, metrics={"accuracy": None}, interval={"accuracy": None}), form="csv")
     (tmp_path / "one.txt").write_text("Only one sentence.")
     write_scores(
-        Model(create_model("random"), "random"), [str(tmp_path / "one.txt")], ReadOptions(), form="csv", explain=False
+        Model(create_model("random"), "random"), read_documents(tmp_path / "one.txt"), form="csv", explain=False
     )
     table = RenderedTable(1, "T", (Column("x, paper", False), Column("x, weft", True)), (("m", (Cell(), Cell())),))
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out + render(table, "csv"))))

@@ -47,6 +47,7 @@ HEAVY = (
 LONGEST_FILE = 400
 LONG_FILES: set[str] = set()
 LARGEST_FOLDER = 16
+LARGE_FOLDERS = {"cli": 18}  # one file per command
 DEEP_CLASSES = {"Recursive", "Discriminative", "DiscriminativePair"}
 # How often an attribute is probed: of errors, streams, the operating system and other libraries' objects ...
 FOREIGN_PROBES = Counter(
@@ -54,7 +55,7 @@ FOREIGN_PROBES = Counter(
     sched_getaffinity=1,
 )  # fmt: skip
 # ... and of models. This list only shrinks.
-MODEL_PROBES = Counter(parts=1, networks=1, combine=1, reference=1, adjustable=1)
+MODEL_PROBES = Counter(reference=1, adjustable=1)
 
 
 def layer_of(module: str) -> int:
@@ -141,7 +142,8 @@ def test_files_are_short_and_folders_are_small() -> None:
         length = len(path.read_text(encoding="utf-8").splitlines())
         assert length <= LONGEST_FILE or path.name in LONG_FILES, f"{path}: {length} lines, at most {LONGEST_FILE}"
     for folder, count in Counter(path.parent for path in PATHS if path.name != "__init__.py").items():
-        assert count <= LARGEST_FOLDER, f"{folder}: {count} modules, at most {LARGEST_FOLDER}"
+        allowed = LARGE_FOLDERS.get(folder.name, LARGEST_FOLDER)
+        assert count <= allowed, f"{folder}: {count} modules, at most {allowed}"
 
 
 # Classes --------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""The command line: each command is a few lines that call the library function of the same name.
+"""The command line: one file per command, each a thin call of the library function of the same name.
 
-Data go to stdout, messages and progress to stderr. An error a user can mend is one line and exit code 2.
+Data go to stdout, messages and progress to stderr. An error that a user can fix is one line and exit code 2.
 """
 
 from __future__ import annotations
@@ -9,32 +9,54 @@ import atexit
 import gc
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
-from weft.cli.building import config, curves, models, prepare, train
-from weft.cli.comparing import compare
-from weft.cli.experiments import calibrate, corrupt, evaluate, plots, samples, table
-from weft.cli.texts import generate, order, picture, score
+from weft.cli.calibrate import calibrate
+from weft.cli.compare import compare
+from weft.cli.config import config
+from weft.cli.corrupt import corrupt
+from weft.cli.curves import curves
+from weft.cli.evaluate import evaluate
+from weft.cli.generate import generate
+from weft.cli.models import models
+from weft.cli.order import order
+from weft.cli.picture import picture
+from weft.cli.plots import plots
+from weft.cli.prepare import prepare
+from weft.cli.samples import samples
+from weft.cli.score import score
+from weft.cli.table import table
+from weft.cli.train import train
 from weft.errors import WeftError
 from weft.version import VERSION
 
+PANELS = {
+    "Texts": (score, order, generate, compare, picture),
+    "Models": (models, config, prepare, train, curves, calibrate),
+    "Experiments": (evaluate, corrupt, table, plots, samples),
+}
 SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts
+
+
+class PlainCommand(TyperCommand):
+    """A command whose usage line shows an argument as ``FILE``, not as ``{FILE}``."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line."""
+        return [piece.strip("{}").replace("}...", "...") for piece in super().collect_usage_pieces(ctx)]
+
 
 app = typer.Typer(
     name="weft",
-    help="Measure, restore and write coherent discourse.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (
-    score, order, generate, picture, compare, corrupt, evaluate, samples, calibrate, table, plots, models, config,
-    prepare, train, curves,
-)  # fmt: skip
-for command in COMMANDS:
-    app.command()(command)
+for panel, commands in PANELS.items():
+    for command in commands:
+        app.command(cls=PlainCommand, rich_help_panel=panel)(command)
 
 
 def _version(asked: bool) -> None:
@@ -43,26 +65,32 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it and stop.")
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  its callback does the work
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Measure, restore and write coherent discourse."""
+    """Measure, restore and write coherent discourse.
+
+    Example: weft score essay.txt --explain
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
-    """Run the command line: one line and exit code 2 for what a user can mend, nothing for a closed pipe."""
-    # Idle threads sleep: by default they spin between the steps of an LSTM, and where another process wants the cores
-    # an ordering that takes a second takes ten. Must be set before torch is imported.
+    """Run the command line: one line and exit code 2 for an error of the user, nothing for a closed pipe."""
+    # Idle threads sleep. By default they spin between the steps of an LSTM: an ordering that takes a second takes ten
+    # if another process needs the cores. Must be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if sys.argv[1:2] in ([name] for name in SCORING):
-        # Matrix products keep to the thread that asks for them: weft spreads whole texts over the cores itself, which
-        # leaves nobody waiting (weft.models.common.thread_pool). Must be set before numpy is imported.
+        # Matrix products stay on the thread that calls them: weft spreads whole texts over the cores itself
+        # (weft.models.common.thread_pool). Must be set before numpy is imported.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # By default the collector walks all that was imported, again and again while modules load and once more at the end:
-    # a tenth of a second, and hardly anything here makes cycles.
+    # By default the garbage collector walks through all imported modules many times, which takes a tenth of a second;
+    # hardly anything here makes cycles.
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)
     _make_streams_safe()
@@ -74,21 +102,20 @@ def main() -> None:
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        # The reader (head, less) has what it wanted, which is no error (click makes it exit code 1); stdout must not be
+        # The reader (head, less) has closed the pipe, which is no error (click exits with code 1); stdout must not be
         # flushed again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         where = f" {error.filename!r}" if error.filename else ""
-        _fail(
-            f"the system refused:{where} {error.strerror or error}; next: check the path, the rights and the space left"
-        )
+        problem = f"the operating system reports an error:{where} {error.strerror or error}"
+        _fail(f"{problem}; next: check the path, the permissions and the free space")
     except (KeyboardInterrupt, typer.Abort):
         print("weft: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(130)
     except Exception as error:
-        # Mistakes in the command's own words; the class lives in click or in typer, depending on typer's version.
+        # A mistake in the command line; the class is in click or in typer, depending on typer's version.
         if not hasattr(error, "format_message"):
             raise
         _fail(f"{error.format_message()}{_seen(error)}; next: weft {' '.join(sys.argv[1:2])} --help")
@@ -96,7 +123,7 @@ def main() -> None:
 
 
 def _seen(error: Exception) -> str:
-    """The value of an option that was refused, where the message does not show it: typer's newer versions do not."""
+    """Return the value of a refused option, if the message does not show it, as in newer versions of typer."""
     details = getattr(error.__cause__, "errors", None)
     value = details()[0].get("input") if callable(details) else None
     return "" if value is None or repr(value) in str(error) else f": saw {value!r}"
@@ -108,7 +135,7 @@ def _fail(message: str) -> NoReturn:
 
 
 def _make_streams_safe() -> None:
-    """A closed stream swallows what is written; one that cannot show a character shows its number instead."""
+    """Let a closed stream discard what is written, and a stream show the number of a character it cannot encode."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  lives as long as the process

@@ -1,19 +1,20 @@
-"""The options that commands share."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-DEFAULT_MODEL = "weft-small"  # a literal, so that --help need not import the models; a test keeps it right
+DEFAULT_MODEL = "weft-small"  # a literal, so that --help imports no models; a test compares it with the registry
 
 
 class OutputFormat(StrEnum):
-    """How data are written to stdout."""
+    """Formats of the data written to stdout."""
 
     table = "table"
     json = "json"
@@ -21,40 +22,77 @@ class OutputFormat(StrEnum):
 
 
 class TableFormat(StrEnum):
-    """How the paper's tables are written."""
+    """Formats of the paper's tables."""
 
     markdown = "markdown"
     csv = "csv"
     latex = "latex"
 
 
+class DeviceName(StrEnum):
+    """Where to compute."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+READING = "Reading texts"
 INPUT_HELP = (
-    "auto, text (one document a file), blocks (blank line between documents), lines (one sentence a line), "
-    "jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata"
+    "Format of the files: auto, text (one document per file), blocks (blank lines separate documents), lines (one "
+    "sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata."
+)
+OBJECTIVE_HELP = (
+    "What to search for: coherence (transitions, as in the paper), precedence (which of two sentences comes first, "
+    "for all pairs), both, or auto (both if the model has learned precedence)."
 )
 Files = Annotated[
-    list[str], typer.Argument(help="Files to read; - for stdin. .gz, .bz2 and .xz are opened as they are.")
+    list[str],
+    typer.Argument(metavar="FILE", help="Files to read; - for stdin. Files ending in .gz, .bz2 and .xz are opened."),
 ]
-Model = Annotated[str, typer.Option("--model", "-m", help="A built-in name (see `weft models`) or a model folder.")]
-Setting = Annotated[list[str], typer.Option("--set", help="A setting, key=value; repeat for more.")]
+Model = Annotated[
+    str, typer.Option("--model", "-m", metavar="NAME", help="Name of a model (see `weft models`), or its folder.")
+]
+Combine = Annotated[
+    str | None,
+    typer.Option("--combine", metavar="uni|bi|mmi", help="How a generative model combines its parts (eq. 1 to 3)."),
+]
+Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto uses a GPU if there is one.")]
+Setting = Annotated[
+    list[str], typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model; repeat for more.")
+]
 Override = Annotated[
     list[str],
-    typer.Option("--set", help="An override, section.key=value or training.PART.key=value; repeat for more."),
+    typer.Option(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        help="Replaces a value of the configuration, or training.PART.key=value for one part; repeat for more.",
+    ),
 ]
-Format = Annotated[OutputFormat, typer.Option("--format", "-f", help="How to write the output.")]
-Input = Annotated[str, typer.Option("--input", "-i", help=INPUT_HELP)]
-Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]
-Language = Annotated[str, typer.Option(help="Language of the sentence splitter, such as en, de, hi.")]
-Column = Annotated[str, typer.Option(help="The column (CSV, TSV, Parquet) that holds the text.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")]
-OBJECTIVE_HELP = (
-    "coherence (transitions, as in the paper), precedence (which of two comes first, for all pairs), both; "
-    "auto takes both where the model has learned precedence."
-)
-Objective = Annotated[str, typer.Option(help=OBJECTIVE_HELP)]
-DataRoot = Annotated[str | None, typer.Option(help="Folder of the research data; else $WEFT_DATA, else ./data.")]
+Format = Annotated[OutputFormat, typer.Option("--format", "-f", help="Format of the output.")]
+Input = Annotated[str, typer.Option("--input", "-i", metavar="FORMAT", help=INPUT_HELP, rich_help_panel=READING)]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1.", rich_help_panel=READING)
+]
+Language = Annotated[
+    str,
+    typer.Option(metavar="CODE", help="Language of the sentence splitter, such as de or hi.", rich_help_panel=READING),
+]
+Column = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="Column of a CSV, TSV or Parquet file with the text.", rich_help_panel=READING),
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of everything random.")]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of documents to use; all by default.")]
+Objective = Annotated[str, typer.Option(metavar="NAME", help=OBJECTIVE_HELP)]
+DataRoot = Annotated[
+    str | None,
+    typer.Option(metavar="FOLDER", help="Folder of the research data; else $WEFT_DATA, else ./data."),
+]
+Results = Annotated[Path, typer.Option(metavar="FOLDER", help="Results folder.")]
+Picture = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Picture to write: .svg, .png or .pdf.")]
 
 
 def command_line() -> str:
-    """The command as typed, for the record; a program that embeds weft shows as ``weft`` too."""
+    """Return the command as typed, for the record; a program that embeds weft is recorded as ``weft`` too."""
     return shlex.join(["weft", *sys.argv[1:]])

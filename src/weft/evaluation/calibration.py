@@ -10,6 +10,7 @@ from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.hub import load_model
+from weft.io.devices import on_device
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.progress import Progress, silent
 from weft.protocols import CalibratedModel, DocumentScorer
@@ -27,6 +28,7 @@ def calibrate(
     *,
     texts: str,
     seed: int = 1,
+    device: str = "auto",
     command: str = "",
     progress: Progress = silent,
 ) -> Reference:
@@ -37,6 +39,7 @@ def calibrate(
         documents: Texts that the model was not trained on; every paragraph counts as one text.
         texts: Name of these texts, such as ``Wikipedia paragraphs``.
         seed: Seed of the shuffles.
+        device: ``auto``, ``cpu`` or ``cuda``.
         command: The command to record.
         progress: Called as the work goes on.
 
@@ -48,7 +51,7 @@ def calibrate(
         CorpusError: There are too few texts of some length.
     """
     artifact = load_artifact(folder)
-    model = load_model(folder)
+    model = on_device(load_model(folder), device)
     if not isinstance(model, CalibratedModel):
         raise ConfigError(
             "this model cannot hold reference scores",

@@ -1,4 +1,4 @@
-"""The command that puts two models or two texts side by side."""
+"""`weft compare`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ import typer
 from weft.cli.options import (
     DEFAULT_MODEL,
     Column,
+    Combine,
     DataRoot,
+    Device,
+    DeviceName,
     Encoding,
     Format,
     Input,
     Language,
+    Limit,
     Model,
     OutputFormat,
     Seed,
@@ -35,23 +39,63 @@ if TYPE_CHECKING:
     from weft.evaluation.task import EvaluateOptions
     from weft.evaluation.text_comparison import Revision
 
+MODELS_ON_A_TASK = "Comparing models"
+
 
 def compare(
-    first: Annotated[str, typer.Argument(help="A text; or a model: its name, its folder or a result file.")],
-    second: Annotated[str, typer.Argument(help="Another of the same kind.")],
-    task: Annotated[
-        str, typer.Option("--task", "-t", help="The task to compare models on (see weft evaluate); none for texts.")
-    ] = "",
+    first: Annotated[
+        str, typer.Argument(metavar="FIRST", help="File with a text; or a model's name, its folder or a result file.")
+    ],
+    second: Annotated[str, typer.Argument(metavar="SECOND", help="Another of the same kind.")],
     model: Model = DEFAULT_MODEL,
+    combine: Combine = None,
+    device: Device = DeviceName.auto,
     setting: Setting = [],  # noqa: B006
-    metric: Annotated[str, typer.Option(help="By which documents are compared; the task's first by default.")] = "",
-    documents: Annotated[int, typer.Option(min=0, help="Show so many documents that differ most.")] = 10,
-    results: Annotated[Path, typer.Option(help="Where results are looked for before a model is evaluated.")] = Path(
-        "results"
-    ),
-    data: Annotated[str | None, typer.Option(help="A file of documents instead of the task's standard data.")] = None,
+    task: Annotated[
+        str,
+        typer.Option(
+            "--task",
+            "-t",
+            metavar="TASK",
+            help="Task to compare two models on (see `weft evaluate --help`).",
+            rich_help_panel=MODELS_ON_A_TASK,
+        ),
+    ] = "",
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Data of the task; its standard data by default.",
+            rich_help_panel=MODELS_ON_A_TASK,
+        ),
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Metric to compare documents by; the first one of the task by default.",
+            rich_help_panel=MODELS_ON_A_TASK,
+        ),
+    ] = "",
+    documents: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of documents to show, those that differ most.",
+            rich_help_panel=MODELS_ON_A_TASK,
+        ),
+    ] = 10,
+    results: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            help="Results folder; a model that has no result there is evaluated.",
+            rich_help_panel=MODELS_ON_A_TASK,
+        ),
+    ] = Path("results"),
     data_root: DataRoot = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Evaluate on the first so many documents.")] = None,
+    limit: Limit = None,
     seed: Seed = 1,
     format: Format = OutputFormat.table,
     input: Input = "auto",
@@ -59,47 +103,43 @@ def compare(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Put two texts, or two models on a task, side by side: what changed, how far apart, how sure.
+    """Compare two versions of a text, or two models on a task.
 
     Example: weft compare draft.txt final.txt
 
-    Example: weft compare seq2seq.mmi vlv-gm.mmi --task wikipedia-pairs
+    Example: weft compare seq2seq.mmi vlv-gm.mmi --task pairs --data wikipedia
     """
     from weft.cli.output import read_options
+    from weft.evaluation.task import EvaluateOptions
+    from weft.loaded_model import load
+    from weft.training.config import parse_settings
 
     reading = read_options(input, encoding, language, column)
     if task or _is_result(first) or _is_result(second):
-        place = _Place(task, results, data, data_root, limit, seed, reading)
-        _write_versus(_versus(first, second, place, metric), documents, format.value)
+        options = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
+        found = _versus(first, second, _Place(task, results, data, options), metric)
+        _write_versus(found, documents, format.value)
         return
     texts = [_text(name, reading) for name in (first, second)]
-    _write_texts(texts[0], texts[1], model, setting, format.value)
+    loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
+    _write_texts(loaded.compare(*texts), texts[0], texts[1], format.value)
 
 
-# -- models --------------------------------------------------------------------------------------------------------
+# -- models ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where models are compared: the options of the command."""
+    """The task on which models are compared, and where its results are."""
 
     task: str
     results: Path
     data: str | None
-    data_root: str | None
-    limit: int | None
-    seed: int
-    reading: ReadOptions
-
-    @property
-    def options(self) -> EvaluateOptions:
-        from weft.evaluation.task import EvaluateOptions
-
-        return EvaluateOptions(self.data_root, self.reading, self.seed, limit=self.limit)
+    options: EvaluateOptions
 
 
 def _is_result(name: str) -> bool:
-    """Whether an argument is a result file, not a text: a JSON object with a task and a model."""
+    """Return whether an argument is a result file: a JSON object with a task and a model."""
     if not name.endswith(".json") or not Path(name).is_file():
         return False
     try:
@@ -116,11 +156,11 @@ def _versus(first: str, second: str, place: _Place, metric: str) -> Versus:
     if place.task:
         find_experiment(place.task, place.data)
     found = [_result(name, place) for name in (first, second)]
-    return compare_models(found[0], found[1], metric=metric, seed=place.seed)
+    return compare_models(found[0], found[1], metric=metric, seed=place.options.seed)
 
 
 def _result(name: str, place: _Place) -> Result:
-    """A result file, a result that is already there by its name, or a fresh evaluation."""
+    """Return a result file, a result in the results folder, or the result of an evaluation."""
     from weft.errors import ConfigError
     from weft.evaluation.result import Result
     from weft.evaluation.tasks import find_experiment
@@ -134,34 +174,42 @@ def _result(name: str, place: _Place) -> Result:
             allowed="two result files, or --task with two models",
             next_step="give --task",
         )
-    path = place.results / find_experiment(place.task, place.data).name / f"{name}.json"
-    if not (place.data or place.limit) and "/" not in name and path.is_file():
+    experiment = find_experiment(place.task, place.data)
+    path = place.results / experiment.name / f"{name}.json"
+    if not (experiment.file or place.options.limit) and "/" not in name and path.is_file():
         return Result.load(path)
     return _evaluate(name, place)
 
 
 def _evaluate(name: str, place: _Place) -> Result:
-    """Evaluate a model, NAME or NAME.WAY; nothing is written, so that its name is that of the model and its way."""
+    """Evaluate a model, NAME or NAME.COMBINATION; no result is written."""
+    from weft.api import evaluate
     from weft.cli.output import message, progress_bar
-    from weft.evaluation.evaluate import evaluate
     from weft.evaluation.subjects import load_subjects
     from weft.protocols import CombinableModel
 
-    stem, way = _model_and_way(name)
-    (subject,) = load_subjects(place.task, stem, {}, combine=[way] if way else [])
-    title = way or (subject.model.combine if isinstance(subject.model, CombinableModel) else "")
+    stem, combination = _model_and_combination(name)
+    (subject,) = load_subjects(place.task, stem, {}, combine=[combination] if combination else [])
+    title = combination or (subject.model.combine if isinstance(subject.model, CombinableModel) else "")
     message(f"evaluating {name} on {place.task}")
     with progress_bar() as progress:
-        found = evaluate(place.task, subject, place.data, place.options, command=command_line(), progress=progress)
+        found = evaluate(
+            place.task,
+            data=place.data,
+            model=subject,
+            options=place.options,
+            command=command_line(),
+            progress=progress,
+        )
     return replace(found, variant=title)
 
 
-def _model_and_way(name: str) -> tuple[str, str]:
-    """A model and the way after its name, where there is one."""
-    stem, _, way = name.rpartition(".")
+def _model_and_combination(name: str) -> tuple[str, str]:
+    """Return a model and the combination after its name, if there is one."""
     from weft.scoring.pairs import WAYS
 
-    return (stem, way) if way in WAYS and not Path(name).exists() else (name, "")
+    stem, _, combination = name.rpartition(".")
+    return (stem, combination) if combination in WAYS and not Path(name).exists() else (name, "")
 
 
 def _write_versus(found: Versus, shown: int, form: str) -> None:
@@ -182,34 +230,34 @@ def _write_versus(found: Versus, shown: int, form: str) -> None:
         write_lines(versus_lines(found, shown))
 
 
-# -- texts ---------------------------------------------------------------------------------------------------------
+# -- texts -----------------------------------------------------------------------------------------------------------
 
 
 def _text(name: str, reading: ReadOptions) -> Document:
-    """The one text of a file."""
+    """Return the one text of a file."""
     from weft.corpora.readers.formats import read_documents
     from weft.errors import ConfigError
     from weft.hub import is_model
 
-    stem, _ = _model_and_way(name)
+    stem, _ = _model_and_combination(name)
     if is_model(stem) and not Path(name).is_file():
         raise ConfigError(
             "models are compared on a task",
             seen=name,
             allowed="two texts; or two models with --task",
-            next_step="add --task wikipedia-pairs, or name two files of text",
+            next_step="add --task pairs, or name two files of text",
         )
     if name != "-" and not Path(name).exists():
         raise ConfigError(
             "cannot open the file: it does not exist",
             seen=name,
             allowed="two files of text; or two models with --task",
-            next_step="check the path; if it is a model, add --task wikipedia-pairs",
+            next_step="check the path; for a model, add --task pairs",
         )
     found = list(islice(read_documents(name, reading), 2))
     if len(found) != 1:
         raise ConfigError(
-            "two texts are compared, one a file",
+            "two texts are compared, each in a file of its own",
             seen=f"{name} with {'several texts' if found else 'no text'}",
             allowed="a file with one text",
             next_step="put each text into a file of its own",
@@ -217,24 +265,19 @@ def _text(name: str, reading: ReadOptions) -> Document:
     return found[0]
 
 
-def _write_texts(first: Document, second: Document, model: str, setting: list[str], form: str) -> None:
+def _write_texts(found: Revision, first: Document, second: Document, form: str) -> None:
     from weft.cli.output import write_json, write_lines
-    from weft.evaluation.text_comparison import compare_texts
-    from weft.hub import load_model
     from weft.report.comparisons import revision_lines
-    from weft.training.config import parse_settings
 
-    found = compare_texts(load_model(model, parse_settings(setting)), first, second)
     if form == "json":
         write_json(found.to_dict())
     elif form == "csv":
-        _write_steps(found, first, second)
+        _write_transitions(found, first, second)
     else:
         write_lines(revision_lines(found, first, second))
 
 
-def _write_steps(found: Revision, first: Document, second: Document) -> None:
-    """A row for each transition."""
+def _write_transitions(found: Revision, first: Document, second: Document) -> None:
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["kind", "before", "after", "left", "right", "value_before", "value_after", "difference"])
     for step in found.transitions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.helpers.parsers import MarkedParser
 
-from weft.cli.remarks import SHOWN, Remarks
+from weft.cli.output import NAMED, WarningLines
 from weft.corpora.syntax.sentence_parser import NOT_ENGLISH
 from weft.corpora.text.english_detection import looks_english
 from weft.document import Document
@@ -71,15 +71,15 @@ def test_penn_trees_are_of_any_language() -> None:
 
 def test_the_first_texts_are_named_and_the_others_counted() -> None:
     told: list[str] = []
-    remarks, model = Remarks(told.append), EntityGraph().with_parser(MarkedParser())
-    texts = [(Document(str(n), ("ran/ROOT/VBD", "sat/ROOT/VBD")), None) for n in range(SHOWN + 1)]
+    lines, model = WarningLines(told.append), EntityGraph().with_parser(MarkedParser())
+    texts = [(Document(str(n), ("ran/ROOT/VBD", "sat/ROOT/VBD")), None) for n in range(NAMED + 1)]
     short, good = Document("short", ("dog/nsubj",)), Document("good", ("dog/nsubj", "dog/nsubj"))
     for document, value in (*texts, (short, None), (good, 1.0)):
-        remarks.on(document.id, warnings_of(model, document, value))
-    remarks.close()
-    assert told[:SHOWN] == [f"{number}: no score: {NO_ENTITY}" for number in range(SHOWN)]
-    assert told[SHOWN].startswith("short: no score: the text has one sentence")
-    assert told[SHOWN + 1 :] == [f"1 more text: no score: {NO_ENTITY}"]
+        lines.add(document.id, warnings_of(model, document, value))
+    lines.close()
+    assert told[:NAMED] == [f"{number}: no score: {NO_ENTITY}" for number in range(NAMED)]
+    assert told[NAMED].startswith("short: no score: the text has one sentence")
+    assert told[NAMED + 1 :] == [f"1 more text: no score: {NO_ENTITY}"]
 
 
 def test_a_model_without_remarks_still_says_that_there_is_no_score() -> None:

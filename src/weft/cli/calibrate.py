@@ -1,0 +1,58 @@
+"""`weft calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli.options import (
+    Column,
+    DataRoot,
+    Device,
+    DeviceName,
+    Encoding,
+    Input,
+    Language,
+    Seed,
+    command_line,
+)
+
+
+def calibrate(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Model folder; reference scores are written to it.")],
+    data: Annotated[
+        str, typer.Option(metavar="FILE", help="Texts that the model was not trained on; every paragraph is a text.")
+    ],
+    texts: Annotated[str, typer.Option(metavar="NAME", help="Name of these texts, shown beside scores.")] = "texts",
+    device: Device = DeviceName.auto,
+    data_root: DataRoot = None,
+    seed: Seed = 1,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Score reference texts as written and shuffled, so that the model's scores come with percentiles.
+
+    Example: weft calibrate my-model --data essays.jsonl --texts "student essays"
+    """
+    from weft.cli.output import message, progress_bar, read_options
+    from weft.corpora.data_folder import find_data
+    from weft.corpora.readers.formats import read_documents
+    from weft.evaluation.calibration import calibrate
+
+    documents = read_documents(find_data(data, data_root), read_options(input, encoding, language, column))
+    with progress_bar() as progress:
+        found = calibrate(
+            folder,
+            documents,
+            texts=texts,
+            seed=seed,
+            device=device.value,
+            command=command_line(),
+            progress=progress,
+        )
+    counts = ", ".join(f"{group.n} of {group.fewest} sentences or more" for group in found.groups)
+    message(f"wrote the scores of {texts} ({counts}) to {folder}")

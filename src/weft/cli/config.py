@@ -1,0 +1,23 @@
+"""`weft config`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from weft.cli.options import Override
+
+
+def config(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="Name of a model, or a TOML file.")],
+    setting: Override = [],  # noqa: B006
+) -> None:
+    """Show the settings of a model with their defaults, or check a configuration file and show it in full.
+
+    Example: weft config foltz-lda
+    """
+    from weft.training.config import config_of
+    from weft.training.config_text import render_config
+
+    typer.echo(render_config(config_of(name, setting)), nl=False)

@@ -1,0 +1,163 @@
+"""`weft evaluate`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from weft.cli.options import (
+    DEFAULT_MODEL,
+    Column,
+    DataRoot,
+    Device,
+    DeviceName,
+    Encoding,
+    Format,
+    Input,
+    Language,
+    Limit,
+    Model,
+    Objective,
+    OutputFormat,
+    Seed,
+    Setting,
+    command_line,
+)
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from weft.evaluation.result import Result
+
+TASK_HELP = (
+    "pairs (original or permuted?), inner (the same, ends kept), swaps (a few sentences exchanged), order (restore "
+    "it), insertion (put a sentence back), miniatures and probes (minimal pairs), adversarial (model or person?)."
+)
+DATA_HELP = (
+    "Standard data set (wikipedia, accidents, earthquakes) or a file of documents; the task's standard data by default."
+)
+
+
+def evaluate(
+    tasks: Annotated[list[str] | None, typer.Argument(metavar="TASK", help=TASK_HELP, show_default=False)] = None,
+    data: Annotated[str | None, typer.Option(metavar="NAME|FILE", help=DATA_HELP)] = None,
+    model: Model = DEFAULT_MODEL,
+    combine: Annotated[
+        list[str],
+        typer.Option(metavar="uni|bi|mmi", help="How a generative model combines its parts; repeat for more."),
+    ] = [],  # noqa: B006
+    device: Device = DeviceName.auto,
+    setting: Setting = [],  # noqa: B006
+    task: Annotated[list[str], typer.Option("--task", "-t", hidden=True, help="Old form of TASK.")] = [],  # noqa: B006
+    data_root: DataRoot = None,
+    variant: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of these settings, part of the result's file name.")
+    ] = "",
+    limit: Limit = None,
+    permutations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Permutations per document, for data without published ones.")
+    ] = 20,
+    beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Beam width of the task order.")] = 10,
+    objective: Objective = "auto",
+    seed: Seed = 1,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Results folder.")] = Path("results"),
+    work: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="Folder in which adversarial keeps texts and verdicts between runs."),
+    ] = Path("adversarial"),
+    format: Format = OutputFormat.table,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Evaluate a model on a task and write results/TASK/MODEL.json: metrics, intervals, seed, hashes, this command.
+
+    Example: weft evaluate pairs --data wikipedia --model foltz-glove
+
+    Example: weft evaluate order --data mine.jsonl --model weft-small
+    """
+    from weft.api import evaluate
+    from weft.cli.output import message, progress_bar, read_options
+    from weft.evaluation.subjects import load_subjects
+    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.tasks import find_experiment, joined
+    from weft.ordering.order import check_objective
+    from weft.training.config import parse_settings
+
+    chosen = [*(tasks or ()), *task]
+    if not chosen:
+        raise _no_task()
+    for name in chosen:  # all names are checked before the first task runs
+        find_experiment(name, data)
+    check_objective(objective)
+    options = EvaluateOptions(
+        data_root, read_options(input, encoding, language, column), seed, permutations, beam, limit,
+        cast(Any, objective), parse_settings(setting), work, device.value,
+    )  # fmt: skip
+    # Another objective is another experiment, so its result has a name of its own.
+    named = joined(objective.replace("auto", ""), variant)
+    subjects = {
+        name: load_subjects(name, model, options.settings, variant=named, combine=combine) for name in chosen
+    }  # all models are loaded before the first task runs
+    for name in chosen:
+        for subject in subjects[name]:
+            with progress_bar() as progress:
+                result = evaluate(
+                    name, data=data, model=subject, options=options, command=command_line(), progress=progress
+                )
+            message(f"wrote {result.save(out)}")
+            write_result(result, form=format.value)
+
+
+def _no_task() -> Exception:
+    from weft.errors import ConfigError
+    from weft.evaluation.tasks import TASKS
+
+    return ConfigError(
+        "no task given",
+        seen="weft evaluate",
+        allowed=", ".join(TASKS),
+        next_step="name a task, such as weft evaluate pairs --data wikipedia",
+    )
+
+
+def write_result(result: Result, *, form: str) -> None:
+    """Write the metrics of a result with their intervals."""
+    from weft.cli.output import csv_table, write_json, write_lines
+
+    if form == "json":
+        summary = asdict(result)
+        del summary["per_document"], summary["documents"]
+        write_json(summary)
+        return
+    rows = [(name, value, *(result.interval.get(name) or (None, None))) for name, value in result.metrics.items()]
+    if form == "csv":
+        table = csv_table(form, ["task", "model", "variant", "metric", "value", "low", "high"])
+        table.writerows([result.task, result.model, result.variant, *row] for row in rows)
+        return
+    write_lines([*_head(result), *(_metric_line(*row) for row in rows)])
+
+
+def _head(result: Result) -> list[Text]:
+    from rich.text import Text
+
+    from weft.report.terminal import counted
+
+    pairs = f", {result.n_pairs} pairs, {result.ties} ties" if result.n_pairs else ""
+    return [
+        Text(f"{result.task}  {result.model}  {result.variant}".rstrip(), "bold"),
+        Text(f"{counted(result.n_documents, 'document')}{pairs}, {result.n_excluded} excluded, seed {result.seed}"),
+    ]
+
+
+def _metric_line(name: str, value: float | None, low: float | None, high: float | None) -> Text:
+    from rich.text import Text
+
+    from weft.cli.output import shown
+
+    interval = "" if low is None else f"   95% {shown(low)} to {shown(high)}"
+    return Text(f"  {name:<24}{shown(value):>8}{interval}")

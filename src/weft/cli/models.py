@@ -1,0 +1,113 @@
+"""`weft models`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import Format, OutputFormat
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from weft.hub import KnownModel, ModelDescription
+
+
+def models(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Model to describe: its name or folder.", show_default=False)
+    ] = None,
+    format: Format = OutputFormat.table,
+) -> None:
+    """List the models, or describe one: what it does, what its score means, and how it was trained.
+
+    Example: weft models seq2seq
+    """
+    from weft.hub import describe_model, known_models
+
+    if name is None:
+        _write_list(known_models(), format.value)
+    else:
+        _write_description(describe_model(name), format.value)
+
+
+def _write_list(found: list[KnownModel], form: str) -> None:
+    from weft.cli.output import csv_table, message, write_json, write_lines
+
+    records = [asdict(known) for known in found]
+    if form == "json":
+        for record in records:
+            write_json(record)
+    elif form == "csv":
+        csv_table(form, list(records[0])).writerows(record.values() for record in records)
+    else:
+        widths = [max(len(known.name) for known in found), max(len(_where(known)) for known in found)]
+        write_lines(_line(known, widths) for known in found)
+        message("* the default model; texts/s: texts of 15 sentences scored per second by one core")
+        if not all(known.source for known in found):
+            message("`weft models NAME` describes a model, and says how to get one that is not here")
+
+
+def _line(known: KnownModel, widths: list[int]) -> Text:
+    from rich.text import Text
+
+    speed = f"{known.speed:g} texts/s" if known.speed else ""
+    return Text.assemble(
+        ("* " if known.default else "  ", "bold green"),
+        (f"{known.name:<{widths[0]}}", "bold cyan" if known.source else "dim"),
+        f"  {_where(known):<{widths[1]}}  {_size(known.size):>7}  {speed:>11}  ",
+        (known.summary, "" if known.source else "dim"),
+    )
+
+
+def _where(known: KnownModel) -> str:
+    return known.source or "not here"
+
+
+def _size(size: int | None) -> str:
+    """Return a number of bytes in MB.
+
+    Example:
+        >>> _size(12_582_739), _size(1_200), _size(None)
+        ('13 MB', '0.1 MB', '')
+    """
+    if size is None:
+        return ""
+    return f"{size / 1e6:.0f} MB" if size >= 1e7 else f"{max(0.1, size / 1e6):.1f} MB"
+
+
+def _write_description(found: ModelDescription, form: str) -> None:
+    from weft.cli.output import csv_table, write_json, write_lines
+
+    card = {"name": found.known.name, **asdict(found.card), "source": found.known.source, "size": found.known.size}
+    if form == "json":
+        write_json({**card, "settings": dict(found.config), "training": dict(found.training)})
+    elif form == "csv":
+        csv_table(form, list(card)).writerow(card.values())
+    else:
+        write_lines(_card_lines(found))
+
+
+def _card_lines(found: ModelDescription) -> list[Text]:
+    from rich.text import Text
+
+    known, card = found.known, found.card
+    settings = ", ".join(f"{key} {value}" for key, value in found.config.items() if value not in ("", [], {}))
+    facts: tuple[tuple[str, Any], ...] = (
+        ("score", f"{card.score_range}; higher is more coherent"),
+        ("a high score", card.meaning),
+        ("comparable", card.comparable),
+        ("needs", card.needs),
+        ("reference", card.reference),
+        ("found in", known.source or f"not here: {known.missing}"),
+        ("size", _size(known.size)),
+        ("speed", f"{known.speed:g} texts of 15 sentences per second and core" if known.speed else ""),
+        ("settings", settings),
+        ("trained by", found.training.get("command", "")),
+    )
+    head = Text.assemble(
+        (known.name, "bold cyan"), f"  {card.summary}", " (the default model)" if known.default else ""
+    )
+    return [head, *(Text.assemble("  ", (f"{name:<14}", "dim"), str(value)) for name, value in facts if value)]

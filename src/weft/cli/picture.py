@@ -1,0 +1,66 @@
+"""`weft picture`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.cli.options import Column, Device, DeviceName, Encoding, Input, Language, Picture
+
+if TYPE_CHECKING:
+    from weft.corpora.readers.formats import ReadOptions
+    from weft.document import Document
+
+
+def picture(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Text to draw; - for stdin.")],
+    model: Annotated[
+        str,
+        typer.Option("--model", "-m", metavar="NAME", help="Trained hmm-lda or hmm-lda-gm (topics) or vlv-gm (z)."),
+    ],
+    out: Picture,
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the picture; else the name of the text.")] = "",
+    sentences: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of sentences to draw; all by default.")
+    ] = None,
+    document: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of the text in a file of several, from 1.")
+    ] = None,
+    device: Device = DeviceName.auto,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Draw what a model infers about a text: the topics of its sentences, or the path of the latent variable z.
+
+    Example: weft picture examples/essay.txt --model hmm-lda --out topics.svg
+    """
+    from weft.cli.output import message, read_options
+    from weft.loaded_model import load
+    from weft.report.figures import picture_format
+    from weft.report.latent_pictures import draw_latent, first_sentences
+
+    picture_format(out)  # a wrong name is refused before a model is read
+    text = _one_document(file, read_options(input, encoding, language, column), document)
+    text = text if sentences is None else first_sentences(text, sentences)
+    message(f"wrote {draw_latent(load(model, device=device.value).inner, text, out, title=title)}")
+
+
+def _one_document(file: str, reading: ReadOptions, number: int | None) -> Document:
+    """Return the text of a file that holds one, or the chosen one."""
+    from weft.corpora.readers.formats import read_documents
+    from weft.errors import ConfigError
+
+    wanted = 0 if number is None else number - 1
+    found = list(islice(read_documents(file, reading), wanted, wanted + 2))
+    if not found or (number is None and len(found) > 1):
+        raise ConfigError(
+            "a picture shows one text",
+            seen=f"{file} with several" if found else f"{file} with fewer than {wanted + 1}",
+            allowed="a file with one text, or the number of a text in it",
+            next_step="choose one with --document 1",
+        )
+    return found[0]

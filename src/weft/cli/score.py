@@ -1,0 +1,90 @@
+"""`weft score`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.options import (
+    DEFAULT_MODEL,
+    Column,
+    Combine,
+    Device,
+    DeviceName,
+    Encoding,
+    Files,
+    Format,
+    Input,
+    Language,
+    Model,
+    OutputFormat,
+    Setting,
+)
+
+if TYPE_CHECKING:
+    from weft.document import Document, Score
+    from weft.loaded_model import Model as LoadedModel
+
+COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled"]
+LINK_COLUMNS = ["id", "left", "right", "value"]
+
+
+def score(
+    files: Files,
+    model: Model = DEFAULT_MODEL,
+    combine: Combine = None,
+    device: Device = DeviceName.auto,
+    setting: Setting = [],  # noqa: B006  typer copies it
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", "-e", metavar="", help="Show the score of every transition and mark the weak links."),
+    ] = False,
+    format: Format = OutputFormat.table,
+    input: Input = "auto",
+    encoding: Encoding = "utf-8",
+    language: Language = "en",
+    column: Column = "text",
+) -> None:
+    """Score how well the sentences of texts fit together. Higher is more coherent.
+
+    Example: weft score examples/essay.txt --explain
+    """
+    from weft.cli.output import documents_in, read_options
+    from weft.loaded_model import load
+    from weft.training.config import parse_settings
+
+    loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
+    reading = read_options(input, encoding, language, column)
+    write_scores(loaded, documents_in(files, reading), form=format.value, explain=explain)
+
+
+def write_scores(model: LoadedModel, documents: Any, *, form: str, explain: bool) -> None:
+    """Score documents as they are read, and write each score as soon as it is known."""
+    from weft.cli.output import WarningLines, csv_table, message, write_json, write_lines
+    from weft.report.terminal import explain_lines, score_lines
+
+    table = csv_table(form, LINK_COLUMNS if explain else COLUMNS)
+    warnings = WarningLines(message)
+    for score in model.score_stream(documents):
+        document = score.document
+        assert document is not None
+        if form == "json":
+            write_json(score.to_dict() | ({"text": list(document.sentences)} if explain else {}))
+        elif form == "csv":
+            table.writerows(_link_rows(document, score) if explain else [_row(document, score)])
+        else:
+            write_lines(explain_lines(document, score) if explain else score_lines(document, score))
+        warnings.add(document.id, score.warnings)
+    warnings.close()
+
+
+def _row(document: Document, score: Score) -> list[Any]:
+    cells = (score.value, score.percentile, score.percentile_shuffled)
+    return [document.id, len(document), *("" if cell is None else cell for cell in cells)]
+
+
+def _link_rows(document: Document, score: Score) -> list[list[Any]]:
+    pairs = zip(document.sentences, document.sentences[1:], score.transitions, strict=False)
+    rows: list[list[Any]] = [[document.id, left, right, value] for left, right, value in pairs]
+    return rows or [[document.id, " ".join(document.sentences), "", ""]]

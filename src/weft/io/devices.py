@@ -1,0 +1,42 @@
+"""Choosing a device for a model, without importing PyTorch for a model that runs without it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TypeVar
+
+from weft.errors import ConfigError, check_known
+from weft.protocols import MovableModel
+
+DEVICES = ("auto", "cpu", "cuda")
+AnyModel = TypeVar("AnyModel")
+
+
+def on_device(model: AnyModel, device: str) -> AnyModel:
+    """Return the model after moving it to a device; ``auto`` is a GPU if the model runs in PyTorch and there is one.
+
+    Raises:
+        ConfigError: The device is unknown, there is no GPU, or the model cannot use one.
+
+    Example:
+        >>> on_device("a model", "auto")
+        'a model'
+    """
+    check_known("device", device, DEVICES)
+    if isinstance(model, MovableModel):
+        if device == "cuda" and not _has_gpu(load=True):
+            raise ConfigError("there is no GPU here", seen=device, allowed="auto, cpu", next_step="use --device cpu")
+        if device == "cuda" or (device == "auto" and _has_gpu(load=False)):
+            model.to("cuda")
+    elif device == "cuda":
+        raise ConfigError(
+            "this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step="use --device cpu"
+        )
+    return model
+
+
+def _has_gpu(*, load: bool) -> bool:
+    """Return whether PyTorch sees a GPU; without ``load``, False if it is not imported yet."""
+    torch = importlib.import_module("torch") if load else sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available())
