@@ -34,7 +34,7 @@ def samples(
     """
     from weft.cli.output import message
     from weft.corpora.text.tokenizers import load_tokenizer
-    from weft.evaluation.adversarial.chunks import Protocol, load_chunks
+    from weft.evaluation.adversarial.chunks import SelectionSettings, load_chunks
     from weft.evaluation.task import EvaluateOptions
     from weft.evaluation.tasks import find_experiment
     from weft.report.samples import check_places, tokenizer_file, write_samples
@@ -43,5 +43,5 @@ def samples(
     check_places(work, file)
     reads = load_tokenizer(file)
     path = find_experiment("adversarial", data).open(EvaluateOptions(data_root)).path
-    chunks = load_chunks(path, reads, Protocol.limited(limit), folder=work)
+    chunks = load_chunks(path, reads, SelectionSettings.limited(limit), folder=work)
     message(f"wrote {out}: {write_samples(out, chunks, work, reads, count=count, seed=seed)} systems")
