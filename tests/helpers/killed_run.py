@@ -17,11 +17,12 @@ import torch
 
 from weft.corpora.store.token_store import TokenStore
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
+from weft.training.checkpoints import CHECKPOINT
 from weft.training.devices import start_runtime
 from weft.training.part_training import Corpus, train_part
 from weft.training.settings import TrainingSettings
 
-SETTINGS = TrainingSettings(steps=60, warmup=5, batch_tokens=200, validate_every=20, accumulate=2, seed=3)
+SETTINGS = TrainingSettings(steps=120, warmup=5, batch_tokens=200, validate_every=20, accumulate=2, seed=3)
 
 
 def train(folder: Path, store: str) -> None:
@@ -33,18 +34,33 @@ def train(folder: Path, store: str) -> None:
         train_part(model, "forward", corpus, SETTINGS, runtime, folder=folder, checkpoint_seconds=0.0)
 
 
+def wait_for_checkpoint(path: Path, child: int) -> None:
+    """Wait until the child has replaced the checkpoint or has ended; on a busy machine it may take long to start."""
+    before = changed(path)
+    while changed(path) == before and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        time.sleep(0.001)
+
+
+def changed(path: Path) -> int:
+    """Return when a file was last changed; 0 if it does not exist."""
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
 def main() -> None:
     """Fork and kill children, then let one finish."""
     folder, store, kills, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     chance = random.Random(seed)
     killed = 0
+    with start_runtime("cpu", deterministic=True):  # imports what the children need, which takes longer than their run
+        pass
     while True:
         child = os.fork()
         if child == 0:
             train(folder, store)
             os._exit(0)
         if killed < kills:
-            time.sleep(chance.uniform(0.02, 0.35))
+            wait_for_checkpoint(folder / CHECKPOINT, child)
+            time.sleep(chance.uniform(0.0, 0.01))
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
