@@ -24,7 +24,7 @@ from typing import Any
 from weft.errors import ConfigError, ModelError, WeftError, did_you_mean
 from weft.io.model_folder import MANIFEST, read_manifest
 from weft.io.package_files import PRETRAINED
-from weft.protocols import CoherenceModel, ModelCard
+from weft.protocols import AdjustableModel, CoherenceModel, ModelCard
 from weft.registry import (
     DEFAULT_MODEL,
     MODEL_GROUP,
@@ -36,7 +36,6 @@ from weft.registry import (
     model_names,
     package_of,
 )
-from weft.settings import Settings, check_type
 
 MODELS_VARIABLE = "WEFT_MODELS"
 ZOO_FOLDER = "zoo"
@@ -333,19 +332,21 @@ def _unknown(name: str) -> WeftError:
     )
 
 
-def _adjusted(model: Any, settings: Mapping[str, Any]) -> CoherenceModel:
+def _adjusted(model: CoherenceModel, settings: Mapping[str, Any]) -> CoherenceModel:
     """Return a trained model with other settings, of those that leave its weights as they are."""
-    own = vars(model).get("settings")  # all models, once each has its dataclass
-    known = own.to_dict() if isinstance(own, Settings) else vars(model)
-    free: tuple[str, ...] = own.adjustable() if isinstance(own, Settings) else getattr(model, "adjustable", ())
-    for key, value in settings.items():
-        if key not in free:
-            raise ConfigError(
-                "this setting of a trained model is fixed",
-                seen=key,
-                allowed=", ".join(free) or "no --set with this model",
-                next_step="omit it, or train again with it",
-            )
-        check_type(key, value, known[key] if key in known else getattr(model, key))
-    adjusted: CoherenceModel = model.adjusted(settings) if settings else model
+    if not settings:
+        return model
+    model.settings.adjusted(settings)  # raises if a setting is fixed or a value is wrong
+    if not isinstance(model, AdjustableModel):
+        raise _not_adjustable(model, settings)
+    adjusted: CoherenceModel = model.adjusted(settings)
     return adjusted
+
+
+def _not_adjustable(model: CoherenceModel, settings: Mapping[str, Any]) -> ConfigError:
+    return ConfigError(
+        f"the settings of a trained {model.settings.model_name} are fixed",
+        seen=", ".join(settings),
+        allowed="no --set with this model",
+        next_step="omit it, or train again with it",
+    )

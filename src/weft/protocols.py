@@ -17,6 +17,7 @@ import numpy.typing as npt
 from weft.document import Document, Score, Window
 from weft.progress import Progress, silent
 from weft.settings import Settings
+from weft.settings import Settings as ModelSettings
 
 if TYPE_CHECKING:
     import torch
@@ -66,9 +67,20 @@ class DocumentScorer(Protocol):
 
 @runtime_checkable
 class CoherenceModel(DocumentScorer, Protocol):
-    """A scorer that can also learn, be saved and say what its score means: what the registry holds."""
+    """A model: it scores, learns, is saved and loaded, and says what its score means.
+
+    Its constructor takes one object of its settings class, and needs none: `kind()` has all defaults.
+    """
 
     card: ModelCard
+
+    @property
+    def Settings(self) -> type[ModelSettings]:  # noqa: N802
+        """The class of its settings, a frozen dataclass; a plain class attribute."""
+
+    @property
+    def settings(self) -> ModelSettings:
+        """Its settings."""
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Learn from documents; a model with nothing to learn returns itself."""

@@ -9,13 +9,11 @@ does not have, or when names are listed; never by ``import weft``. A name of thi
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import ConfigError, did_you_mean
 from weft.protocols import CoherenceModel
-from weft.settings import check_type
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -155,30 +153,13 @@ def create_model(name: str, settings: Mapping[str, Any] | None = None) -> Cohere
         >>> create_model("random", {"seed": 3}).score([Document("d", ("A.", "B."))])[0].value is not None
         True
     """
-    chosen = dict(settings or {})
     kind: Any = model_class(name)
-    if "Settings" in vars(kind):  # all models, once each has its dataclass
-        built: CoherenceModel = kind(kind.Settings.from_mapping(chosen))
-        return built
-    allowed = model_settings(name)
-    for key, value in chosen.items():
-        if key not in allowed:
-            raise ConfigError(
-                f"{name} has no setting of that name",
-                seen=key,
-                allowed=did_you_mean(key, allowed) or "none",
-                next_step=f"run `weft config {name}`",
-            )
-        check_type(f"{name}.{key}", value, allowed[key])
-    unchecked: CoherenceModel = kind(**chosen)
-    return unchecked
+    built: CoherenceModel = kind(kind.Settings.from_mapping(settings or {}))
+    return built
 
 
 def model_settings(name: str) -> dict[str, Any]:
     """Return the settings of a model and their defaults."""
     kind: Any = model_class(name)
-    if "Settings" in vars(kind):
-        defaults: dict[str, Any] = kind.Settings.defaults()
-        return defaults
-    parameters = inspect.signature(kind).parameters.values()
-    return {parameter.name: parameter.default for parameter in parameters}
+    defaults: dict[str, Any] = kind.Settings.defaults()
+    return defaults

@@ -21,7 +21,6 @@ from weft.io.model_folder import load_artifact, save_artifact
 from weft.protocols import Arranger, CoherenceModel, ModelCard, PairwiseModel
 from weft.registry import MODELS, create_model, model_class
 from weft.scoring.pairs import path_value
-from weft.settings import Settings
 from weft.training import short_runs
 
 TOPICS = (
@@ -36,7 +35,7 @@ CORPUS = [Document(f"c{n}", tuple(TOPICS[(n + i) % 6] for i in range(4))) for n 
 TEXTS = [
     Document("long", TOPICS),
     Document("two", TOPICS[:2]),
-    Document("strange", ("Qwxz jkqp.", "…", "日本語の文。", "\u0000\u200b", "a" * 5000)),
+    Document("strange", ("Qwxz jkqp.", "…", "日本語の文。", "\u0000\u200b", "a" * 500)),
 ]
 SMALL: dict[str, dict[str, Any]] = {
     "entity-grid": {"permutations": 4},
@@ -60,7 +59,7 @@ SMALL: dict[str, dict[str, Any]] = {
 def few_steps() -> Iterator[None]:
     """What is asked here does not hang on how much a model has learned."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(short_runs, "SHORT", replace(short_runs.SHORT, steps=50, warmup=5))
+        patched.setattr(short_runs, "SHORT", replace(short_runs.SHORT, steps=10, warmup=2))
         yield
 
 
@@ -126,10 +125,8 @@ def test_scoring_twice_gives_the_same(model: CoherenceModel) -> None:
     assert model.score(TEXTS) == model.score(TEXTS)
 
 
-def adjustable_values(model: Any) -> dict[str, Any]:
-    if isinstance(vars(model).get("settings"), Settings):
-        return {name: vars(model.settings)[name] for name in model.settings.adjustable()}
-    return {name: getattr(model, name) for name in getattr(model, "adjustable", ())}
+def adjustable_values(model: CoherenceModel) -> dict[str, Any]:
+    return {name: vars(model.settings)[name] for name in model.settings.adjustable()}
 
 
 def test_settings_that_can_change_after_training_are_there_and_change(

@@ -14,10 +14,13 @@ from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.trees import read_tree
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.models.discriminative.recursive_model import Recursive, TreeBatch, TreeStream
-from weft.models.discriminative.tree_encoder import KnownTree, TreeReader, known_tree, plant
+from weft.models.discriminative.recursive_model import Recursive
+from weft.models.discriminative.tree_batches import TreeBatch, TreeStream
+from weft.models.discriminative.tree_network import TokenTree, TreeNetwork, TreeOptions, level_trees, token_tree
 from weft.models.discriminative.tree_source import ParsedTrees
 from weft.progress import Progress, silent
+from weft.training.settings import TrainingSettings
+from weft.training.short_runs import fit_documents
 
 
 def random_parse(size: int, seed: int) -> ParsedSentence:
@@ -92,7 +95,7 @@ def test_penn_trees_are_binarised_and_brackets_restored() -> None:
     assert binarised_phrases(read_tree("(S (`` ``) (VB Go))")).words == ('"', "Go")
 
 
-def recursion(reader: TreeReader, tree: BinaryTree, ids: list[list[int]]) -> torch.Tensor:
+def recursion(reader: TreeNetwork, tree: BinaryTree, ids: list[list[int]]) -> torch.Tensor:
     """The same network node by node, with no batches and no levels."""
     weight, scale = reader.embedding.weight, reader.embedding.scale
     nodes = [reader._leaves(weight[word].mean(dim=0, keepdim=True) * scale) for word in ids]
@@ -104,11 +107,11 @@ def recursion(reader: TreeReader, tree: BinaryTree, ids: list[list[int]]) -> tor
 @pytest.mark.parametrize("composition", ["tanh", "lstm"])
 @pytest.mark.parametrize("pooling", ["root", "max", "mean"])
 def test_levels_do_what_recursion_does(composition: str, pooling: str) -> None:
-    reader = TreeReader(30, 6, 5, composition, pooling, 0.0, fixed_words=False, likeness=False).eval()
+    reader = TreeNetwork(TreeOptions(30, 6, 5, composition, pooling, similarity=False), 1, 5).eval()
     rng = random.Random(1)
     trees = [binarised(random_parse(size, seed=size)) for size in (1, 9, 2, 17)]
     ids = [[[rng.randrange(30) for _ in range(rng.choice((1, 1, 2)))] for _ in tree.words] for tree in trees]
-    forest = plant([known_tree(tree, words) for tree, words in zip(trees, ids, strict=True)])
+    forest = level_trees([token_tree(tree, words) for tree, words in zip(trees, ids, strict=True)])
     found = reader.read(forest)
     for row, tree, words in zip(found, trees, ids, strict=True):
         nodes = recursion(reader, tree, words)
@@ -117,19 +120,19 @@ def test_levels_do_what_recursion_does(composition: str, pooling: str) -> None:
 
 
 def test_a_batch_takes_as_many_steps_as_its_highest_tree() -> None:
-    flat = [known_tree(BinaryTree(("a", "b"), ((0, 1),)), [[4], [5]])] * 100
-    assert len(plant(flat).levels) == 1
-    assert len(plant(flat).levels[0]) == 100
+    flat = [token_tree(BinaryTree(("a", "b"), ((0, 1),)), [[4], [5]])] * 100
+    assert len(level_trees(flat).levels) == 1
+    assert len(level_trees(flat).levels[0]) == 100
 
 
 def test_a_sentence_without_words_is_nothing_and_spoils_nothing() -> None:
-    reader = TreeReader(30, 6, 5, "tanh", "root", 0.0, fixed_words=False, likeness=True).eval()
-    some = known_tree(BinaryTree(("a", "b"), ((0, 1),)), [[4], [5]])
-    none = known_tree(BinaryTree((), ()), [])
-    together = reader.read(plant([some, none, some]))
+    reader = TreeNetwork(TreeOptions(30, 6, 5, "tanh", "root"), 1, 5).eval()
+    some = token_tree(BinaryTree(("a", "b"), ((0, 1),)), [[4], [5]])
+    none = token_tree(BinaryTree((), ()), [])
+    together = reader.read(level_trees([some, none, some]))
     assert torch.isfinite(together).all()
     assert torch.allclose(together[0], together[2])
-    assert torch.allclose(together[0], reader.read(plant([some]))[0], atol=1e-6)
+    assert torch.allclose(together[0], reader.read(level_trees([some]))[0], atol=1e-6)
 
 
 STORIES = [
@@ -140,9 +143,10 @@ STORIES = [
 
 @pytest.fixture(scope="module")
 def model() -> Recursive:
-    model = Recursive(dimensions=16, hidden=16, width=16)
+    model = Recursive(Recursive.Settings(dimensions=16, hidden=16, width=16))
     model.source = Branches()
-    return model.fit(STORIES)
+    settings = TrainingSettings(steps=60, warmup=0, learning_rate=1e-2, validate_every=0, batch_tokens=400)
+    return fit_documents(model, STORIES, settings=settings, vocabulary=300)
 
 
 def test_the_model_learns_through_the_seam_alone(model: Recursive) -> None:
@@ -164,7 +168,7 @@ def test_a_store_whose_texts_were_not_given_is_refused(model: Recursive) -> None
         def laid_out(pairs: object) -> tuple[list[list[int]], list[int]]:
             return [[0]], [7]
 
-    with pytest.raises(ConfigError, match=r"text of a sentence in the store was not given.*data\.train"):
+    with pytest.raises(ConfigError, match=r"needs the text of each sentence.*data\.train"):
         TreeStream(Texts(), {}).batch([0])  # type: ignore[arg-type]
 
 
@@ -178,7 +182,7 @@ def test_penn_trees_stand_before_the_parser(tmp_path) -> None:  # type: ignore[n
 @pytest.mark.parametrize("composition", ["tanh", "lstm"])
 def test_a_node_is_made_of_its_left_and_its_right_child(composition: str) -> None:
     torch.manual_seed(1)
-    reader = TreeReader(9, 3, 4, composition, "root", 0.0, fixed_words=False, likeness=False)
+    reader = TreeNetwork(TreeOptions(9, 3, 4, composition, "root", similarity=False), 1, 5)
     below = torch.randn(1, 2, 4 if composition == "tanh" else 8)
     left, right = below[0, 0], below[0, 1]
     mixed = reader.compose.weight @ torch.cat([left[:4], right[:4]]) + reader.compose.bias
@@ -193,7 +197,7 @@ def test_a_node_is_made_of_its_left_and_its_right_child(composition: str) -> Non
 
 
 def test_a_process_gets_its_texts_and_their_trees() -> None:
-    trees = [KnownTree((number,), (1,), (), ()) for number in range(6)]
+    trees = [TokenTree((number,), (1,), (), ()) for number in range(6)]
     batch = TreeBatch(np.array([[0, 1, -1], [2, 3, 4], [5, -1, -1]]), trees)
     for start in range(2):
         share = batch.rows(start, 2)

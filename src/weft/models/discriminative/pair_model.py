@@ -1,14 +1,15 @@
-"""The pair model: does one sentence follow the other? The stronger discriminative model that the field found later.
+"""The pair model: a ranker of adjacent sentences, with negatives from the same text.
 
-Reference: P. Xu et al., "A Cross-Domain Transferable Neural Coherence Model", ACL 2019. Not in the paper, whose claim
-that discriminative models fail in the open domain it puts to the test: its negatives come from the same text.
+Reference: P. Xu et al., "A Cross-Domain Transferable Neural Coherence Model", ACL 2019. Not in the paper; it tests the
+paper's claim that discriminative models fail in the open domain.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -16,135 +17,118 @@ from torch import Tensor
 from torch.nn import functional
 
 from weft.corpora.store.paragraph_batches import ParagraphBatch
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.models.common.neural.batch_tensors import zero_loss
-from weft.models.common.setting_checks import at_least, check_weight
-from weft.models.discriminative.base_model import READING_SETTINGS, Judge, moved_sentences, negatives_generator
-from weft.models.discriminative.networks import PairNetwork, Reading
+from weft.models.discriminative.discriminative_model import (
+    DiscriminativeModel,
+    LstmFields,
+    NetworkFields,
+    lstm_options,
+    negatives_generator,
+    sentences_to_device,
+)
+from weft.models.discriminative.networks import PairNetwork
 from weft.protocols import ModelCard
 from weft.scoring.pairs import Table
+from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 
 PARTS = ("forward", "backward")
-PAIRS_AT_ONCE = 1024  # judged at a time: bounds memory
+PAIRS_AT_ONCE = 1024  # scored at once: bounds memory
 
 
-class DiscriminativePair(Judge):
-    """How well each sentence follows the one before it, learned against other sentences of the same text.
+@dataclass(frozen=True, kw_only=True)
+class DiscriminativePairSettings(LstmFields, NetworkFields, Settings):
+    """Settings of `discriminative-pair`."""
 
-    The forward network is trained with the second sentence of a pair replaced, the backward one with the first; a pair
-    must score higher than a replaced one by a margin. The score of a pair is the mean of both.
+    model_name: ClassVar[str] = "discriminative-pair"
+    margin: float = setting(
+        5.0, "Margin by which an original pair must score above a damaged one.", minimum=1e-3, maximum=1e3
+    )
+    each: int = setting(4, "Number of damaged pairs for each original one.", minimum=1, maximum=1000)
+    # Of two sentences, none is left to replace one.
+    fewest: int = setting(3, "Number of sentences of the shortest training texts.", minimum=3)
+    width: int = setting(200, "Size of the hidden layer that compares sentences.", minimum=1)
 
-    Args:
-        margin: By how much a pair must score above a replaced one.
-        each: Replaced pairs for every one as written.
-        fewest: Sentences of the shortest texts to learn from.
-        dimensions: Size of token vectors.
-        hidden: Size of LSTM states.
-        layers: LSTM layers.
-        pooling: Which states make a sentence's vector: the ``last``, their ``max`` or their ``mean``.
-        width: Of the hidden layer over a pair.
-        dropout: In training.
-        vectors: Word vectors to start from: a GloVe file or folder, or ``glove`` for those in the package; where it is
-            empty, vectors are learned.
-        tuned: Whether given vectors are trained further.
-        frozen: ``encoder`` keeps the readers as they were in ``run.start``, such as the encoders of a seq2seq.
-        likeness: Whether a pair also comes with two cosines that tell how alike its sentences are; not in Xu et al.
-        precision: Of saved weights: ``int8`` or ``float32``.
+
+class DiscriminativePair(DiscriminativeModel):
+    """Mean score of adjacent pairs, learned against other sentences of the same text.
+
+    The forward network is trained with the second sentence of a pair replaced, the backward network with the first.
+    loss = Σ max(0, margin − score(original) + score(damaged)). The score of a pair is the mean of both networks.
 
     Example:
-        >>> DiscriminativePair(margin=2.0).parts
+        >>> DiscriminativePair(DiscriminativePairSettings(margin=2.0)).parts
         ('forward', 'backward')
     """
 
     name = "discriminative-pair"
-    part_names: ClassVar[tuple[str, ...]] = PARTS
-    settings: Any = ("margin", "each", "fewest", *READING_SETTINGS, "precision")
+    parts = PARTS
     card = ModelCard(
         summary="a ranker of sentence pairs, learned against other sentences of the same text",
         reference="Xu et al. 2019",
-        score_range="unbounded; pairs as written stand about `margin` above others",
-        meaning="each sentence is the one, of all in such a text, to follow the one before",
+        score_range="unbounded; original pairs score about `margin` above others",
+        meaning="each sentence is the best one in its text to follow the sentence before",
         comparable="between texts of the kind it was trained on",
-        needs="zoo/discriminative-pair, or training (docs/discriminative.md)",
+        needs="trained weights (pip install ./zoo) or training",
     )
+    Settings = DiscriminativePairSettings
+    settings: DiscriminativePairSettings
 
-    def __init__(
-        self,
-        margin: float = 5.0,
-        each: int = 4,
-        fewest: int = 3,
-        dimensions: int = 100,
-        hidden: int = 100,
-        layers: int = 1,
-        pooling: str = "max",
-        width: int = 200,
-        dropout: float = 0.3,
-        vectors: str = "",
-        tuned: bool = False,
-        frozen: str = "",
-        likeness: bool = True,
-        precision: str = "int8",
-    ) -> None:
-        check_weight("margin", margin, least=1e-3, most=1e3)
-        at_least(self.name, "each", each, 1, 1000)
-        at_least(self.name, "fewest", fewest, 3)  # of two sentences none is left to take the place of one
-        self._keep(dimensions, hidden, layers, pooling, width, dropout, vectors, tuned, frozen, likeness, precision)
-        self.margin, self.each, self.fewest = margin, each, fewest
+    def __init__(self, settings: DiscriminativePairSettings = DiscriminativePairSettings()) -> None:  # noqa: B008  frozen
+        super().__init__(settings)
 
     # Training ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Two networks, which share nothing."""
-        return self.part_names
-
-    def build(self, part: str, reading: Reading) -> PairNetwork:
-        """An untrained network; it keeps in mind which sentence of a pair is replaced in its training."""
-        network = PairNetwork(reading, self.width)
+    def empty_network(self, part: str, tokenizer: Tokenizer) -> PairNetwork:
+        """Return an untrained network, which knows its direction."""
+        chosen = self.settings
+        network = PairNetwork(lstm_options(chosen, chosen, tokenizer), chosen.width)
         network.direction = part
         return network
 
     def batch_loss(self, network: torch.nn.Module, batch: ParagraphBatch, device: torch.device) -> LossPart:
-        """How far pairs as written fail to stand a margin above replaced ones; summed."""
+        """Return the summed margin loss of original pairs against damaged ones."""
         if not len(batch):
             return LossPart(zero_loss(network), 0)
         assert isinstance(network, PairNetwork)
-        vectors = network.ready(network.read(moved_sentences(batch, device)))  # [sentences, size]
+        vectors = network.pair_inputs(network.read(sentences_to_device(batch, device)))  # [sentences, size]
         places = torch.from_numpy(batch.places)
         generator = negatives_generator(network)
-        left, right, other = (side.to(device) for side in replaced_pairs(places, self.each, generator))
+        left, right, other = (side.to(device) for side in replaced_pairs(places, self.settings.each, generator))
         good = network(vectors[left], vectors[right]).float()  # [pairs]
         replaced = vectors[other]  # [pairs, each, size]
         if network.direction == "forward":
             bad = network(vectors[left][:, None].expand_as(replaced), replaced).float()  # [pairs, each]
         else:
             bad = network(replaced, vectors[right][:, None].expand_as(replaced)).float()
-        loss = functional.relu(self.margin - good[:, None] + bad).sum() / self.each
-        return LossPart(loss, len(left), {"won": (good[:, None] > bad).float().sum() / self.each})
+        chosen = self.settings
+        loss = functional.relu(chosen.margin - good[:, None] + bad).sum() / chosen.each
+        return LossPart(loss, len(left), {"won": (good[:, None] > bad).float().sum() / chosen.each})
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
     def _vectors(self, part: str, document: Document) -> Tensor:
-        network = self.judge(part)
+        network = self.network(part)
         assert isinstance(network, PairNetwork)
-        return network.ready(self.sentence_vectors(part, document.sentences))
+        return network.pair_inputs(self.sentence_vectors(part, document.sentences))
 
     @torch.inference_mode()
     def pair_scores(self, document: Document, left: Tensor, right: Tensor) -> Tensor:
-        """The mean of both directions for pairs of sentence numbers: [pairs]."""
+        """Return the mean of both directions for pairs of sentence numbers: [pairs]."""
         total = torch.zeros(len(left), dtype=torch.float64)
         for part in PARTS:
-            network, vectors = self.judge(part), self._vectors(part, document)
+            network, vectors = self.network(part), self._vectors(part, document)
             for start in range(0, len(left), PAIRS_AT_ONCE):
                 some = slice(start, start + PAIRS_AT_ONCE)
                 total[some] += network(vectors[left[some]], vectors[right[some]]).double().cpu()
         return total / len(PARTS)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document: the mean over adjacent pairs."""
-        self.judge(PARTS[0])
+        """Return the mean score of each document's adjacent pairs."""
+        self.network(PARTS[0])  # raises if the model is not trained
         return [self._score(document) for document in documents]
 
     def _score(self, document: Document) -> Score:
@@ -155,7 +139,7 @@ class DiscriminativePair(Judge):
         return Score(math.fsum(parts) / len(parts), parts)
 
     def pair_table(self, document: Document) -> Table:
-        """All ordered pairs: [sentences, sentences], zero on the diagonal."""
+        """Return the scores of all ordered pairs: [sentences, sentences], zero on the diagonal."""
         size = len(document)
         numbers = torch.arange(size)
         scores = self.pair_scores(document, numbers.repeat_interleave(size), numbers.repeat(size))
@@ -165,15 +149,15 @@ class DiscriminativePair(Judge):
 
 
 def replaced_pairs(places: Tensor, each: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Every adjacent pair, and for each some other sentences of its text.
+    """Return all adjacent pairs, and for each pair some other sentences of its text.
 
     Args:
-        places: [texts, longest] numbers of sentences; −1 after the end of a text, each of at least three sentences.
-        each: How many others.
-        generator: Of the random numbers.
+        places: Numbers of sentences, −1 after the end of a text of at least three sentences: [texts, longest].
+        each: Number of other sentences for each pair.
+        generator: The random numbers.
 
     Returns:
-        The first and the second of each pair [pairs], and others [pairs, each], none of which is in the pair.
+        The first and the second of each pair, [pairs], and others, [pairs, each], none of which is in the pair.
 
     Example:
         >>> replaced_pairs(torch.tensor([[0, 1, 2]]), 1, torch.Generator())
@@ -182,9 +166,9 @@ def replaced_pairs(places: Tensor, each: int, generator: torch.Generator) -> tup
     """
     real = places[:, 1:] >= 0  # [texts, longest − 1]
     sizes = (places >= 0).sum(dim=1)[:, None].expand_as(real)[real]  # [pairs]
-    first = places[:, :1].expand_as(real)[real]  # [pairs] the first sentence of the text
+    first = places[:, :1].expand_as(real)[real]  # [pairs] first sentence of the text
     left, right = places[:, :-1][real], places[:, 1:][real]
     steps = torch.rand(len(left), each, generator=generator) * (sizes - 2)[:, None]
-    # Counted on from the second of the pair and around; the pair itself comes last and is left out.
+    # Counted from the second sentence of the pair and around; the pair itself would come last and is not drawn.
     others = (right - first)[:, None] + 1 + steps.long()
     return left, right, first[:, None] + others % sizes[:, None]

@@ -1,7 +1,8 @@
-"""How alike two sentences are: in the sums of their word vectors, and in the words themselves.
+"""Similarity of sentences as two cosines: of sums of word vectors, and of bags of words.
 
-A classifier of a hundred texts does not find out by itself that neighbours speak of the same things; two cosines tell
-it so (docs/log.md has what they are worth). References: Foltz et al. 1998; Arora et al. 2017 (rare words count more).
+A classifier trained on a hundred texts does not learn by itself that adjacent sentences share words; these two numbers
+provide that information (docs/log.md has the gain). References: Foltz et al. 1998; Arora et al. 2017 (weights of rare
+words).
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-BAG = 2048  # numbers that a bag of words has: a larger vocabulary is folded into it, with signs that cancel out
-SCALE = 4.0  # cosines of neighbours differ by some tenths; other inputs of the hidden layer by some units
-MEASURES = 2  # of a pair: word vectors, words
+BAG = 2048  # size of a bag of words; a larger vocabulary is hashed into it, with random signs
+SCALE = 4.0  # cosines differ by some tenths, other inputs of the hidden layer by some units
+MEASURES = 2  # similarities of a pair: by word vectors and by words
 
 
 def content_size(dimensions: int, vocabulary: int) -> int:
-    """How many numbers `Contents` makes of a sentence.
+    """Return the size of the vector that `ContentEncoder` makes of a sentence.
 
     Example:
         >>> content_size(100, 1500), content_size(100, 16384)
@@ -27,10 +28,10 @@ def content_size(dimensions: int, vocabulary: int) -> int:
     return dimensions + min(BAG, vocabulary)
 
 
-class Contents:
-    """Sums of word vectors and bags of words, made of token ids alone: nothing in it is learned or saved.
+class ContentEncoder:
+    """Computes sums of word vectors and bags of words from token ids; nothing is learned or saved.
 
-    A word counts by the logarithm of its rank: ids are in order of frequency, and frequency falls as one over the rank.
+    The weight of a word is the logarithm of its rank: ids are sorted by frequency, which falls as one over the rank.
 
     Args:
         vocabulary: Number of token types.
@@ -43,14 +44,14 @@ class Contents:
     def __call__(
         self, tokens: Tensor, owners: Tensor, counted: Tensor | None, sentences: int, vectors: Tensor
     ) -> Tensor:
-        """Sentences as cosines compare them: [sentences, dimensions + bag], both parts of length 1.
+        """Return content vectors, both parts of length 1: [sentences, dimensions + bag].
 
         Args:
-            tokens: [tokens] ids of all sentences.
-            owners: [tokens] the sentence each is in.
-            counted: [tokens] False for padding, which is not counted; None where there is none.
-            sentences: How many there are.
-            vectors: [vocabulary, dimensions] of the words.
+            tokens: Token ids of all sentences: [tokens].
+            owners: The sentence of each token: [tokens].
+            counted: False for padding: [tokens]; None if there is no padding.
+            sentences: Number of sentences.
+            vectors: Word vectors: [vocabulary, dimensions].
         """
         rarity, signs = self._known(tokens.device)
         with torch.no_grad():
@@ -63,7 +64,7 @@ class Contents:
             return torch.cat([functional.normalize(part, dim=1) for part in parts], dim=1)
 
     def _known(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """What each token counts, and its sign: [vocabulary] each."""
+        """Return the weight and the sign of each token: [vocabulary] each."""
         if self._tables is None or self._tables[0].device != device:
             count = self.vocabulary
             rarity = torch.arange(count).float().log1p() / math.log1p(count)
@@ -72,12 +73,12 @@ class Contents:
         return self._tables
 
 
-def cosines(left: Tensor, right: Tensor, dimensions: int) -> Tensor:
-    """Both measures of pairs of contents, [..., size] each: [..., MEASURES], scaled."""
+def similarities(left: Tensor, right: Tensor, dimensions: int) -> Tensor:
+    """Return both scaled similarities of pairs of content vectors, [..., size] each: [..., MEASURES]."""
     product = left * right
     return torch.stack([part.sum(dim=-1) for part in product.tensor_split([dimensions], dim=-1)], dim=-1) * SCALE
 
 
-def all_cosines(contents: Tensor, dimensions: int) -> tuple[Tensor, ...]:
-    """Both measures of all pairs of contents, [rows, size]: for each, [rows, rows], scaled."""
+def all_similarities(contents: Tensor, dimensions: int) -> tuple[Tensor, ...]:
+    """Return both scaled similarities of all pairs of content vectors, [rows, size]: [rows, rows] each."""
     return tuple(part @ part.T * SCALE for part in contents.tensor_split([dimensions], dim=-1))

@@ -1,7 +1,4 @@
-"""Where trees come from: Penn trees of a file where they are given, a dependency parser for all other sentences.
-
-The one seam between the recursive model and parsers: whatever has `trees` will do.
-"""
+"""Trees of sentences: Penn trees from a file, and a dependency parser for all other sentences."""
 
 from __future__ import annotations
 
@@ -19,25 +16,25 @@ if TYPE_CHECKING:
 
 
 class TreeSource(Protocol):
-    """What makes trees of sentences."""
+    """Makes trees of sentences; the only contact of the recursive model with parsers."""
 
     def trees(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[BinaryTree]:
-        """One tree a sentence."""
+        """Return one tree per sentence."""
 
 
 class ParsedTrees:
-    """Trees by a dependency parser, or from a file of Penn trees where a sentence is in it.
+    """Trees from a file of Penn trees if a sentence is in it, and from a dependency parser otherwise.
 
     Args:
-        parser: The pipeline to use, as `weft.corpora.syntax.parser.find_parser` takes it.
-        penn: A file or archive of trees in brackets, one a line; a sentence is found by its letters and digits.
+        parser: The argument of `weft.corpora.syntax.parser.find_parser`.
+        penn: A file or archive of bracketed trees, one per line; sentences are matched by their letters and digits.
     """
 
     def __init__(self, parser: str = "", penn: str = "") -> None:
         self.parser, self.penn = parser, penn
 
     def trees(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[BinaryTree]:
-        """One tree a sentence; the parser is only started for sentences that have no Penn tree."""
+        """Return one tree per sentence; the parser is loaded only if a sentence has no Penn tree."""
         known = {sentence: self._given(sentence) for sentence in dict.fromkeys(sentences)}
         unknown = [sentence for sentence, tree in known.items() if tree is None]
         if unknown:

@@ -1,0 +1,214 @@
+"""The network of the recursive model, which computes many trees at once.
+
+All nodes of a level are one matrix product, so a batch takes as many steps as its highest tree.
+References: Socher et al. 2011; Li & Hovy 2014 (tanh); Tai et al. 2015 (LSTM).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from weft.corpora.syntax.binary_trees import BinaryTree
+from weft.models.common.neural.layers import Embedding
+from weft.models.discriminative.networks import CliqueHead
+from weft.models.discriminative.sentence_similarity import ContentEncoder, content_size
+
+COMPOSITIONS = ("tanh", "lstm")
+TREE_POOLINGS = ("root", "max", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTree:
+    """A binary tree whose words are token ids.
+
+    Attributes:
+        tokens: The ids of all words, one after the other.
+        sizes: Number of ids of each word: [words].
+        merges: Children of each inner node, numbered as in `BinaryTree`: [inner nodes, 2].
+        levels: Height of each inner node: [inner nodes].
+    """
+
+    tokens: tuple[int, ...]
+    sizes: tuple[int, ...]
+    merges: tuple[tuple[int, int], ...]
+    levels: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def token_tree(tree: BinaryTree, ids: Sequence[Sequence[int]]) -> TokenTree:
+    """Return a tree with the ids of its words; a sentence without words is one leaf without tokens."""
+    if not tree.words:
+        return TokenTree((), (0,), (), ())
+    heights = [0] * len(tree.words)
+    for left, right in tree.merges:
+        heights.append(1 + max(heights[left], heights[right]))
+    tokens = tuple(int(token) for word in ids for token in word)
+    return TokenTree(tokens, tuple(len(word) for word in ids), tree.merges, tuple(heights[len(tree.words) :]))
+
+
+@dataclass(frozen=True, slots=True)
+class LeveledTrees:
+    """Several trees with nodes numbered by level: all leaves, then all nodes of height 1, and so on.
+
+    Attributes:
+        tokens: Ids of all leaves: [tokens].
+        starts: First token of each leaf: [leaves].
+        token_owners: The tree of each token: [tokens].
+        roots: The root of each tree: [trees].
+        owners: The tree of each node: [nodes].
+        levels: For each level, the children of its nodes: [nodes of the level, 2].
+    """
+
+    tokens: Tensor
+    starts: Tensor
+    token_owners: Tensor
+    roots: Tensor
+    owners: Tensor
+    levels: tuple[Tensor, ...]
+
+    def to(self, device: torch.device) -> LeveledTrees:
+        """Return the trees on a device."""
+        return LeveledTrees(
+            self.tokens.to(device), self.starts.to(device), self.token_owners.to(device), self.roots.to(device),
+            self.owners.to(device), tuple(level.to(device) for level in self.levels),
+        )  # fmt: skip
+
+
+def level_trees(trees: Sequence[TokenTree]) -> LeveledTrees:
+    """Return trees with their nodes numbered by level.
+
+    Example:
+        >>> tree = token_tree(BinaryTree(("a", "b", "c"), ((1, 2), (0, 3))), [[5], [6], [7]])
+        >>> [level.tolist() for level in level_trees([tree, tree]).levels]
+        [[[1, 2], [4, 5]], [[0, 6], [3, 7]]]
+    """
+    counts, inner = _lengths(len(tree) for tree in trees), _lengths(len(tree.merges) for tree in trees)  # [trees]
+    sizes = _lengths(size for tree in trees for size in tree.sizes)  # [leaves]
+    first_leaf, first_inner = np.cumsum(counts) - counts, np.cumsum(inner) - inner  # [trees]
+    heights = _lengths(level for tree in trees for level in tree.levels)  # [inner nodes]
+    order = np.argsort(heights, kind="stable")  # inner nodes by level
+    number = np.zeros(len(order) + 1, dtype=np.int64)  # of each inner node among all nodes; the last entry is unused
+    number[order] = counts.sum() + np.arange(len(order))
+    owner = np.repeat(np.arange(len(trees)), inner)  # [inner nodes]
+    merges = np.array([pair for tree in trees for pair in tree.merges], dtype=np.int64).reshape(-1, 2)
+    own_leaves = counts[owner][:, None]  # [inner nodes, 1]
+    as_inner = np.where(merges < own_leaves, -1, first_inner[owner][:, None] + merges - own_leaves)
+    children = np.where(merges < own_leaves, first_leaf[owner][:, None] + merges, number[as_inner])
+    cuts = np.flatnonzero(np.diff(heights[order])) + 1
+    roots = np.where(inner > 0, number[np.where(inner > 0, first_inner + inner - 1, -1)], first_leaf)
+    owners = np.concatenate([np.repeat(np.arange(len(trees)), counts), owner[order]])
+    tokens = _lengths(token for tree in trees for token in tree.tokens)
+    token_owners = np.repeat(owners[: len(sizes)], sizes)
+    starts = np.cumsum(sizes) - sizes
+    levels = np.split(children[order], cuts) if len(order) else []
+    found = [torch.from_numpy(part) for part in (tokens, starts, token_owners, roots, owners)]
+    return LeveledTrees(found[0], found[1], found[2], found[3], found[4], tuple(map(torch.from_numpy, levels)))
+
+
+def _lengths(values: Iterable[int]) -> npt.NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOptions:
+    """How sentences are read along trees.
+
+    Attributes:
+        vocabulary: Number of token types.
+        dimensions: Size of token vectors.
+        hidden: Size of a node's vector and of the sentence vector.
+        composition: ``tanh`` (Li & Hovy's) or ``lstm``.
+        pooling: Nodes that make the sentence vector: the ``root``, or the ``max`` or ``mean`` of all.
+        dropout: Dropout rate on token vectors and in the classifier.
+        fixed_words: Whether token vectors are not trained.
+        similarity: Whether the content vectors of sentences are computed, from which similarities follow.
+    """
+
+    vocabulary: int
+    dimensions: int
+    hidden: int
+    composition: str
+    pooling: str
+    dropout: float = 0.0
+    fixed_words: bool = False
+    similarity: bool = True
+
+
+class TreeNetwork(nn.Module):
+    """Composes word vectors along trees, with a classifier of cliques.
+
+    h = tanh(W [left; right] + b), or a binary tree LSTM.
+
+    Args:
+        options: How sentences are read.
+        window: Number of sentences on either side of a clique's centre.
+        width: Size of the hidden layer of the classifier.
+    """
+
+    def __init__(self, options: TreeOptions, window: int, width: int) -> None:
+        super().__init__()
+        self.embedding = Embedding(options.vocabulary, options.dimensions)
+        self.embedding.weight.requires_grad_(not options.fixed_words)
+        self.dropout, self.pooling, self.hidden = nn.Dropout(options.dropout), options.pooling, options.hidden
+        self.gated = options.composition == "lstm"
+        self.contents = ContentEncoder(options.vocabulary) if options.similarity else None
+        content = content_size(options.dimensions, options.vocabulary) if options.similarity else 0
+        self.size = options.hidden + content
+        self.leaf = nn.Linear(options.dimensions, (2 if self.gated else 1) * options.hidden)
+        self.compose = nn.Linear(2 * options.hidden, (5 if self.gated else 1) * options.hidden)
+        compared = options.dimensions if options.similarity else 0
+        self.head = CliqueHead(options.hidden, window, width, options.dropout, compared)
+
+    def read(self, trees: LeveledTrees) -> Tensor:
+        """Return the vector of each sentence, followed by its content vector if that is used: [trees, size]."""
+        vectors = self._vectors(trees)
+        if self.contents is None:
+            return vectors
+        content = self.contents(trees.tokens, trees.token_owners, None, len(trees.roots), self.embedding.weight)
+        return torch.cat([vectors, content], dim=1)
+
+    def _vectors(self, trees: LeveledTrees) -> Tensor:
+        words = functional.embedding_bag(
+            trees.tokens, self.embedding.weight, trees.starts, mode="mean"
+        ) * self.embedding.scale  # [leaves, dimensions]  # fmt: skip
+        nodes = self._leaves(self.dropout(words))  # [leaves, size]
+        for children in trees.levels:
+            below = nodes.index_select(0, children.flatten()).view(
+                len(children), 2, -1
+            )  # [nodes of the level, 2, size]
+            nodes = torch.cat([nodes, self._composed(below)])
+        states = nodes[:, : self.hidden]  # [nodes, hidden]; LSTM cells follow
+        if self.pooling == "root":
+            return states.index_select(0, trees.roots)
+        where = trees.owners[:, None].expand_as(states)
+        empty = states.new_zeros(len(trees.roots), self.hidden)
+        how = "amax" if self.pooling == "max" else "mean"
+        return empty.scatter_reduce(0, where, states, how, include_self=False)
+
+    def _leaves(self, words: Tensor) -> Tensor:
+        if not self.gated:
+            return torch.tanh(self.leaf(words))
+        cell, output = self.leaf(words).chunk(2, dim=1)
+        cell = torch.tanh(cell)
+        return torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell], dim=1)
+
+    def _composed(self, below: Tensor) -> Tensor:
+        """Return nodes from their children: [nodes, 2, size] → [nodes, size]."""
+        mixed = self.compose(below[:, :, : self.hidden].flatten(1))
+        if not self.gated:
+            return torch.tanh(mixed)
+        enter, left, right, output, new = mixed.chunk(5, dim=1)
+        kept = (
+            torch.sigmoid(left + 1) * below[:, 0, self.hidden :] + torch.sigmoid(right + 1) * below[:, 1, self.hidden :]
+        )
+        cell = torch.sigmoid(enter) * torch.tanh(new) + kept  # forget gates start open (+1)
+        return torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell], dim=1)
