@@ -11,7 +11,7 @@ from tests.helpers.scorers import AntiOracle, Constant, OracleTable, OracleWhole
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.evaluation.metrics import kendall_tau
-from weft.ordering.order import SEARCHES, Search, beam_by_scores, order_document
+from weft.ordering.order import MOST_ORDERED, SEARCHES, Search, beam_by_scores, order_document
 from weft.ordering.search import beam_order, exact_order, greedy_order
 from weft.registry import create_model
 from weft.scoring.pairs import path_value
@@ -186,3 +186,12 @@ def test_greedy_growth_that_gains_alike_on_both_sides_goes_on_reading() -> None:
     table = np.zeros((3, 3))
     table[0, 1], table[1, 2], table[2, 0] = 9, 5, 5
     assert greedy_order(table) == (0, 1, 2)
+
+
+def test_a_text_too_long_is_refused_unless_the_model_sorts() -> None:
+    text = Document("long", tuple(f"In {1000 + n} it rained." for n in range(MOST_ORDERED + 1)))
+    with pytest.raises(ConfigError, match="too long to order") as caught:
+        order_document(create_model("random"), text)
+    assert str(MOST_ORDERED + 1) in str(caught.value.seen)
+    assert "--input blocks" in str(caught.value.next_step)
+    assert order_document(create_model("year-sort"), text).search == "rule"

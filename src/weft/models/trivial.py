@@ -52,13 +52,13 @@ class RandomModel:
         self.settings = settings
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """Uniform numbers determined by the two sentences: [sentences, sentences]."""
+        """Return uniform numbers that depend on the two sentences: [sentences, sentences]."""
         seed, sentences = self.settings.seed, document.sentences
         values = [[_uniform(seed, left, right) for right in sentences] for left in sentences]
         return np.array(values, dtype=np.float64).reshape(len(document), len(document))
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """The mean of the table's entries along the text."""
+        """Return the mean of the table along each document."""
         return [self._score(document.sentences) for document in documents]
 
     def _score(self, sentences: tuple[str, ...]) -> Score:
@@ -66,11 +66,11 @@ class RandomModel:
         return Score(float(np.mean(parts)), parts) if parts else Score(None)
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Nothing to learn."""
+        """Return the model itself; there is nothing to learn."""
         return self
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the seed."""
+        """Write the settings."""
         save_artifact(Artifact("random", self.settings.to_dict(), training=training or {}), folder)
 
     @classmethod
@@ -85,7 +85,7 @@ def _uniform(*parts: object) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class YearSortSettings(Settings):
-    """`year-sort` has no settings."""
+    """Settings of `year-sort`: none."""
 
     model_name: ClassVar[str] = "year-sort"
 
@@ -102,7 +102,7 @@ class YearSort:
         summary="sorts by the first year a sentence mentions; undated sentences are placed in the middle",
         reference="none; chronology as a baseline",
         score_range="0 to 1",
-        meaning="the share of dated sentence pairs in the order of their years; 0 where no two years differ",
+        meaning="the share of dated sentence pairs in the order of their years; 0 if no two years differ",
         comparable="no: most texts mention few years",
         needs_training=False,
     )
@@ -112,7 +112,7 @@ class YearSort:
         self.settings = settings
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:
-        """Sort by year; an undated sentence counts as the median year; ties fall at random, by the seed."""
+        """Return the order by year; an undated sentence gets the median year, and the seed breaks ties."""
         years = [first_year(sentence) for sentence in document.sentences]
         dated = [year for year in years if year is not None]
         middle = float(np.median(dated)) if dated else 0.0
@@ -122,15 +122,15 @@ class YearSort:
         return tuple(rest) if first is None else (first, *rest)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Share of dated pairs in order; ``None`` with fewer than two sentences, 0 with no two different years."""
+        """Return the share of dated pairs in order; None for fewer than two sentences, 0 if all years are equal."""
         return [Score(_ascending(document)) for document in documents]
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Nothing to learn."""
+        """Return the model itself; there is nothing to learn."""
         return self
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the name; there is nothing else."""
+        """Write the name of the model."""
         save_artifact(Artifact("year-sort", {}, training=training or {}), folder)
 
     @classmethod
