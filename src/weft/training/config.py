@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
-from weft.protocols import NetworkModel
-from weft.registry import create_model, is_registered, model_class, model_settings
+from weft.registry import is_registered, model_class
 from weft.settings import Settings, check_type
 from weft.training.settings import TrainingSettings, check_training
 
@@ -234,9 +233,6 @@ def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConf
 def _model_settings(name: str, values: Mapping[str, Any], *, to_run: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Check the settings of a model without building it; return all of them, and the parts of a neural model."""
     kind: Any = model_class(name)
-    if "Settings" not in vars(kind):  # until every model has its dataclass
-        created: Any = create_model(name, values)
-        return {**model_settings(name), **values}, tuple(created.parts) if isinstance(created, NetworkModel) else ()
     chosen: Settings = kind.Settings.from_mapping(values)
     if to_run:
         chosen.check_run()

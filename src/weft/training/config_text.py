@@ -31,8 +31,6 @@ def render_config(config: RunConfig) -> str:
 
 def _helps(name: str) -> dict[str, str]:
     kind: Any = model_class(name)
-    if "Settings" not in vars(kind):  # until every model has its dataclass
-        return {}
     return {setting: rule.help for setting, rule in kind.Settings.rules().items()}
 
 

@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError
 from weft.protocols import NeuralModel, WrappingNetwork
-from weft.settings import Settings
 from weft.training.checkpoints import load_checkpoint
 from weft.training.devices import Runtime, seed_step
 from weft.training.loop import Batches, LossPart, Report, Trainer, summed, with_prefix
@@ -166,8 +165,7 @@ class PartTraining:
 
     def recipe(self) -> str:
         """Return a hash of everything that decides the run; a checkpoint of another recipe is not resumed."""
-        chosen = self.model.settings
-        settings = chosen.to_dict() if isinstance(chosen, Settings) else vars(self.model)  # until all have a dataclass
+        settings = self.model.settings.to_dict()
         plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
         stores = [store.info.fingerprint if store else "" for store in (self.corpus.train, self.corpus.valid)]
         content = [NETWORKS, self.part, plain, asdict(self.settings), stores]

@@ -38,6 +38,10 @@ class DiscriminativeSettings(CliqueFields, LstmFields, NetworkFields, Settings):
 
     model_name: ClassVar[str] = "discriminative"
 
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the networks, in training order."""
+        return (PART,)
+
 
 class Discriminative(DiscriminativeModel):
     """Mean log-odds that cliques of adjacent sentences are original rather than damaged.

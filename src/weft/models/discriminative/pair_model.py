@@ -51,6 +51,10 @@ class DiscriminativePairSettings(LstmFields, NetworkFields, Settings):
     fewest: int = setting(3, "Number of sentences of the shortest training texts.", minimum=3)
     width: int = setting(200, "Size of the hidden layer that compares sentences.", minimum=1)
 
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the networks, in training order."""
+        return PARTS
+
 
 class DiscriminativePair(DiscriminativeModel):
     """Mean score of adjacent pairs, learned against other sentences of the same text.

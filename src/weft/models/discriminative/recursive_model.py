@@ -56,6 +56,10 @@ class RecursiveSettings(CliqueFields, NetworkFields, Settings):
     parser: str = setting("", "Name of a spaCy pipeline; empty: the best one installed.", adjustable=True)
     trees: str = setting("", "File of Penn trees, one per line; other sentences are parsed.", adjustable=True)
 
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the networks, in training order."""
+        return (PART,)
+
 
 class Recursive(DiscriminativeModel):
     """Mean log-odds of cliques whose sentences are read along their parse trees.
