@@ -23,8 +23,8 @@ from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 def few_trees() -> Iterator[None]:
     """Boosted trees are few: a thousand take long."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree_evaluator, "ROUNDS", 60)
-        patch.setattr(tree_evaluator, "FEW_ROUNDS", 5)
+        patch.setattr(tree_evaluator, "ROUNDS", 5)
+        patch.setattr(tree_evaluator, "FEW_ROUNDS", 3)
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
+from weft.evaluation.adversarial import tree_evaluator  # noqa: E402
 from weft.evaluation.adversarial.features import Floats, SentenceFeatures, SentenceScores  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: E402
 from weft.evaluation.adversarial.network_evaluator import _those_before, network_verdicts  # noqa: E402
@@ -25,7 +27,7 @@ from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
 from weft.training.devices import start_runtime  # noqa: E402
 
 SIDES = ("human", "machine")
-SIZES = {"train": 160, "dev": 40, "test": 40}
+SIZES = {"train": 128, "dev": 40, "test": 40}
 WORDS = [f"w{number}" for number in range(26)]
 TOLD = "told"  # what the last sentence of every machine chunk ends in, where something tells it
 QUICK = EvaluatorSettings(
@@ -34,9 +36,9 @@ QUICK = EvaluatorSettings(
     width=16,
     dropout=0.0,
     pairs=32,
-    epochs=8,
+    epochs=6,
     patience=1000,
-    learning_rate=1e-2,
+    learning_rate=2e-2,
     second=False,
     informed=False,
 )
@@ -91,6 +93,14 @@ def by_network(
     with start_runtime("cpu") as runtime:
         nothing = torch.zeros(len(labelled.rows), 0)
         return network_verdicts(labelled, nothing, (), chosen, tokenizer.pad_id, settings, runtime, seed=1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def enough_trees(few_trees: None) -> Iterator[None]:
+    """More trees than other tests have, as much as they need to learn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree_evaluator, "ROUNDS", 40)
+        yield
 
 
 def by_trees(labelled: LabelledChunks, reader: Seq2Seq, scores: SentenceScores | None = None) -> Verdicts:
