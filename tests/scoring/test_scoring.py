@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from tests.helpers.toy_language_model import CacheBigram
@@ -7,7 +10,8 @@ from tests.helpers.toy_language_model import CacheBigram
 from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.protocols import PairwiseModel
-from weft.scoring.pairs import Combine, Scorer, order_values, path_value
+from weft.scoring.pairs import Combine, Scorer, Table, order_values, path_value
+from weft.scoring.sequences import SequenceScorer
 
 TEXT = Document("d", ("a b c", "b c", "c d d a", "a"))
 FORWARD = CacheBigram(["a b c", "b c d", "a a"], cache=0.3)
@@ -78,3 +82,30 @@ def test_path_value_is_exact() -> None:
 
 def test_order_values_of_short_orders_are_null() -> None:
     assert order_values(Scorer(FORWARD, combine="uni"), TEXT, [(), (1,)]) == [None, None]
+
+
+class Remembering:
+    """A toy bigram model as a model that reads all sentences before, of which it uses the last."""
+
+    def __init__(self, model: CacheBigram) -> None:
+        self.model = model
+
+    def log_probs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[Table]:
+        return [
+            np.array(self.model.log_prob([Window((sentences[i],), sentences[j]) for i, j in pairwise(order)]))
+            for order in orders
+        ]
+
+    def token_counts(self, sentences: Sequence[str]) -> list[int]:
+        return list(self.model.token_counts(sentences))
+
+
+@pytest.mark.parametrize("combine", ["uni", "bi", "mmi"])
+def test_models_of_whole_texts_have_the_same_equations(combine: Combine) -> None:
+    scorer = SequenceScorer(Remembering(FORWARD), Remembering(BACKWARD), PRIOR, combine)
+    expected = [by_hand(combine, left, right) for left, right in pairwise(TEXT.sentences)]
+    assert scorer.score([TEXT])[0].transitions == pytest.approx(expected)
+    order = (2, 0, 3, 1)
+    turned = TEXT.reorder(order)
+    expected = [by_hand(combine, left, right) for left, right in pairwise(turned.sentences)]
+    assert scorer.order_scores(TEXT, [order]) == pytest.approx([np.mean(expected)])
