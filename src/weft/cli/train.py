@@ -36,8 +36,8 @@ def train(
     """
     from weft.api import train
     from weft.cli.output import message, progress_bar
-    from weft.protocols import NetworkModel
     from weft.training.config import read_config
+    from weft.training.runs import untrained_parts
 
     named = {"run.out": out, "training.minutes": minutes, "run.device": device}
     chosen = read_config(config, [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)])
