@@ -43,10 +43,7 @@ def train(
     chosen = read_config(config, [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)])
     with progress_bar() as progress:
         trained = train(chosen, parts=part, data_root=data_root, command=command_line(), progress=progress).inner
-    missing = set(trained.parts) - set(trained.networks()) if isinstance(trained, NetworkModel) else set()
-    if missing:
-        message(
-            f"trained {', '.join(part)}; {chosen.run.out} is written once {', '.join(sorted(missing))} are trained too"
-        )
-        return
-    message(f"wrote {chosen.run.out}")
+    if missing := untrained_parts(trained):
+        message(f"trained {', '.join(part)}; {chosen.run.out} is written once {', '.join(missing)} are trained too")
+    else:
+        message(f"wrote {chosen.run.out}")
