@@ -276,7 +276,7 @@ def test_pairs_of_ones_own(tmp_path: Path) -> None:
         ({"phenomenon": "accuracy"}, "name of a measure"),
         ({"better": ["It rained."]}, "two sentences"),
         ({"worse": "It rained."}, "two sentences"),
-        ({"worse": ["It rained.", " "]}, "no sentence"),
+        ({"worse": ["It rained.", " "]}, "not a sentence"),
         ({"worse": GOOD["better"]}, "the same"),
         ({"paper": [1.0]}, "pair of numbers"),
     ],
@@ -292,7 +292,7 @@ def test_a_bad_pair_is_named_with_its_line(tmp_path: Path, changes: dict[str, ob
 def test_two_pairs_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "twice.jsonl"
     path.write_text(json.dumps(GOOD) + "\n" + json.dumps(GOOD), encoding="utf-8")
-    with pytest.raises(CorpusError, match="already there"):
+    with pytest.raises(CorpusError, match="not unique"):
         list(read_pairs(path))
 
 
@@ -311,5 +311,5 @@ def test_a_line_that_is_no_object_is_told_the_format_of_pairs(tmp_path: Path, co
 def test_a_file_without_pairs_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text("\n\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"no pair in .*empty\.jsonl.*allowed: .*next: check"):
+    with pytest.raises(CorpusError, match=r"no minimal pair in .*empty\.jsonl.*allowed: .*next: check"):
         evaluate("probes", Subject(create_model("random"), "random"), str(path))

@@ -112,7 +112,7 @@ DATA_SETS: Mapping[str, DataSet] = {
     ),
 }
 
-# Results of these pairs of task and data set have names from before the two were told apart, and keep them.
+# Results of these pairs of task and data set have names from before tasks and data were separate; they keep them.
 ALIASES: Mapping[str, tuple[str, str]] = {
     "accidents": ("pairs", "accidents"),
     "earthquakes": ("pairs", "earthquakes"),
