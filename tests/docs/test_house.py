@@ -45,16 +45,13 @@ HEAVY = (
     "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
 )  # fmt: skip
 LONGEST_FILE = 400
-LONG_FILES: set[str] = set()
 LARGEST_FOLDER = 16
 LARGE_FOLDERS = {"cli": 18}  # one file per command
-# How often an attribute is probed: of errors, streams, the operating system and other libraries' objects ...
+# How often an attribute is probed: of errors, streams, the operating system and other libraries' objects; no model.
 FOREIGN_PROBES = Counter(
     errors=1, reconfigure=1, format_message=1, seen=1, model=1, label_data=1, errno=2, strerror=1, buffer=1,
     sched_getaffinity=1,
 )  # fmt: skip
-# ... and of models. This list only shrinks.
-MODEL_PROBES = Counter(reference=1)
 
 
 def layer_of(module: str) -> int:
@@ -139,7 +136,7 @@ def test_no_test_imports_another() -> None:
 def test_files_are_short_and_folders_are_small() -> None:
     for path in PATHS:
         length = len(path.read_text(encoding="utf-8").splitlines())
-        assert length <= LONGEST_FILE or path.name in LONG_FILES, f"{path}: {length} lines, at most {LONGEST_FILE}"
+        assert length <= LONGEST_FILE, f"{path}: {length} lines, at most {LONGEST_FILE}"
     for folder, count in Counter(path.parent for path in PATHS if path.name != "__init__.py").items():
         allowed = LARGE_FOLDERS.get(folder.name, LARGEST_FOLDER)
         assert count <= allowed, f"{folder}: {count} modules, at most {allowed}"
@@ -179,7 +176,7 @@ def test_attributes_are_not_probed() -> None:
         and node.func.id in {"getattr", "hasattr"}
         and isinstance(node.args[1], ast.Constant)
     )
-    more = {name: count for name, count in probes.items() if count > (FOREIGN_PROBES | MODEL_PROBES).get(name, 0)}
+    more = {name: count for name, count in probes.items() if count > FOREIGN_PROBES[name]}
     assert not more, f"{more}: write a Protocol in weft.protocols and use isinstance"
 
 
