@@ -246,7 +246,7 @@ def test_what_a_matrix_is_packed_with_must_fit_it() -> None:
 def test_precedence_weighs_nothing_where_it_was_never_learned(whole: Artifact, kind: str, tmp_path: Path) -> None:
     alone = settings(parts=["forward", "backward", "prior"])
     folder = damaged(whole, kind, lambda artifact: without("precedence/")(alone(artifact)), tmp_path / "m")
-    with pytest.raises(ConfigError, match=r"not learned precedence.*saw .*2\.0.*allowed.*next"):
+    with pytest.raises(ConfigError, match=r"no precedence part.*saw .*2\.0.*allowed.*next"):
         load_model(folder, {"precedence_weight": 2.0})
     unchanged = load_model(folder, {"precedence_weight": 1, "combine": "bi"})
     assert isinstance(unchanged, WeftSmall | Seq2Seq)
