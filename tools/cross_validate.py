@@ -30,6 +30,7 @@ from weft.corpora.syntax.parser import Parser, find_parser
 from weft.document import Document
 from weft.evaluation.discrimination import discriminate
 from weft.evaluation.metrics import ratio
+from weft.protocols import NetworkModel
 from weft.registry import create_model
 from weft.training.config import RunConfig, read_config
 from weft.training.runs import train
@@ -45,7 +46,7 @@ def training_documents(config: RunConfig) -> list[PermutedDocument]:
 def learned_from(config: RunConfig, documents: Sequence[Document], seed: int, parsers: dict[str, Parser]) -> Any:
     """Return the configured model, trained from scratch on some documents."""
     model: Any = create_model(config.model.name, config.model.settings)
-    if hasattr(model, "parts"):  # a network is trained as by `weft train`
+    if isinstance(model, NetworkModel):  # a network is trained as by `weft train`
         return _trained(config, documents, seed)
     if hasattr(model, "with_parser"):  # one parser for all folds, so that a sentence is parsed once
         name = config.model.settings.get("parser", "")
