@@ -9,10 +9,9 @@ import atexit
 import gc
 import os
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
-from typer.core import TyperCommand
 
 from weft.cli.calibrate import calibrate
 from weft.cli.compare import compare
@@ -21,6 +20,7 @@ from weft.cli.corrupt import corrupt
 from weft.cli.curves import curves
 from weft.cli.evaluate import evaluate
 from weft.cli.generate import generate
+from weft.cli.help_text import PlainCommand, PlainGroup
 from weft.cli.models import models
 from weft.cli.order import order
 from weft.cli.picture import picture
@@ -41,18 +41,12 @@ PANELS = {
 SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts
 
 
-class PlainCommand(TyperCommand):
-    """A command whose usage line shows an argument as ``FILE``, not as ``{FILE}``."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the usage line."""
-        return [piece.strip("{}").replace("}...", "...") for piece in super().collect_usage_pieces(ctx)]
-
-
 app = typer.Typer(
     name="weft",
+    cls=PlainGroup,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for panel, commands in PANELS.items():
     for command in commands:
@@ -95,7 +89,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     _make_streams_safe()
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="weft")
         sys.stdout.flush()
     except WeftError as error:
         _fail(str(error))

@@ -34,7 +34,9 @@ def calibrate(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Score reference texts as written and shuffled, so that the model's scores come with percentiles.
+    """Score reference texts, so that the scores of a model come with percentiles.
+
+    The texts are scored as written and shuffled.
 
     Example: weft calibrate my-model --data essays.jsonl --texts "student essays"
     """

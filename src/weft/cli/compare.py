@@ -65,7 +65,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="Data of the task; its standard data by default.",
+            help="Standard data set or a file of documents. [default: standard data of the task]",
             rich_help_panel=MODELS_ON_A_TASK,
         ),
     ] = None,
@@ -73,7 +73,7 @@ def compare(
         str,
         typer.Option(
             metavar="NAME",
-            help="Metric to compare documents by; the first one of the task by default.",
+            help="Metric to compare documents by. [default: the first one of the task]",
             rich_help_panel=MODELS_ON_A_TASK,
         ),
     ] = "",

@@ -13,9 +13,11 @@ def config(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="Name of a model, or a TOML file.")],
     setting: Override = [],  # noqa: B006
 ) -> None:
-    """Show the settings of a model with their defaults, or check a configuration file and show it in full.
+    """Show the settings of a model with their defaults, or check a configuration file.
 
-    Example: weft config foltz-lda
+    The output is a complete configuration file for `weft train`.
+
+    Example: weft config foltz-lda > my-run.toml
     """
     from weft.training.config import config_of
     from weft.training.config_text import render_config

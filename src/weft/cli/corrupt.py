@@ -21,7 +21,7 @@ def corrupt(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Write documents with seeded negatives to a file, so that all models are evaluated on the same ones.
+    """Write documents with their permutations to a file for evaluations.
 
     Example: weft corrupt mine.jsonl --out mine.pairs.jsonl --permutations 20
     """

@@ -15,7 +15,7 @@ def curves(
     out: Picture,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the picture.")] = "",
 ) -> None:
-    """Draw the training curves of a run: training and validation loss over steps, for all parts.
+    """Draw the training and validation loss of a run over its steps.
 
     Example: weft curves runs/seq2seq --out seq2seq.svg
     """

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from weft.evaluation.result import Result
 
 TASK_HELP = (
-    "pairs (original or permuted?), inner (the same, ends kept), swaps (a few sentences exchanged), order (restore "
-    "it), insertion (put a sentence back), miniatures and probes (minimal pairs), adversarial (model or person?)."
+    "pairs (tell a text from its permutations), inner (the same, first and last sentence kept), swaps (tell a text "
+    "from one with a few sentences exchanged), order (restore the order), insertion (put a sentence back), miniatures "
+    "and probes (minimal pairs), adversarial (tell sentences of a model from those of people)."
 )
 DATA_HELP = (
-    "Standard data set (wikipedia, accidents, earthquakes) or a file of documents; the task's standard data by default."
+    "Standard data set (wikipedia, accidents, earthquakes) or a file of documents. [default: standard data of the task]"
 )
 
 
@@ -47,14 +48,18 @@ def evaluate(
     model: Model = DEFAULT_MODEL,
     combine: Annotated[
         list[str],
-        typer.Option(metavar="uni|bi|mmi", help="How a generative model combines its parts; repeat for more."),
+        typer.Option(
+            metavar="uni|bi|mmi",
+            help="How a generative model combines its parts; repeat for more. [default: the model's own]",
+        ),
     ] = [],  # noqa: B006
     device: Device = DeviceName.auto,
     setting: Setting = [],  # noqa: B006
     task: Annotated[list[str], typer.Option("--task", "-t", hidden=True, help="Old form of TASK.")] = [],  # noqa: B006
     data_root: DataRoot = None,
     variant: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of these settings, part of the result's file name.")
+        str,
+        typer.Option(metavar="NAME", help="Name of these settings; it becomes part of the name of the result file."),
     ] = "",
     limit: Limit = None,
     permutations: Annotated[
@@ -74,7 +79,10 @@ def evaluate(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Evaluate a model on a task and write results/TASK/MODEL.json: metrics, intervals, seed, hashes, this command.
+    """Evaluate a model on a task and write the result to a JSON file.
+
+    The file, results/TASK/MODEL.json, holds the metrics with their intervals, the seed, the hashes of the data and the
+    command.
 
     Example: weft evaluate pairs --data wikipedia --model foltz-glove
 

@@ -63,7 +63,7 @@ def generate(
             min=1,
             max=100,
             metavar="N",
-            help="Latent variables drawn per sentence, by a model that has them (vlv-gm); 5 by default.",
+            help="Latent variables drawn per sentence, by a model that has them (vlv-gm). [default: 5]",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -74,9 +74,10 @@ def generate(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Continue texts sentence by sentence. Each sentence is shown as soon as it is written.
+    """Continue texts sentence by sentence.
 
-    The N-best list of the search is reranked by --combine: uni takes the first choice of the search.
+    Each sentence is shown as soon as it is written. The search finds an N-best list for every sentence: --combine uni
+    takes the first entry, bi and mmi rerank the list.
 
     Example: weft generate examples/essay.txt --sentences 3 --combine mmi
     """

@@ -21,7 +21,12 @@ def models(
     ] = None,
     format: Format = OutputFormat.table,
 ) -> None:
-    """List the models, or describe one: what it does, what its score means, and how it was trained.
+    """List the models, or describe one of them.
+
+    A description says what the model does, what its score means, how it was trained and, if it is not installed, how
+    to get it.
+
+    Example: weft models
 
     Example: weft models seq2seq
     """

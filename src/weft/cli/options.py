@@ -39,8 +39,8 @@ class DeviceName(StrEnum):
 
 READING = "Reading texts"
 INPUT_HELP = (
-    "Format of the files: auto, text (one document per file), blocks (blank lines separate documents), lines (one "
-    "sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata."
+    "Format of the files: auto, text (one document per file), blocks (blank lines separate documents), "
+    "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata."
 )
 OBJECTIVE_HELP = (
     "What to search for: coherence (transitions, as in the paper), precedence (which of two sentences comes first, "
@@ -55,9 +55,16 @@ Model = Annotated[
 ]
 Combine = Annotated[
     str | None,
-    typer.Option("--combine", metavar="uni|bi|mmi", help="How a generative model combines its parts (eq. 1 to 3)."),
+    typer.Option(
+        "--combine",
+        metavar="uni|bi|mmi",
+        help="How a generative model combines its parts (equations 1 to 3). [default: the model's own]",
+    ),
 ]
-Device = Annotated[DeviceName, typer.Option("--device", help="Where to compute; auto uses a GPU if there is one.")]
+Device = Annotated[
+    DeviceName,
+    typer.Option("--device", metavar="auto|cpu|cuda", help="Where to compute; auto uses a GPU if there is one."),
+]
 Setting = Annotated[
     list[str], typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model; repeat for more.")
 ]
@@ -66,10 +73,10 @@ Override = Annotated[
     typer.Option(
         "--set",
         metavar="SECTION.KEY=VALUE",
-        help="Replaces a value of the configuration, or training.PART.key=value for one part; repeat for more.",
+        help="Replace a value of the configuration (training.PART.KEY=VALUE for one part); repeat for more.",
     ),
 ]
-Format = Annotated[OutputFormat, typer.Option("--format", "-f", help="Format of the output.")]
+Format = Annotated[OutputFormat, typer.Option("--format", "-f", metavar="table|json|csv", help="Format of the output.")]
 Input = Annotated[str, typer.Option("--input", "-i", metavar="FORMAT", help=INPUT_HELP, rich_help_panel=READING)]
 Encoding = Annotated[
     str, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1.", rich_help_panel=READING)
@@ -83,11 +90,11 @@ Column = Annotated[
     typer.Option(metavar="NAME", help="Column of a CSV, TSV or Parquet file with the text.", rich_help_panel=READING),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of everything random.")]
-Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of documents to use; all by default.")]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of documents to use. [default: all]")]
 Objective = Annotated[str, typer.Option(metavar="NAME", help=OBJECTIVE_HELP)]
 DataRoot = Annotated[
     str | None,
-    typer.Option(metavar="FOLDER", help="Folder of the research data; else $WEFT_DATA, else ./data."),
+    typer.Option(metavar="FOLDER", help="Folder of the research data. [default: $WEFT_DATA, else ./data]"),
 ]
 Results = Annotated[Path, typer.Option(metavar="FOLDER", help="Results folder.")]
 Picture = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Picture to write: .svg, .png or .pdf.")]

@@ -18,15 +18,20 @@ def picture(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Text to draw; - for stdin.")],
     model: Annotated[
         str,
-        typer.Option("--model", "-m", metavar="NAME", help="Trained hmm-lda or hmm-lda-gm (topics) or vlv-gm (z)."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="A trained hmm-lda or hmm-lda-gm (topics), or vlv-gm (latent variable).",
+        ),
     ],
     out: Picture,
-    title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the picture; else the name of the text.")] = "",
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the picture. [default: name of the text]")] = "",
     sentences: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of sentences to draw; all by default.")
+        int | None, typer.Option(min=1, metavar="N", help="Number of sentences to draw. [default: all]")
     ] = None,
     document: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of the text in a file of several, from 1.")
+        int | None, typer.Option(min=1, metavar="N", help="Which text of a file with several, counted from 1.")
     ] = None,
     device: Device = DeviceName.auto,
     input: Input = "auto",
@@ -34,7 +39,7 @@ def picture(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Draw what a model infers about a text: the topics of its sentences, or the path of the latent variable z.
+    """Draw the topics or the latent variables that a model infers from a text.
 
     Example: weft picture examples/essay.txt --model hmm-lda --out topics.svg
     """

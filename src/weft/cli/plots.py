@@ -14,7 +14,9 @@ def plots(
     results: Results = Path("results"),
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")] = Path("pictures"),
 ) -> None:
-    """Draw the plots of the results page as SVG files. A plot without data is left out, with a message.
+    """Draw the plots of a results folder as SVG files.
+
+    A plot without data is left out, with a message.
 
     Example: weft plots --out docs/pictures
     """

@@ -15,7 +15,7 @@ def prepare(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Store to write.")],
     tokenizer: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Saved tokenizer; by default, one is trained on the input."),
+        typer.Option(metavar="FILE", help="Saved tokenizer. [default: one is trained on the input]"),
     ] = None,
     kind: Annotated[str, typer.Option("--kind", metavar="bpe|words", help="Kind of tokenizer to train.")] = "bpe",
     vocabulary: Annotated[int, typer.Option(metavar="N", help="Size of the vocabulary to train.")] = 16384,
@@ -29,7 +29,7 @@ def prepare(
         ),
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of processes; one per core by default.")
+        int | None, typer.Option(metavar="N", help="Number of processes. [default: one per core]")
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", metavar="", help="Replace a store made from other inputs.")
@@ -42,7 +42,9 @@ def prepare(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Turn texts into a memory-mapped token store for training. An interrupted run continues where it stopped.
+    """Turn texts into a memory-mapped token store for training.
+
+    An interrupted run continues where it stopped.
 
     Example: weft prepare train-*.jsonl.xz --out store --held-out test.paragraphs.jsonl
     """

@@ -18,17 +18,17 @@ def samples(
         "docs/samples.md"
     ),
     tokenizer: Annotated[
-        str, typer.Option(help="The evaluator's reader, or its tokenizer.json.", metavar="NAME|FILE")
+        str, typer.Option(help="Model that reads texts for the evaluator, or its tokenizer.json.", metavar="NAME|FILE")
     ] = "seq2seq",
     count: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Number of contexts to show.")] = 20,
     data: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help="Data of the evaluation; the standard data by default.")
+        str | None, typer.Option(metavar="NAME|FILE", help="Data of the evaluation. [default: the standard data]")
     ] = None,
     data_root: DataRoot = None,
     limit: Limit = None,
     seed: Seed = 1,
 ) -> None:
-    """Write a page of continuations by every system beside those of people, drawn at random.
+    """Write a page of random continuations by every system beside those of people.
 
     Example: weft samples --work adversarial --out docs/samples.md
     """

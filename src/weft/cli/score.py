@@ -46,7 +46,7 @@ def score(
     language: Language = "en",
     column: Column = "text",
 ) -> None:
-    """Score how well the sentences of texts fit together. Higher is more coherent.
+    """Score how well the sentences of texts fit together; higher is more coherent.
 
     Example: weft score examples/essay.txt --explain
     """

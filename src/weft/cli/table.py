@@ -13,19 +13,21 @@ from weft.cli.options import Results, TableFormat
 def table(
     number: Annotated[
         list[int] | None,
-        typer.Argument(metavar="NUMBER", help="Numbers of the paper's tables, 1 to 4; all by default."),
+        typer.Argument(metavar="NUMBER", help="Numbers of the paper's tables, 1 to 4. [default: all]"),
     ] = None,
     results: Results = Path("results"),
-    format: Annotated[TableFormat, typer.Option("--format", "-f", help="Format of the tables.")] = TableFormat.markdown,
+    format: Annotated[
+        TableFormat, typer.Option("--format", "-f", metavar="markdown|csv|latex", help="Format of the tables.")
+    ] = TableFormat.markdown,
     models: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="First record size and training time of the model folders in this folder in RESULTS/models.json.",
+            help="Folder of model folders; their sizes and training times are written to RESULTS/models.json first.",
         ),
     ] = None,
 ) -> None:
-    """Show the paper's Tables 1 to 4 with the paper's numbers and those of a results folder.
+    """Show Tables 1 to 4 with the numbers of the paper and those of a results folder.
 
     Example: weft table 1 2 --format latex
     """

@@ -15,22 +15,29 @@ def train(
     setting: Override = [],  # noqa: B006
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Model folder to write; run.out of the file by default."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Model folder to write. [default: run.out of the file]"),
     ] = None,
     part: Annotated[
         list[str],
         typer.Option(
             metavar="NAME",
-            help="Part of a neural model to train (forward, backward, prior, precedence); repeat for more.",
+            help="Part of a neural model to train: forward, backward, prior, precedence; repeat for more. "
+            "[default: all]",
         ),
     ] = [],  # noqa: B006
-    minutes: Annotated[float | None, typer.Option(metavar="X", help="Minutes of training per part.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Minutes of training per part. [default: training.minutes of the file]"),
+    ] = None,
     device: Annotated[
-        DeviceName | None, typer.Option(help="Where to compute; run.device of the file by default.")
+        DeviceName | None,
+        typer.Option(metavar="auto|cpu|cuda", help="Where to compute. [default: run.device of the file]"),
     ] = None,
     data_root: DataRoot = None,
 ) -> None:
-    """Train a model from a configuration file and write its folder. A run that was stopped continues.
+    """Train a model from a configuration file and write its folder.
+
+    A run that was stopped continues when the same command is given again.
 
     Example: weft train configs/foltz-lda.toml --set model.topics=100 --out my-topics
     """

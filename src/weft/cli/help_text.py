@@ -1,0 +1,77 @@
+"""The text of ``--help``: plain lines, one section per group of options, with placeholders a person can read."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+OPTIONS = "Options"
+ARGUMENTS = "Arguments"
+
+
+class PlainCommand(TyperCommand):
+    """A command with plain help."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line, with ``FILE`` instead of ``{FILE}``."""
+        return [piece.strip("{}").replace("}...", "...") for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options."""
+        _write_sections(formatter, _parameter_sections(self.get_params(ctx)))
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands with plain help."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by group, then the options."""
+        commands: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            commands.setdefault(command.rich_help_panel, []).append((name, _first_paragraph(command.help)))
+        _write_sections(formatter, {**commands, **_parameter_sections(self.get_params(ctx))})
+
+
+def _write_sections(formatter: Any, sections: dict[str, list[tuple[str, str]]]) -> None:
+    for title, rows in sections.items():
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+def _parameter_sections(parameters: list[Any]) -> dict[str, list[tuple[str, str]]]:
+    """Return the rows of all visible parameters by section: arguments first, sections of their own last."""
+    sections: dict[str, list[tuple[str, str]]] = {ARGUMENTS: [], OPTIONS: []}
+    for parameter in parameters:
+        if parameter.hidden:
+            continue
+        title = ARGUMENTS if parameter.param_type_name == "argument" else parameter.rich_help_panel or OPTIONS
+        sections.setdefault(title, []).append((_names(parameter), _description(parameter)))
+    return {title: rows for title, rows in sections.items() if rows}
+
+
+def _names(parameter: Any) -> str:
+    """Return how a parameter is written, such as ``-m, --model NAME``."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar)
+    names = ", ".join(sorted(parameter.opts, key=len))
+    return names if parameter.is_flag else f"{names} {parameter.metavar}"
+
+
+def _description(parameter: Any) -> str:
+    """Return what a parameter does, and its default."""
+    default = parameter.default
+    if isinstance(default, Enum):
+        default = default.value
+    if parameter.required and parameter.param_type_name == "option":
+        return f"{parameter.help} [required]"
+    if isinstance(default, bool) or not isinstance(default, str | int | float | Path) or default == "":
+        return str(parameter.help)
+    return f"{parameter.help} [default: {default}]"
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").split("\n\n")[0].split())
