@@ -17,10 +17,11 @@ from weft.errors import ConfigError, CorpusError, ModelError, WeftError
 from weft.version import VERSION
 
 if TYPE_CHECKING:
-    from weft.api import compare, evaluate, generate, order, score, train
+    from weft.api import compare, compare_models, evaluate, generate, order, score, train
     from weft.corpora.readers.formats import read_documents
     from weft.corpora.text.sentences import split_sentences
     from weft.data_frames import to_frame
+    from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
     from weft.evaluation.text_comparison import Revision
     from weft.loaded_model import Model, load
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
-    **dict.fromkeys(("compare", "evaluate", "generate", "order", "score", "train"), "weft.api"),
+    **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
     "Ordering": "weft.ordering.order",
+    "Versus": "weft.evaluation.model_comparison",
     "Result": "weft.evaluation.result",
     "Revision": "weft.evaluation.text_comparison",
     "read_documents": "weft.corpora.readers.formats",
@@ -51,9 +53,11 @@ __all__ = [
     "Result",
     "Revision",
     "Score",
+    "Versus",
     "WeftError",
     "__version__",
     "compare",
+    "compare_models",
     "evaluate",
     "generate",
     "load",

@@ -1,4 +1,4 @@
-"""The public functions: score, order, generate, compare, evaluate and train.
+"""The public functions: score, order, generate, compare, compare_models, evaluate and train.
 
 Texts are strings, Documents, or many of them in a list or a Series. One text gives one result, many give a list.
 """
@@ -10,16 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from weft.document import Document, Score
+from weft.document import Continuation, Document, Score
 from weft.io.devices import on_device
 from weft.loaded_model import Model, as_model
 from weft.models.common.thread_pool import few_threads
-from weft.ordering.order import Objective, Search
+from weft.ordering.order import Objective, Ordering, Search
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel
 from weft.registry import DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
     from weft.evaluation.task import EvaluateOptions, Subject
     from weft.evaluation.text_comparison import Revision
@@ -57,8 +58,36 @@ def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, language: str = "en") 
     return as_model(model).score(texts, language=language)
 
 
+@overload
+def order(  # type: ignore[overload-overlap]
+    texts: str | Document,
+    *,
+    model: AnyModel = ...,
+    first_given: bool = ...,
+    search: Search = ...,
+    objective: Objective = ...,
+    beam: int = ...,
+    seed: int = ...,
+    language: str = ...,
+) -> Ordering: ...
+
+
+@overload
 def order(
-    texts: object,
+    texts: Iterable[str | Document],
+    *,
+    model: AnyModel = ...,
+    first_given: bool = ...,
+    search: Search = ...,
+    objective: Objective = ...,
+    beam: int = ...,
+    seed: int = ...,
+    language: str = ...,
+) -> list[Ordering]: ...
+
+
+def order(
+    texts: Any,
     *,
     model: AnyModel = DEFAULT_MODEL,
     first_given: bool = False,
@@ -92,8 +121,46 @@ def order(
     )
 
 
+@overload
+def generate(  # type: ignore[overload-overlap]
+    texts: str | Document,
+    *,
+    model: AnyModel = ...,
+    sentences: int = ...,
+    combine: str | None = ...,
+    method: str = ...,
+    beam: int = ...,
+    temperature: float = ...,
+    top_k: int = ...,
+    top_p: float = ...,
+    max_tokens: int = ...,
+    draws: int | None = ...,
+    seed: int = ...,
+    language: str = ...,
+) -> Continuation: ...
+
+
+@overload
 def generate(
-    texts: object,
+    texts: Iterable[str | Document],
+    *,
+    model: AnyModel = ...,
+    sentences: int = ...,
+    combine: str | None = ...,
+    method: str = ...,
+    beam: int = ...,
+    temperature: float = ...,
+    top_k: int = ...,
+    top_p: float = ...,
+    max_tokens: int = ...,
+    draws: int | None = ...,
+    seed: int = ...,
+    language: str = ...,
+) -> list[Continuation]: ...
+
+
+def generate(
+    texts: Any,
     *,
     model: AnyModel = DEFAULT_MODEL,
     sentences: int = 1,
@@ -156,6 +223,48 @@ def compare(
         ['same', 'same', 'added']
     """
     return as_model(model).compare(first, second, language=language)
+
+
+def compare_models(
+    first: str | Path | Result,
+    second: str | Path | Result,
+    *,
+    task: str = "",
+    data: str | Path | None = None,
+    metric: str = "",
+    results: str | Path = "results",
+    options: EvaluateOptions | None = None,
+    command: str = "",
+    progress: Progress = silent,
+) -> Versus:
+    """Compare two models on a task, by paired bootstrap and document by document.
+
+    Args:
+        first: A model's name or folder, such as ``seq2seq.mmi``, a result file, or what `evaluate` returned.
+        second: Another of them.
+        task: Name of the task; not needed for results.
+        data: Name of a standard set or a file of documents; the default is the task's standard data.
+        metric: Metric by which documents are compared; the first one of the task by default.
+        results: Results folder; a model that has no result there is evaluated, and its result is not written.
+        options: All other options of the task.
+        command: Command to record in a new result.
+        progress: Receives the progress of an evaluation.
+
+    Returns:
+        The differences with their intervals, and the documents that differ most.
+    """
+    from weft.evaluation.model_comparison import compare_models as compare_two
+    from weft.evaluation.result import Result
+    from weft.evaluation.result_lookup import Place, find_result
+    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.tasks import find_experiment
+
+    chosen = options or EvaluateOptions()
+    place = Place(task, None if data is None else str(data), Path(results), chosen, command, progress)
+    if task:
+        find_experiment(task, place.data)  # an unknown task is reported before a model is loaded
+    found = [one if isinstance(one, Result) else find_result(str(one), place) for one in (first, second)]
+    return compare_two(found[0], found[1], metric=metric, seed=chosen.seed)
 
 
 def evaluate(

@@ -15,7 +15,7 @@ from weft.errors import ConfigError, check_known
 from weft.hub import load_model
 from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
-from weft.ordering.order import Objective, Search, order_document
+from weft.ordering.order import Objective, Ordering, Search, order_document
 from weft.protocols import (
     CalibratedModel,
     CoherenceModel,
@@ -90,7 +90,7 @@ class Model:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
         size = 1
         while batch := list(islice(documents, size)):
-            with few_threads():
+            with few_threads(sentences=sum(map(len, batch))):
                 found = self.inner.score(batch)
             yield from (self._completed(score, document) for score, document in zip(found, batch, strict=True))
             size = AT_ONCE
@@ -104,6 +104,32 @@ class Model:
         reference = self.inner.reference if isinstance(self.inner, CalibratedModel) else None
         return found if reference is None or score.value is None else _placed(found, reference, len(document))
 
+    @overload
+    def order(  # type: ignore[overload-overlap]
+        self,
+        texts: str | Document,
+        *,
+        first_given: bool = ...,
+        search: Search = ...,
+        objective: Objective = ...,
+        beam: int = ...,
+        seed: int = ...,
+        language: str = ...,
+    ) -> Ordering: ...
+
+    @overload
+    def order(
+        self,
+        texts: Iterable[str | Document],
+        *,
+        first_given: bool = ...,
+        search: Search = ...,
+        objective: Objective = ...,
+        beam: int = ...,
+        seed: int = ...,
+        language: str = ...,
+    ) -> list[Ordering]: ...
+
     def order(
         self,
         texts: object,
@@ -114,7 +140,7 @@ class Model:
         beam: int = 10,
         seed: int = 1,
         language: str = "en",
-    ) -> Any:
+    ) -> Ordering | list[Ordering]:
         """Put the sentences of texts in order; see `weft.order`."""
         documents, single = documents_of(texts, language=language)
         found = []
@@ -131,6 +157,42 @@ class Model:
             found = [replace(ordering, warnings=(*ordering.warnings, SENTENCES_AS_TEXTS)) for ordering in found]
         return found[0] if single else found
 
+    @overload
+    def generate(  # type: ignore[overload-overlap]
+        self,
+        texts: str | Document,
+        *,
+        sentences: int = ...,
+        combine: str | None = ...,
+        method: str = ...,
+        beam: int = ...,
+        temperature: float = ...,
+        top_k: int = ...,
+        top_p: float = ...,
+        max_tokens: int = ...,
+        draws: int | None = ...,
+        seed: int = ...,
+        language: str = ...,
+    ) -> Continuation: ...
+
+    @overload
+    def generate(
+        self,
+        texts: Iterable[str | Document],
+        *,
+        sentences: int = ...,
+        combine: str | None = ...,
+        method: str = ...,
+        beam: int = ...,
+        temperature: float = ...,
+        top_k: int = ...,
+        top_p: float = ...,
+        max_tokens: int = ...,
+        draws: int | None = ...,
+        seed: int = ...,
+        language: str = ...,
+    ) -> list[Continuation]: ...
+
     def generate(
         self,
         texts: object,
@@ -146,7 +208,7 @@ class Model:
         draws: int | None = None,
         seed: int = 1,
         language: str = "en",
-    ) -> Any:
+    ) -> Continuation | list[Continuation]:
         """Continue texts; see `weft.generate`."""
         from weft.generation.decoding import Decoding
 
@@ -202,7 +264,7 @@ class Model:
 
         one = one_document(first, name="first", language=language)
         other = one_document(second, name="second", language=language)
-        with few_threads():
+        with few_threads(sentences=len(one) + len(other)):
             found = compare_texts(self.inner, one, other)
         scores = (self._completed(found.first, one), self._completed(found.second, other))
         return replace(found, first=scores[0], second=scores[1])

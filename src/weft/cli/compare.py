@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
     from weft.corpora.readers.formats import ReadOptions
     from weft.document import Document
     from weft.evaluation.model_comparison import Versus
-    from weft.evaluation.result import Result
-    from weft.evaluation.task import EvaluateOptions
     from weft.evaluation.text_comparison import Revision
 
 MODELS_ON_A_TASK = "Comparing models"
@@ -109,107 +105,26 @@ def compare(
 
     Example: weft compare seq2seq.mmi vlv-gm.mmi --task pairs --data wikipedia
     """
-    from weft.cli.output import read_options
+    from weft.api import compare_models
+    from weft.cli.output import progress_bar, read_options
+    from weft.evaluation.result_lookup import is_result_file
     from weft.evaluation.task import EvaluateOptions
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
     reading = read_options(input, encoding, language, column)
-    if task or _is_result(first) or _is_result(second):
+    if task or is_result_file(first) or is_result_file(second):
         options = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
-        found = _versus(first, second, _Place(task, results, data, options), metric)
+        with progress_bar() as progress:
+            found = compare_models(
+                first, second, task=task, data=data, metric=metric, results=results, options=options,
+                command=command_line(), progress=progress,
+            )  # fmt: skip
         _write_versus(found, documents, format.value)
         return
     texts = [_text(name, reading) for name in (first, second)]
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
     _write_texts(loaded.compare(*texts), texts[0], texts[1], format.value)
-
-
-# -- models ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The task on which models are compared, and where its results are."""
-
-    task: str
-    results: Path
-    data: str | None
-    options: EvaluateOptions
-
-
-def _is_result(name: str) -> bool:
-    """Return whether an argument is a result file: a JSON object with a task and a model."""
-    if not name.endswith(".json") or not Path(name).is_file():
-        return False
-    try:
-        content = json.loads(Path(name).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and {"task", "model", "metrics"} <= content.keys()
-
-
-def _versus(first: str, second: str, place: _Place, metric: str) -> Versus:
-    from weft.evaluation.model_comparison import compare_models
-    from weft.evaluation.tasks import find_experiment
-
-    if place.task:
-        find_experiment(place.task, place.data)
-    found = [_result(name, place) for name in (first, second)]
-    return compare_models(found[0], found[1], metric=metric, seed=place.options.seed)
-
-
-def _result(name: str, place: _Place) -> Result:
-    """Return a result file, a result in the results folder, or the result of an evaluation."""
-    from weft.errors import ConfigError
-    from weft.evaluation.result import Result
-    from weft.evaluation.tasks import find_experiment
-
-    if _is_result(name):
-        return Result.load(name)
-    if not place.task:
-        raise ConfigError(
-            "a result file can be compared with a model only on a task",
-            seen=name,
-            allowed="two result files, or --task with two models",
-            next_step="give --task",
-        )
-    experiment = find_experiment(place.task, place.data)
-    path = place.results / experiment.name / f"{name}.json"
-    if not (experiment.file or place.options.limit) and "/" not in name and path.is_file():
-        return Result.load(path)
-    return _evaluate(name, place)
-
-
-def _evaluate(name: str, place: _Place) -> Result:
-    """Evaluate a model, NAME or NAME.COMBINATION; no result is written."""
-    from weft.api import evaluate
-    from weft.cli.output import message, progress_bar
-    from weft.evaluation.subjects import load_subjects
-    from weft.protocols import CombinableModel
-
-    stem, combination = _model_and_combination(name)
-    (subject,) = load_subjects(place.task, stem, {}, combine=[combination] if combination else [])
-    title = combination or (subject.model.combine if isinstance(subject.model, CombinableModel) else "")
-    message(f"evaluating {name} on {place.task}")
-    with progress_bar() as progress:
-        found = evaluate(
-            place.task,
-            data=place.data,
-            model=subject,
-            options=place.options,
-            command=command_line(),
-            progress=progress,
-        )
-    return replace(found, variant=title)
-
-
-def _model_and_combination(name: str) -> tuple[str, str]:
-    """Return a model and the combination after its name, if there is one."""
-    from weft.scoring.pairs import WAYS
-
-    stem, _, combination = name.rpartition(".")
-    return (stem, combination) if combination in WAYS and not Path(name).exists() else (name, "")
 
 
 def _write_versus(found: Versus, shown: int, form: str) -> None:
@@ -230,16 +145,14 @@ def _write_versus(found: Versus, shown: int, form: str) -> None:
         write_lines(versus_lines(found, shown))
 
 
-# -- texts -----------------------------------------------------------------------------------------------------------
-
-
 def _text(name: str, reading: ReadOptions) -> Document:
     """Return the one text of a file."""
     from weft.corpora.readers.formats import read_documents
     from weft.errors import ConfigError
+    from weft.evaluation.result_lookup import model_and_combination
     from weft.hub import is_model
 
-    stem, _ = _model_and_combination(name)
+    stem, _ = model_and_combination(name)
     if is_model(stem) and not Path(name).is_file():
         raise ConfigError(
             "models are compared on a task",

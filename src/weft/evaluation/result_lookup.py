@@ -1,0 +1,100 @@
+"""The result of a model on a task: from a result file, from the results folder, or from an evaluation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from weft.errors import ConfigError
+from weft.evaluation.evaluate import evaluate
+from weft.evaluation.result import Result
+from weft.evaluation.subjects import load_subjects
+from weft.evaluation.task import EvaluateOptions
+from weft.evaluation.tasks import find_experiment
+from weft.io.devices import on_device
+from weft.models.common.thread_pool import few_threads
+from weft.progress import Progress, silent
+from weft.protocols import CombinableModel
+from weft.scoring.pairs import WAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The task on which models are compared, and where its results are.
+
+    Attributes:
+        task: Name of the task; empty if only result files are compared.
+        data: Name of a standard set or a file of documents; None is the task's standard data.
+        results: Results folder.
+        options: All other options of an evaluation.
+        command: Command to record in a new result.
+        progress: Receives the progress of an evaluation.
+    """
+
+    task: str = ""
+    data: str | None = None
+    results: Path = Path("results")
+    options: EvaluateOptions = field(default_factory=EvaluateOptions)
+    command: str = ""
+    progress: Progress = silent
+
+
+def is_result_file(name: str) -> bool:
+    """Return whether a name is that of a result file: a JSON object with a task, a model and metrics."""
+    if not name.endswith(".json") or not Path(name).is_file():
+        return False
+    try:
+        content = json.loads(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and {"task", "model", "metrics"} <= content.keys()
+
+
+def model_and_combination(name: str) -> tuple[str, str]:
+    """Return a model and the combination after its name, if there is one.
+
+    Example:
+        >>> model_and_combination("seq2seq.mmi"), model_and_combination("random")
+        (('seq2seq', 'mmi'), ('random', ''))
+    """
+    stem, _, combination = name.rpartition(".")
+    return (stem, combination) if combination in WAYS and not Path(name).exists() else (name, "")
+
+
+def find_result(name: str, place: Place) -> Result:
+    """Return the result of a model; a model without a result in the results folder is evaluated.
+
+    Args:
+        name: A result file, or a model's name or folder, such as ``seq2seq`` or ``seq2seq.mmi``.
+        place: The task, and where its results are. A new result is not written.
+
+    Raises:
+        ConfigError: There is no such task or model, or no task is given for a model.
+    """
+    if is_result_file(name):
+        return Result.load(name)
+    if not place.task:
+        raise ConfigError(
+            "a result file can be compared with a model only on a task",
+            seen=name,
+            allowed="two result files, or a task and two models",
+            next_step="give --task",
+        )
+    experiment = find_experiment(place.task, place.data)
+    path = place.results / experiment.name / f"{name}.json"
+    if not (experiment.file or place.options.limit) and "/" not in name and path.is_file():
+        return Result.load(path)
+    return _evaluate(name, place)
+
+
+def _evaluate(name: str, place: Place) -> Result:
+    """Return the result of a model, NAME or NAME.COMBINATION, with its combination as variant."""
+    stem, combination = model_and_combination(name)
+    (subject,) = load_subjects(place.task, stem, {}, combine=[combination] if combination else [])
+    title = combination or (subject.model.combine if isinstance(subject.model, CombinableModel) else "")
+    place.progress(f"evaluating {name} on {place.task}", 0)
+    on_device(subject.model, place.options.device)
+    with few_threads():
+        found = evaluate(place.task, subject, place.data, place.options, command=place.command, progress=place.progress)
+    return replace(found, variant=title)
