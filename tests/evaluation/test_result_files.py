@@ -58,8 +58,21 @@ def test_without_the_second_file_a_result_is_read_but_not_compared(tmp_path: Pat
 def test_a_second_file_that_is_damaged_or_of_another_result_is_refused(content: bytes, tmp_path: Path) -> None:
     path = RESULT.save(tmp_path)
     documents_path(path).write_bytes(content)
-    with pytest.raises(CorpusError, match="cannot read a result"):
-        Result.load(path)
+    result = Result.load(path)
+    assert result.metrics == RESULT.metrics
+    for _ in range(2):
+        with pytest.raises(CorpusError, match="cannot read a result"):
+            result.parts("accuracy")
+
+
+def test_the_second_file_is_read_on_first_use(tmp_path: Path) -> None:
+    path = RESULT.save(tmp_path)
+    result = Result.load(path)
+    assert "documents" not in vars(result)
+    assert asdict(result) == asdict(RESULT)
+    documents_path(path).unlink()
+    assert result.parts("accuracy") == RESULT.parts("accuracy")
+    assert not hasattr(result, "no_such_field")
 
 
 def test_a_metric_without_parts_is_named() -> None:

@@ -1,8 +1,8 @@
-"""The result of an evaluation: two files that hold everything needed to trust it or to repeat it.
+"""The result of an evaluation, kept in two files.
 
 ``MODEL.json`` holds the metrics and what they were measured on. ``MODEL.documents.json.gz``, beside it, holds the
-parts per document, from which intervals and comparisons follow. A result without the second file can be read and
-shown in tables, but not compared with another.
+parts per document, from which intervals and comparisons are computed; it is read when they are first used. A result
+without the second file can be shown in tables, but not compared with another.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import CorpusError, is_number
 from weft.evaluation.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
@@ -26,18 +27,18 @@ from weft.version import VERSION
 
 Key = tuple[str, str, str]  # task, model, variant
 SEEDED = re.compile(r"(?:(?P<variant>.+)-)?seed-\d+")  # variants that differ only in the training seed
-PER_DOCUMENT = ("documents", "lengths", "per_document")  # the fields in the second file
-DOCUMENTS_SHA256 = "documents_sha256"  # in the first file: the hash of what the second file holds
+PER_DOCUMENT = ("documents", "lengths", "per_document")  # the fields of the second file
+DOCUMENTS_SHA256 = "documents_sha256"  # in the first file: the hash of the contents of the second
 UNREADABLE = (OSError, EOFError, zlib.error, ValueError, TypeError, AttributeError, RecursionError, OverflowError)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One metric as parts per document, from which its value, its interval and comparisons follow.
+    """One metric as parts per document, from which its value, its interval and comparisons are computed.
 
     Attributes:
         numerators: One per document: pairs won, τ, …
-        denominators: One per document: pairs, or 1; 0 leaves a document out (τ of one sentence).
+        denominators: One per document: pairs, or 1; 0 excludes a document (τ of one sentence).
     """
 
     numerators: tuple[float, ...]
@@ -66,9 +67,24 @@ class Result:
     settings: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     weft_version: str = VERSION
-    documents: Sequence[str] = ()
-    lengths: Sequence[int] = ()  # sentences of each document; empty in results of early versions
+    # The fields of the second file have default factories: a plain default would be a class attribute, and
+    # `__getattr__` would never be called.
+    documents: Sequence[str] = field(default_factory=tuple)
+    lengths: Sequence[int] = field(default_factory=tuple)  # sentences of each document; empty in early results
     per_document: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Read the second file when one of its fields is first used.
+
+            Raises:
+                CorpusError: The file is damaged, or belongs to another result.
+            """
+            if name not in PER_DOCUMENT or "_unread" not in vars(self):
+                raise AttributeError(f"a Result has no attribute {name!r}")
+            vars(self).update(_read_second_file(*vars(self)["_unread"]))
+            return vars(self)[name]
 
     @property
     def file_name(self) -> str:
@@ -76,10 +92,10 @@ class Result:
         return f"{self.model}.{self.variant}" if self.variant else self.model
 
     def path(self, folder: str | Path) -> Path:
-        """Return where the result belongs below a results folder: ``TASK/MODEL[.VARIANT].json``.
+        """Return the path of the first file in a results folder: ``TASK/MODEL[.VARIANT].json``.
 
-        If a result on other data is there already, the new one is named after its data too, so that an evaluation on
-        own texts never replaces a published result.
+        If that file is a result on other data, the name of the new one includes its data, so that an evaluation of the
+        user's texts never replaces a published result.
         """
         name = self.file_name
         path = Path(folder) / self.task / f"{name}.json"
@@ -88,13 +104,13 @@ class Result:
         return path
 
     def save(self, folder: str | Path) -> Path:
-        """Write the result below a results folder, and return the path of its first file."""
+        """Write the result to a results folder, and return the path of its first file."""
         path = self.path(folder)
         self.write(path)
         return path
 
     def write(self, path: Path) -> None:
-        """Write both files, the second one first: an interrupted write leaves the old result readable or none."""
+        """Write both files; the second one first, so that an interrupted write never leaves a wrong result."""
         content = asdict(self)
         parts = json.dumps({name: content.pop(name) for name in PER_DOCUMENT}, ensure_ascii=False).encode("utf-8")
         content[DOCUMENTS_SHA256] = hashlib.sha256(parts).hexdigest()
@@ -106,23 +122,23 @@ class Result:
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read a result; one file that holds everything, as early versions wrote it, is read too.
+        """Read a result; its second file is read when one of its fields is first used.
+
+        One file with all fields, as early versions wrote it, is read too.
 
         Raises:
-            CorpusError: A file is damaged, or the two do not belong together.
+            CorpusError: The file is damaged.
         """
-        try:
+        with _explain_errors(path):
             content = json.loads(Path(path).read_text(encoding="utf-8"))
-            content |= _read_parts(documents_path(Path(path)), content.get(DOCUMENTS_SHA256))
             known = {f.name for f in fields(cls)}
             result = cls(**{key: value for key, value in content.items() if key in known})
             _check(result)
-        except UNREADABLE as error:
-            raise CorpusError(
-                f"cannot read a result from {path}: {error}",
-                allowed="a file written by `weft evaluate`",
-                next_step="run the evaluation again",
-            ) from error
+            _check_per_document(result.documents, result.lengths, result.per_document)
+            if sha256 := content.get(DOCUMENTS_SHA256):
+                for name in PER_DOCUMENT:
+                    del vars(result)[name]
+                vars(result)["_unread"] = Path(path), sha256
         return result
 
     def parts(self, metric: str) -> Measure:
@@ -154,7 +170,7 @@ def documents_path(path: Path) -> Path:
 
 
 def check_parts(result: Result) -> None:
-    """Raise CorpusError if a result has been read without its parts per document."""
+    """Raise CorpusError if a result has no parts per document."""
     if result.n_documents and not result.documents:
         raise CorpusError(
             "this result has no values per document: its second file is missing",
@@ -172,54 +188,62 @@ def _compressed(content: bytes) -> bytes:
     return found.getvalue()
 
 
-def _read_parts(path: Path, sha256: str | None) -> dict[str, Any]:
-    """Return the fields of the second file; nothing if there is none, or the first file holds all."""
-    if sha256 is None or not path.is_file():
-        return {}
-    content = gzip.decompress(path.read_bytes())
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ValueError(f"{path.name} belongs to another result")
-    found: dict[str, Any] = json.loads(content)
+def _read_second_file(path: Path, sha256: str) -> dict[str, Any]:
+    """Return the fields of the second file; they are empty if there is no such file."""
+    second = documents_path(path)
+    found: dict[str, Any] = {"documents": (), "lengths": (), "per_document": {}}
+    with _explain_errors(path):
+        if second.is_file():
+            content = gzip.decompress(second.read_bytes())
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise ValueError(f"{second.name} belongs to another result")
+            found |= json.loads(content)
+        _check_per_document(**found)
     return found
 
 
+@contextmanager
+def _explain_errors(path: str | Path) -> Iterator[None]:
+    """Turn the errors of reading a damaged file into a CorpusError."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise CorpusError(
+            f"cannot read a result from {path}: {error}",
+            allowed="a file written by `weft evaluate`",
+            next_step="run the evaluation again",
+        ) from error
+
+
 def _check(result: Result) -> None:
-    """Raise TypeError if a field has another type than tables and comparisons expect."""
-    mappings = (result.metrics, result.interval, result.settings, result.training, result.per_document)
+    """Raise TypeError if a field of the first file has another type than tables expect."""
+    mappings = (result.metrics, result.interval, result.settings, result.training)
     texts = (
         result.task, result.model, result.variant, result.estimator, result.data_name, result.data_sha256,
         result.command,
     )  # fmt: skip
     numbers = (result.n_documents, result.n_pairs, result.ties, result.n_excluded, result.seed)
-    checks = {
-        "a field that should be an object is not": all(isinstance(value, dict) for value in mappings),
-        "a field that should be text is not": all(isinstance(value, str) for value in texts),
-        "a field that should be a whole number is not": all(type(value) is int for value in numbers),
-        "a metric is not a number": all(value is None or isinstance(value, int | float) for value in _values(result)),
-        "an interval is not a pair of numbers": all(map(_is_interval, _items(result.interval))),
-        "a document has no name": all(isinstance(name, str) for name in result.documents),
-        "the number of training sentences is not a number": isinstance(_sentences(result), int | None),
-        "a length is not a number of sentences": all(type(one) is int and one >= 0 for one in result.lengths),
-        "lengths and documents differ in number": len(result.lengths) in {0, len(result.documents)},
-        "the parts of a metric are not two numbers per document": all(
-            _are_parts(parts, len(result.documents)) for parts in _items(result.per_document)
-        ),
-    }
-    for problem, holds in checks.items():
-        if not holds:
-            raise TypeError(problem)
+    values, sentences = result.metrics.values(), result.training.get("sentences")
+    _require(all(isinstance(value, dict) for value in mappings), "a field that should be an object is not")
+    _require(all(isinstance(value, str) for value in texts), "a field that should be text is not")
+    _require(all(type(value) is int for value in numbers), "a field that should be a whole number is not")
+    _require(all(value is None or isinstance(value, int | float) for value in values), "a metric is not a number")
+    _require(all(map(_is_interval, result.interval.values())), "an interval is not a pair of numbers")
+    _require(isinstance(sentences, int | None), "the number of training sentences is not a number")
 
 
-def _items(content: object) -> list[Any]:
-    return list(content.values()) if isinstance(content, dict) else []
+def _check_per_document(documents: Sequence[object], lengths: Sequence[object], per_document: Any) -> None:
+    """Raise TypeError if a field of the second file has another type than comparisons expect."""
+    size, parts = len(documents), per_document.values()
+    _require(all(isinstance(name, str) for name in documents), "a document has no name")
+    _require(all(type(one) is int and one >= 0 for one in lengths), "a length is not a number of sentences")
+    _require(len(lengths) in {0, size}, "lengths and documents differ in number")
+    _require(all(_are_parts(one, size) for one in parts), "the parts of a metric are not two numbers per document")
 
 
-def _values(result: Result) -> list[Any]:
-    return _items(result.metrics)
-
-
-def _sentences(result: Result) -> object:
-    return result.training.get("sentences", 0) if isinstance(result.training, dict) else 0
+def _require(holds: bool, problem: str) -> None:
+    if not holds:
+        raise TypeError(problem)
 
 
 def _is_interval(value: object) -> bool:
