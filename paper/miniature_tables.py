@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from paper.measured import cell_of
-from weft.evaluation.minimal_pairs import BETTER, BOTH_WAYS, SHIPPED, WORSE, MinimalPair, read_pairs
+from weft.evaluation.minimal_pairs import BETTER, BOTH_WAYS, WORSE, MinimalPair, read_pairs
 from weft.evaluation.result import Key, Result
+from weft.io.package_files import PROBES
 from weft.report.tables import NOTHING, Column, RenderedTable, name_of, pipe, render
 
 RIGHT, WRONG = "✓", "✗"
@@ -18,7 +19,7 @@ def _of_task(results: Mapping[Key, Result], task: str) -> dict[str, Result]:
 
 
 def _pairs() -> list[MinimalPair]:
-    return list(read_pairs(SHIPPED / "miniatures.jsonl"))
+    return list(read_pairs(PROBES / "miniatures.jsonl"))
 
 
 def miniature_scores(results: Mapping[Key, Result]) -> str:

@@ -16,16 +16,17 @@ from weft.document import Document, Score
 from weft.errors import CorpusError
 from weft.evaluation.evaluate import Subject, evaluate
 from weft.evaluation.metrics import ratio
-from weft.evaluation.minimal_pairs import SHIPPED, MinimalPair, are_crossed, crossed_places, prefer, read_pairs
+from weft.evaluation.minimal_pairs import MinimalPair, are_crossed, crossed_places, read_pairs, score_pairs
 from weft.evaluation.result import Measure, Result, compare_results
 from weft.evaluation.tasks import DATA_SETS, TASKS, EvaluateOptions, is_standard
 from weft.hub import load_model
 from weft.io.file_hash import sha256_of
+from weft.io.package_files import PROBES as PACKAGE_PROBES
 from weft.registry import create_model
 from weft.scoring.pairs import alone
 
-PROBES = list(read_pairs(SHIPPED / "probes.jsonl"))
-PAPER = list(read_pairs(SHIPPED / "miniatures.jsonl"))
+PROBES = list(read_pairs(PACKAGE_PROBES / "probes.jsonl"))
+PAPER = list(read_pairs(PACKAGE_PROBES / "miniatures.jsonl"))
 PHENOMENA = ("lexical", "temporal", "causal", "centering", "connective", "pronoun")
 BY_ID = pytest.mark.parametrize("pair", [*PROBES, *PAPER], ids=lambda pair: pair.id)
 FOURS = [(PROBES[place], PROBES[place + 1]) for place in crossed_places(PROBES)]
@@ -125,7 +126,7 @@ def test_nearly_all_pairs_are_crossed() -> None:
 )
 def test_without_context_crossed_pairs_are_right_as_often_as_wrong(opinion: Callable[[str], float]) -> None:
     pairs = [pair for four in FOURS for pair in four]
-    found = prefer(ContextFree(opinion), pairs)
+    found = score_pairs(ContextFree(opinion), pairs)
     right = sum(found.measures["accuracy"].numerators)
     assert right == (len(pairs) - found.ties) / 2 > 0
     assert value(found.measures["both_ways"]) == 0.0
@@ -136,7 +137,7 @@ def test_the_language_model_alone_tells_about_half_of_all_pairs() -> None:
     sentences = list(dict.fromkeys(s for pair in PROBES for t in (pair.better, pair.worse) for s in t.sentences))
     prior = load_model("weft-small").scorer.prior  # type: ignore[attr-defined]
     known = dict(zip(sentences, alone(prior, sentences), strict=True))
-    found = prefer(ContextFree(lambda sentence: float(known[sentence])), PROBES)
+    found = score_pairs(ContextFree(lambda sentence: float(known[sentence])), PROBES)
     ties = found.ties / len(PROBES)
     assert value(found.measures["accuracy"]) + ties / 2 == pytest.approx(0.5, abs=0.04)
 
@@ -167,35 +168,35 @@ def test_the_papers_scores_stand_in_its_source(shared_data: Path) -> None:
 
 @pytest.mark.parametrize("name", ["miniatures", "probes"])
 def test_the_tasks_name_the_shipped_files(name: str) -> None:
-    assert sha256_of(SHIPPED / DATA_SETS[name].file) == DATA_SETS[name].sha256
+    assert sha256_of(PACKAGE_PROBES / DATA_SETS[name].file) == DATA_SETS[name].sha256
 
 
 # What theory says ---------------------------------------------------------------------------------------------------
 
 
 def test_the_oracle_its_opposite_and_a_constant() -> None:
-    oracle = prefer(Knowing([pair.better for pair in PROBES]), PROBES)
+    oracle = score_pairs(Knowing([pair.better for pair in PROBES]), PROBES)
     assert {name: value(measure) for name, measure in oracle.measures.items()} == dict.fromkeys(oracle.measures, 1.0)
-    assert value(prefer(Knowing([pair.worse for pair in PROBES]), PROBES).measures["accuracy"]) == 0.0
-    constant = prefer(Constant(), PROBES)
+    assert value(score_pairs(Knowing([pair.worse for pair in PROBES]), PROBES).measures["accuracy"]) == 0.0
+    constant = score_pairs(Constant(), PROBES)
     assert (value(constant.measures["accuracy"]), constant.ties) == (0.0, len(PROBES))
 
 
 def test_chance_gets_half_and_a_quarter_both_ways() -> None:
-    found = [prefer(create_model("random", {"seed": seed}), PROBES) for seed in range(10)]
+    found = [score_pairs(create_model("random", {"seed": seed}), PROBES) for seed in range(10)]
     assert sum(value(each.measures["accuracy"]) for each in found) / 10 == pytest.approx(0.5, abs=0.03)
     assert sum(value(each.measures["both_ways"]) for each in found) / 10 == pytest.approx(0.25, abs=0.06)
 
 
 def test_phenomena_add_up_to_the_whole() -> None:
-    found = prefer(create_model("random"), PROBES).measures
+    found = score_pairs(create_model("random"), PROBES).measures
     assert sum(sum(found[name].numerators) for name in PHENOMENA) == sum(found["accuracy"].numerators)
     assert sum(sum(found[name].denominators) for name in PHENOMENA) == len(PROBES)
 
 
 def test_a_symmetric_model_cannot_tell_an_order() -> None:
     states = [pair for pair in PROBES if "-state-" in pair.id]
-    assert prefer(create_model("foltz-glove"), states).ties == len(states) > 0
+    assert score_pairs(create_model("foltz-glove"), states).ties == len(states) > 0
 
 
 def test_pairs_are_crossed_only_with_their_own_kind() -> None:

@@ -1,11 +1,12 @@
-"""`evaluate`: one task, one model, one data set in; one result out."""
+"""`evaluate` runs one task with one model on one data set and returns the result."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 from pathlib import Path
 
-from weft.evaluation.result import Measure, Result, summarize
+from weft.evaluation.result import Result, summarize
 from weft.evaluation.task import EvaluateOptions, Outcome, Subject
 from weft.evaluation.tasks import Experiment, find_experiment, joined
 from weft.io.file_hash import sha256_of
@@ -51,7 +52,7 @@ def evaluate(
     """
     experiment = find_experiment(task, data)
     source = experiment.open(options)
-    data_sha256 = sha256_of_data(source.path)  # before the work: a missing file is noticed at once
+    data_sha256 = sha256_of_data(source.path)  # first, so that a missing file is reported at once
     outcome = experiment.task.run(subject, source, options, progress)
     return _result(experiment, subject, outcome, options, data_sha256, command)
 
@@ -81,12 +82,8 @@ def _result(
         training=subject.training,
         documents=outcome.documents,
         lengths=outcome.lengths,
-        per_document={name: _parts(measure) for name, measure in {**outcome.measures, **outcome.scores}.items()},
+        per_document={name: asdict(measure) for name, measure in {**outcome.measures, **outcome.scores}.items()},
     )
-
-
-def _parts(measure: Measure) -> dict[str, tuple[float, ...]]:
-    return {"numerators": measure.numerators, "denominators": measure.denominators}
 
 
 def sha256_of_data(path: Path) -> str:

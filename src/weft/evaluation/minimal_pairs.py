@@ -1,8 +1,8 @@
-"""The tasks `miniatures` and `probes`: which of two short texts that differ in one thing does a model prefer?
+"""The tasks `miniatures` and `probes`: compare the scores of two short texts that differ in one detail.
 
 The paper's section 4.4 shows seven such pairs. `weft.probes` holds them with the paper's scores, and a larger set of
-our own. Most pairs of that set are crossed: A+x is better than A+y, and B+y is better than B+x, so that a preference
-for x or y alone gains nothing.
+our own. Most pairs of that set are crossed: A+x is better than A+y, and B+y is better than B+x, so that a model that
+always prefers x to y is right in half of them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from weft.errors import CorpusError
 from weft.evaluation.metrics import count_wins
 from weft.evaluation.result import Measure
 from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
-from weft.io.package_files import PROBES
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
 
-SHIPPED = PROBES
 PAIRS_AT_ONCE = 32
 BOTH_WAYS = "both_ways"
 BETTER, WORSE = "better_score", "worse_score"
@@ -56,17 +54,19 @@ def measure_minimal_pairs(
     progress: Progress,
 ) -> Outcome:
     """Compare the two texts of every pair."""
-    return prefer(subject.model, list(islice(read_pairs(data.path, data.read), data.limit)), progress=progress)
+    pairs = list(islice(read_pairs(data.path, data.read), data.limit))
+    return score_pairs(subject.model, pairs, progress=progress)
 
 
 def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iterator[MinimalPair]:  # noqa: B008  frozen
     """Read minimal pairs: ``{"id", "phenomenon", "better": [sentences], "worse": [sentences]}``, one a line.
 
     Raises:
-        CorpusError: A line is not such a pair, two have the same id, or there is none.
+        CorpusError: A line is not such a pair, two pairs have the same id, or the file has no pair.
 
     Example:
-        >>> pair = next(read_pairs(SHIPPED / "miniatures.jsonl"))
+        >>> from weft.io.package_files import PROBES
+        >>> pair = next(read_pairs(PROBES / "miniatures.jsonl"))
         >>> pair.phenomenon, pair.better.sentences[1], pair.worse.sentences[1], pair.paper
         ('lexical', 'His arrest was unexpected.', 'His death was unexpected.', (1.79, 0.84))
     """
@@ -86,19 +86,20 @@ def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iter
         )
 
 
-def prefer(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Progress = silent) -> Outcome:
+def score_pairs(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress: Progress = silent) -> Outcome:
     """Score both texts of every pair.
 
     Returns:
         ``accuracy``, the share of pairs whose better text scored strictly higher, over all and by phenomenon;
-        ``both_ways``, the share of crossed fours with both pairs right, if there are any. The scores of the texts are
+        ``both_ways``, the share of two crossed pairs with both right, if there are any. The scores of the texts are
         ``better_score`` and ``worse_score``; a text without a score has the denominator 0. A pair is named by its id,
         and its length is that of the better text.
 
     Example:
+        >>> from weft.io.package_files import PROBES
         >>> from weft.registry import create_model
-        >>> pairs = list(read_pairs(SHIPPED / "miniatures.jsonl"))
-        >>> found = prefer(create_model("foltz-glove"), pairs)
+        >>> pairs = list(read_pairs(PROBES / "miniatures.jsonl"))
+        >>> found = score_pairs(create_model("foltz-glove"), pairs)
         >>> found.measures["accuracy"].numerators[0], list(found.measures)
         (1.0, ['accuracy', 'lexical', 'temporal', 'causal', 'centering'])
     """
@@ -146,7 +147,7 @@ def _by_phenomenon(pairs: Sequence[MinimalPair], right: Sequence[float]) -> dict
 
 
 def _both_ways(pairs: Sequence[MinimalPair], right: Sequence[float]) -> dict[str, Measure]:
-    """Return the measure of crossed fours; each counts at the place of its first pair."""
+    """Return the measure of crossed pairs; two of them count as one, at the place of the first."""
     numerators, denominators = [0.0] * len(pairs), [0.0] * len(pairs)
     for place in crossed_places(pairs):
         numerators[place], denominators[place] = right[place] * right[place + 1], 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -158,9 +158,7 @@ def mean_result(results: Sequence[Result]) -> Result:
         variant=without_seed(first.variant),
         metrics=metrics,
         interval=intervals,
-        per_document={
-            name: {"numerators": mean.numerators, "denominators": mean.denominators} for name, mean in means.items()
-        },
+        per_document={name: asdict(mean) for name, mean in means.items()},
     )
 
 
@@ -173,5 +171,5 @@ def average_seeds(results: Mapping[Key, Result]) -> dict[Key, Result]:
     for (task, model, variant), result in sorted(results.items()):
         if SEEDED.fullmatch(variant):
             groups.setdefault((task, model, without_seed(variant)), []).append(result)
-    alone = {key: result for key, result in results.items() if not SEEDED.fullmatch(key[2])}
-    return {**alone, **{key: mean_result(group) for key, group in groups.items()}}
+    others = {key: result for key, result in results.items() if not SEEDED.fullmatch(key[2])}
+    return {**others, **{key: mean_result(group) for key, group in groups.items()}}

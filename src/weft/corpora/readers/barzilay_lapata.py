@@ -23,7 +23,7 @@ from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.permuted_jsonl import read_permuted_jsonl
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.document import Document
-from weft.errors import ConfigError, CorpusError, did_you_mean
+from weft.errors import CorpusError, check_known
 from weft.io.compressed_streams import Source, name_of, open_bytes
 
 _logger = logging.getLogger(__name__)
@@ -32,7 +32,8 @@ _LAYOUT = re.compile(
     r"(?:^|/)(?P<domain>apws|ntsb)/(?P<split>train|test)(?P<staging>_staging)?/"
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9.-]*?)(?:\.perm-(?P<number>\d+))?(?:-p)?$"
 )
-# The longest of the 4,400 texts has 9 kB
+DOMAINS, SPLITS = ("apws", "ntsb"), ("train", "test")
+# The longest of the 4,400 texts has 9 kB.
 _MAX_MEMBER_BYTES = 2**20
 
 
@@ -74,8 +75,10 @@ def read_barzilay_lapata(
         >>> [(item.document.id, item.orders) for item in read_barzilay_lapata(folder)]
         [('n1', ((1, 0),))]
     """
-    _check_choice("domain", domain, ("apws", "ntsb"))
-    _check_choice("split", split, ("train", "test"))
+    if domain is not None:
+        check_known("domain", domain, DOMAINS)
+    if split is not None:
+        check_known("split", split, SPLITS)
     if Path(source).is_dir():
         texts = _directory_texts(Path(source), options.encoding)
     elif is_tar(source):
@@ -85,12 +88,6 @@ def read_barzilay_lapata(
         return
     wanted = (text for text in texts if text.group in _groups(domain, split))
     yield from _joined(wanted)
-
-
-def _check_choice(option: str, value: str | None, known: tuple[str, ...]) -> None:
-    if value is not None and value not in known:
-        allowed = did_you_mean(value, known)
-        raise ConfigError(f"unknown {option}", seen=value, allowed=allowed, next_step=f"{option}={known[0]!r}")
 
 
 def is_tar(source: Source) -> bool:
@@ -110,22 +107,20 @@ def looks_like_layout(folder: Path) -> bool:
         >>> looks_like_layout(Path("raw/ntsb"))
         True
     """
-    inside = {"apws", "ntsb"} & {*folder.parts[-2:]}
-    below = any(
-        (folder / "/".join(("data", "raw", name)[start:])).is_dir() for name in ("apws", "ntsb") for start in range(3)
-    )
-    return bool(inside) or below
+    if not set(DOMAINS).isdisjoint(folder.parts[-2:]):
+        return True
+    return any((folder / above / name).is_dir() for name in DOMAINS for above in ("data/raw", "raw", ""))
 
 
 def _groups(domain: str | None, split: str | None) -> set[tuple[str, str]]:
-    domains = [domain] if domain else ["apws", "ntsb"]
-    return {(name, part) for name in domains for part in ([split] if split else ["train", "test"])}
+    splits = [split] if split else SPLITS
+    return {(name, part) for name in ([domain] if domain else DOMAINS) for part in splits}
 
 
 def _directory_texts(folder: Path, encoding: str) -> Iterator[_Text]:
     folder = folder.resolve()
     folders = [folder]
-    if folder.name in ("train", "test"):  # the permutations of a split are in a folder beside it
+    if folder.name in SPLITS:  # the permutations of a split are in a folder beside it
         folders.append(folder.with_name(f"{folder.name}_staging"))
     for path in sorted(path for top in folders for path in top.rglob("*")):
         found = _LAYOUT.search(path.as_posix())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from weft.corpora.readers.lines import open_lines
@@ -159,14 +159,10 @@ def _parquet_rows(source: Source, options: ReadOptions, columns: list[str]) -> I
     try:
         with ParquetFile(source) as file:
             _check_schema(file, source, options)
-            yield from _batched(file.iter_batches(_BATCH_ROWS, columns=columns))
+            for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
+                yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _corrupt(source, str(error)) from error
-
-
-def _batched(batches: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    for batch in batches:
-        yield from batch.to_pylist()
 
 
 def _check_parquet_source(source: Source) -> None:

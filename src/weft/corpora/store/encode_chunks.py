@@ -5,13 +5,12 @@ The main process decompresses and cuts lines; the processes of `weft.corpora.pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from weft.corpora.process_pool import map_in_order
 from weft.corpora.readers.jsonl import document_of, parse_records
 from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.overlap import OverlapIndex
@@ -20,8 +19,6 @@ from weft.corpora.store.token_store import dtype_for
 from weft.corpora.text.tokenizers import tokenizer_from_text
 from weft.document import Document
 from weft.errors import CorpusError
-
-NEXT_STEP = "repeat the command with --workers 1; it continues where it stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +134,3 @@ class ChunkEncoder:
             consumed=len(chunk),
             dropped=dropped,
         )
-
-
-def encode_chunks(
-    task: EncodingTask, chunks: Iterable[Chunk], *, workers: int
-) -> Generator[EncodedDocuments, None, None]:
-    """Yield the encoded chunks, in order.
-
-    Args:
-        task: How to encode.
-        chunks: The input; at most a few chunks per process are held in memory.
-        workers: Number of processes; with one, the work is done in this process.
-
-    Raises:
-        CorpusError: A chunk cannot be read; the first one in the order of the input.
-    """
-    return map_in_order(task, chunks, workers=workers, next_step=NEXT_STEP)

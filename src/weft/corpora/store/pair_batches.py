@@ -6,13 +6,13 @@ The batches of an epoch depend on the seed and the number of the epoch alone, so
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.store.token_store import TokenStore
-from weft.errors import ConfigError, CorpusError
+from weft.errors import CorpusError, check_known
 
 Direction = Literal["forward", "backward", "prior"]
 Whole = npt.NDArray[np.int64]
@@ -86,6 +86,7 @@ def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whol
     Raises:
         ConfigError: The direction is unknown.
     """
+    check_known("direction", direction, get_args(Direction))
     if direction == "prior":
         targets = np.arange(store.sentence_count)
         return np.full_like(targets, -1), targets
@@ -93,16 +94,7 @@ def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whol
     starts = np.asarray(store.paragraph_offsets[:-1])
     is_first[starts[starts < store.sentence_count]] = True
     later = np.flatnonzero(~is_first)  # all but the first of each paragraph
-    if direction == "forward":
-        return later - 1, later
-    if direction == "backward":
-        return later, later - 1
-    raise ConfigError(
-        "unknown direction",
-        seen=direction,
-        allowed="forward, backward, prior",
-        next_step="choose one of them",
-    )
+    return (later - 1, later) if direction == "forward" else (later, later - 1)
 
 
 class PairStream:

@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.process_pool import WorkerStoppedError
+from weft.corpora.process_pool import WorkerStoppedError, map_in_order
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.readers.read_options import ReadOptions
-from weft.corpora.store.encode_chunks import EncodingTask, chunk_documents, encode_chunks, kept_paragraphs
+from weft.corpora.store.encode_chunks import EncodingTask, chunk_documents, kept_paragraphs
 from weft.corpora.store.input_files import (
     InputFile,
     check_held_out_files,
@@ -48,6 +48,7 @@ CHUNK_CHARACTERS = 2**20
 MOST_WORKERS = 8
 # Starting a process takes about as long as encoding this much text.
 BYTES_PER_WORKER = 2**20
+AFTER_STOPPED_WORKER = "repeat the command with --workers 1; it continues where it stopped"
 # Write errors; other system errors (no more processes, a closed terminal) do not concern the store.
 _WRITE_ERRORS = STORAGE_ERRORS | {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -239,8 +240,9 @@ class _StoreBuilder:
     def _fill(self, writer: StoreWriter, held_out: OverlapIndex, workers: int) -> None:
         task = EncodingTask(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
         chunks = remaining_chunks(self.plan.sources, writer.state, self.chunk_characters)
+        encoded_chunks = map_in_order(task, chunks, workers=workers, next_step=AFTER_STOPPED_WORKER)
         # Closed here and not by the garbage collector, so that Ctrl-C ends the processes.
-        with closing(encode_chunks(task, chunks, workers=workers)) as results:
+        with closing(encoded_chunks) as results:
             for encoded in results:
                 writer.append(encoded)
                 self.progress("preparing", writer.state.articles)

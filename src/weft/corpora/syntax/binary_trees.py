@@ -36,10 +36,7 @@ def binarised(parse: ParsedSentence) -> BinaryTree:
     A head is merged with its dependents on the right first, the nearest first: a verb is merged with its objects before
     its subject, as in a phrase-structure tree. Several roots are merged from left to right.
     """
-    children: list[list[int]] = [[] for _ in parse.words]
-    roots: list[int] = []
-    for word, head in enumerate(parse.heads):
-        (roots if head == word else children[head]).append(word)
+    roots, children = parse.dependents()
     merges: list[tuple[int, int]] = []
     node = list(range(len(parse.words)))  # the node of each word and its merged dependents
 

@@ -46,7 +46,10 @@ def save_packed(language: Language, folder: str | Path, *, version: str, trainin
     artifact = Artifact(
         KIND,
         {"language": language.lang, "spacy": SPACY, "version": version, "pipeline": language.pipe_names},
-        tensors={name: _halved(name, node.get_param(weight)) for name, node, weight in _weights(language)},
+        tensors={
+            f"{part}.{place}.{name}": _halved(f"{part}.{place}.{name}", node.get_param(name))
+            for part, place, node, name in pipeline_weights(language)
+        },
         texts={SETTINGS: settings.to_str(), LABELS: json.dumps(labels, indent=1, sort_keys=True) + "\n"},
         training=training,
     )
@@ -100,7 +103,7 @@ def _initialize(language: Language, labels: Mapping[str, Any]) -> None:
 
 
 def _fill(language: Language, artifact: Artifact, folder: str | Path) -> None:
-    places = {name: (node, weight) for name, node, weight in _weights(language)}
+    places = {f"{part}.{place}.{name}": (node, name) for part, place, node, name in pipeline_weights(language)}
     require(artifact, folder, tensors=tuple(places))
     for name, (node, weight) in places.items():
         value = artifact.tensors[name]
@@ -114,13 +117,14 @@ def _fill(language: Language, artifact: Artifact, folder: str | Path) -> None:
         node.set_param(weight, value.astype(np.float32))
 
 
-def _weights(language: Language) -> Iterator[tuple[str, Any, str]]:
-    """Yield the name of every weight, its node and its name in that node; nodes are numbered in thinc's order."""
+def pipeline_weights(language: Language) -> Iterator[tuple[str, int, Any, str]]:
+    """Yield the component of every weight, the number of its node in thinc's order, the node, and its name there."""
     for part in language.pipe_names:
-        for place, node in enumerate(language.get_pipe(part).model.walk()):
-            for weight in node.param_names:
-                if node.has_param(weight):
-                    yield f"{part}.{place}.{weight}", node, weight
+        model = getattr(language.get_pipe(part), "model", None)
+        for place, node in enumerate(model.walk() if model is not None else ()):
+            for name in node.param_names:
+                if node.has_param(name):
+                    yield part, place, node, name
 
 
 def _halved(name: str, value: npt.NDArray[Any]) -> npt.NDArray[np.float16]:

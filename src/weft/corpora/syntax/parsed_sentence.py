@@ -28,3 +28,11 @@ class ParsedSentence:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def dependents(self) -> tuple[list[int], list[list[int]]]:
+        """Return the roots, and the dependents of each word, from left to right."""
+        roots: list[int] = []
+        below: list[list[int]] = [[] for _ in self.words]
+        for word, head in enumerate(self.heads):
+            (roots if head == word else below[head]).append(word)
+        return roots, below

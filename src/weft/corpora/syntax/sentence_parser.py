@@ -1,4 +1,4 @@
-"""What models expect of a parser, and the remark on texts that no parser here can read."""
+"""The interface of parsers that models use, and the remark on texts that are not English."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weft.corpora.text.english_detection import looks_english
 from weft.document import Document
 from weft.progress import Progress, silent
 
-NOT_ENGLISH = "hardly a common English word in it, and the parser knows English only"
+NOT_ENGLISH = "it has few common English words, and the parser is for English only"
 
 
 class SentenceParser(Protocol):
@@ -33,7 +33,7 @@ class ParsingModel(Protocol):
 
 
 def parser_remarks(document: Document) -> tuple[str, ...]:
-    """Return a remark if a document does not look English, which the parser cannot read.
+    """Return a remark if a document does not look English; the parser is for English only.
 
     Example:
         >>> parser_remarks(Document("d", ("The cat sat on the mat.", "It was asleep.")))

@@ -10,14 +10,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed
+from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed, pipeline_weights
 from weft.corpora.syntax.packed_pipeline import KIND as OWN
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.errors import ConfigError, WeftError
@@ -50,9 +49,12 @@ class Pipeline:
 
     def annotate(self, texts: Sequence[str]) -> list[ParsedSentence]:
         """Return the parse of each text as one sentence."""
+        from threadpoolctl import threadpool_limits
+
         language = self.language
+        # One thread: for small matrices, more threads double the processor time without a gain.
         # The memory zone frees the strings of these texts; otherwise memory would grow with the corpus.
-        with _one_thread(), language.memory_zone():
+        with threadpool_limits(limits=1, user_api="blas"), language.memory_zone():
             batches = _batches(_one_sentence(language.make_doc(text)) for text in texts)
             return [
                 _to_parsed(document) for batch in batches for document in language.pipe(batch, batch_size=len(batch))
@@ -129,18 +131,9 @@ def _use_numpy(language: Language) -> None:
     from thinc.api import NumpyOps
 
     numpy_blas = NumpyOps(use_blis=False)
-    for _, node, _, _ in _parameters(language):
+    for _, _, node, _ in pipeline_weights(language):
         if type(node.ops) is NumpyOps:
             node.ops = numpy_blas
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit BLAS to one thread: for small matrices, more threads double the processor time without a gain."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
 
 
 def _fingerprint(language: Language, version: str) -> str:
@@ -153,23 +146,14 @@ def _fingerprint(language: Language, version: str) -> str:
     digest.update(language.tokenizer.to_bytes(exclude=["vocab"]))
     if language.vocab.vectors.size:
         digest.update(np.ascontiguousarray(language.vocab.vectors.data).tobytes())
-    for name, _, parameter, value in _parameters(language):
-        digest.update(f"{name} {parameter} {value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+    for part, _, node, name in pipeline_weights(language):
+        value = node.get_param(name)
+        digest.update(f"{part} {name} {value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     return digest.hexdigest()
 
 
 def _plain(labels: Any) -> Any:
     return {str(key): value for key, value in labels.items()} if isinstance(labels, dict) else labels
-
-
-def _parameters(language: Language) -> Iterable[tuple[str, Any, str, Any]]:
-    """Yield the component, the node, the name and the values of every weight."""
-    for part in language.pipe_names:
-        model = getattr(language.get_pipe(part), "model", None)
-        for node in model.walk() if model is not None else ():
-            for name in node.param_names:
-                if node.has_param(name):
-                    yield part, node, name, node.get_param(name)
 
 
 def _batches(documents: Iterable[Any]) -> Iterator[list[Any]]:

@@ -108,10 +108,7 @@ def tree_of_parse(parse: ParsedSentence) -> Tree:
         >>> tree_of_parse(parse).labels
         ('ROOT', 'nsubj', 'NNS', 'VBP')
     """
-    below: list[list[int]] = [[] for _ in parse.words]
-    roots: list[int] = []
-    for word, head in enumerate(parse.heads):
-        (roots if head == word else below[head]).append(word)
+    roots, below = parse.dependents()
     labels: list[str] = []
     parents: list[int] = []
     words: list[str] = []
