@@ -53,7 +53,7 @@ from weft.errors import ConfigError, CorpusError, WeftError
 from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
 from weft.models.common.neural.layers import token_log_probs
-from weft.models.common.thread_pool import ASKED, BLAS
+from weft.models.common.thread_pool import OMP_LIMIT, OPENBLAS_LIMIT
 from weft.ordering.order import order_document
 from weft.protocols import CoherenceModel
 from weft.version import VERSION
@@ -195,12 +195,12 @@ def threads(count: int) -> Iterator[None]:
     """Let torch and weft use a number of threads inside the block; matrix products of numpy use one."""
     before, environment = torch.get_num_threads(), dict(os.environ)
     torch.set_num_threads(count)
-    os.environ.update({ASKED: str(count), BLAS: "1"})
+    os.environ.update({OMP_LIMIT: str(count), OPENBLAS_LIMIT: "1"})
     try:
         yield
     finally:
         torch.set_num_threads(before)
-        for name in (ASKED, BLAS):
+        for name in (OMP_LIMIT, OPENBLAS_LIMIT):
             os.environ.pop(name, None)
         os.environ.update(environment)
 

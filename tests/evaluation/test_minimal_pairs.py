@@ -23,7 +23,7 @@ from weft.hub import load_model
 from weft.io.file_hash import sha256_of
 from weft.io.package_files import PROBES as PACKAGE_PROBES
 from weft.registry import create_model
-from weft.scoring.pairs import alone
+from weft.scoring.pairs import prior_log_probs
 
 PROBES = list(read_pairs(PACKAGE_PROBES / "probes.jsonl"))
 PAPER = list(read_pairs(PACKAGE_PROBES / "miniatures.jsonl"))
@@ -136,7 +136,7 @@ def test_the_language_model_alone_tells_about_half_of_all_pairs() -> None:
     """Also where pairs are not crossed: no phenomenon is given away by its sentences."""
     sentences = list(dict.fromkeys(s for pair in PROBES for t in (pair.better, pair.worse) for s in t.sentences))
     prior = load_model("weft-small").scorer.prior  # type: ignore[attr-defined]
-    known = dict(zip(sentences, alone(prior, sentences), strict=True))
+    known = dict(zip(sentences, prior_log_probs(prior, sentences), strict=True))
     found = score_pairs(ContextFree(lambda sentence: float(known[sentence])), PROBES)
     ties = found.ties / len(PROBES)
     assert value(found.measures["accuracy"]) + ties / 2 == pytest.approx(0.5, abs=0.04)

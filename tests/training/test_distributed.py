@@ -20,7 +20,7 @@ from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.training.devices import Runtime, start_runtime
-from weft.training.loop import LossPart, Report, Trainer, clipped, learning_rate
+from weft.training.loop import LossPart, Report, Trainer, clip_gradient, learning_rate
 from weft.training.part_training import Corpus, finished_part, train_part
 from weft.training.settings import TrainingSettings
 
@@ -160,12 +160,12 @@ def test_seeds_decide_everything(store: TokenStore) -> None:
 def test_a_gradient_that_overflows_teaches_nothing(odd: float) -> None:
     network = torch.nn.Linear(2, 1)
     network.weight.grad, network.bias.grad = torch.tensor([[odd, 1.0]]), torch.tensor([1.0])
-    assert clipped(network, 1.0) == -1
+    assert clip_gradient(network, 1.0) == -1
     for parameter in network.parameters():
         assert parameter.grad is not None
         assert not parameter.grad.any()
     network.weight.grad, network.bias.grad = torch.tensor([[3.0, 0.0]]), torch.tensor([4.0])
-    assert clipped(network, 1.0) == 5
+    assert clip_gradient(network, 1.0) == 5
     assert network.bias.grad.item() == pytest.approx(0.8)
 
 

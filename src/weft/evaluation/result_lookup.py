@@ -16,7 +16,7 @@ from weft.io.devices import on_device
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Progress, silent
 from weft.protocols import CombinableModel
-from weft.scoring.pairs import WAYS
+from weft.scoring.pairs import COMBINATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def model_and_combination(name: str) -> tuple[str, str]:
         (('seq2seq', 'mmi'), ('random', ''))
     """
     stem, _, combination = name.rpartition(".")
-    return (stem, combination) if combination in WAYS and not Path(name).exists() else (name, "")
+    return (stem, combination) if combination in COMBINATIONS and not Path(name).exists() else (name, "")
 
 
 def find_result(name: str, place: Place) -> Result:

@@ -66,14 +66,14 @@ def continue_document(
     for number in range(sentences):
         seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
         candidates = writer.propose([context], replace(decoding, seed=seed))[0]
-        fresh = _fresh(candidates, context, decoding.alike)
+        fresh = _new_candidates(candidates, context, decoding.alike)
         if combine != "uni" and scorer is not None and context:
             fresh = rerank(fresh, context, scorer(combine))
         context.append(fresh[0].text)
         yield fresh[0].text
 
 
-def _fresh(candidates: Sequence[Candidate], context: Sequence[str], alike: float) -> list[Candidate]:
+def _new_candidates(candidates: Sequence[Candidate], context: Sequence[str], alike: float) -> list[Candidate]:
     """Return the candidates unlike the context; without any, those not in the context; without any, all."""
     written = [candidate for candidate in candidates if candidate.text]
     absent = [candidate for candidate in written if candidate.text not in context]

@@ -29,7 +29,7 @@ Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
-WAYS: tuple[Combine, ...] = ("uni", "bi", "mmi")
+COMBINATIONS: tuple[Combine, ...] = ("uni", "bi", "mmi")
 
 
 def checked_combine(combine: str) -> Combine:
@@ -42,10 +42,12 @@ def checked_combine(combine: str) -> Combine:
         >>> checked_combine("bi")
         'bi'
     """
-    for way in WAYS:
+    for way in COMBINATIONS:
         if combine == way:
             return way
-    raise ConfigError("unknown combination", seen=str(combine), allowed=", ".join(WAYS), next_step="change `combine`")
+    raise ConfigError(
+        "unknown combination", seen=str(combine), allowed=", ".join(COMBINATIONS), next_step="change `combine`"
+    )
 
 
 def path_value(table: Table, order: Sequence[int]) -> float | None:
@@ -116,27 +118,27 @@ def inverted(forward: Table, prior_left: Table, prior_right: Table) -> Table:
     return forward - prior_right + prior_left
 
 
-class Memory(Generic[Key, Value]):
+class BoundedCache(Generic[Key, Value]):
     """A cache of limited size; the oldest entry is dropped first."""
 
     def __init__(self, limit: int = 2048) -> None:
         self.limit = limit
-        self._known: dict[Key, Value] = {}
+        self._cache: dict[Key, Value] = {}
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._known
+        return key in self._cache
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return the cached value, or compute and cache it with ``make``."""
-        if key not in self._known:
-            if len(self._known) >= self.limit:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = make()
-        return self._known[key]
+        if key not in self._cache:
+            if len(self._cache) >= self.limit:
+                self._cache.pop(next(iter(self._cache)))
+            self._cache[key] = make()
+        return self._cache[key]
 
 
 # Of pairs: uni, bi, MMI and all orders of a text are look-ups in one table.
-TableMemory = Memory[tuple[str, ...], PairLogProbs]
+TableCache = BoundedCache[tuple[str, ...], PairLogProbs]
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Scorer:
     backward: SentenceModel | None = None
     prior: SentenceModel | None = None
     combine: Combine = "mmi"
-    memory: TableMemory = field(default_factory=TableMemory)
+    memory: TableCache = field(default_factory=TableCache)
 
     @property
     def estimator(self) -> str:
@@ -189,19 +191,19 @@ class Scorer:
         off_diagonal = ~np.eye(size, dtype=bool)
         tables = np.zeros((2, size, size))
         pairs = [(left, right) for i, left in enumerate(sentences) for j, right in enumerate(sentences) if i != j]
-        tables[:, off_diagonal] = self._both_ways(pairs)  # row by row, as the pairs
+        tables[:, off_diagonal] = self._both_directions(pairs)  # row by row, as the pairs
         forward, backward = tables
-        prior, counts = self._alone(sentences)
+        prior, counts = self._priors_and_counts(sentences)
         return PairLogProbs(forward, backward, prior[:, None], prior[None, :], counts[:, None], counts[None, :])
 
     def _log_probs(self, pairs: Sequence[tuple[str, str]]) -> PairLogProbs:
-        forward, backward = self._both_ways(pairs)
+        forward, backward = self._both_directions(pairs)
         # Left and right in one call: most sentences are the left of one pair and the right of another.
-        prior, counts = self._alone([*(left for left, _ in pairs), *(right for _, right in pairs)])
+        prior, counts = self._priors_and_counts([*(left for left, _ in pairs), *(right for _, right in pairs)])
         middle = len(pairs)
         return PairLogProbs(forward, backward, prior[:middle], prior[middle:], counts[:middle], counts[middle:])
 
-    def _both_ways(self, pairs: Sequence[tuple[str, str]]) -> Table:
+    def _both_directions(self, pairs: Sequence[tuple[str, str]]) -> Table:
         """Return log p_F(right | left) and log p_B(left | right): [2, pairs]."""
         both = np.zeros((2, len(pairs)))
         both[0] = self.forward.log_prob([Window((left,), right) for left, right in pairs])
@@ -209,9 +211,9 @@ class Scorer:
             both[1] = self.backward.log_prob([Window((right,), left) for left, right in pairs])
         return both
 
-    def _alone(self, sentences: Sequence[str]) -> tuple[Table, Table]:
+    def _priors_and_counts(self, sentences: Sequence[str]) -> tuple[Table, Table]:
         """Return log p_L and the number of tokens of each sentence."""
-        return alone(self.prior, sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
+        return prior_log_probs(self.prior, sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
 
 
 def estimator_of(model: object, *, searching: bool = False) -> str:
@@ -257,7 +259,7 @@ def check_numbers(scores: Table) -> None:
         )
 
 
-def alone(prior: SentenceModel | None, sentences: Sequence[str]) -> Table:
+def prior_log_probs(prior: SentenceModel | None, sentences: Sequence[str]) -> Table:
     """Return log p_L of every sentence, each distinct one computed once; zeros without a language model."""
     if prior is None:
         return np.zeros(len(sentences))

@@ -12,20 +12,20 @@ import numpy as np
 from weft.document import Document, Score
 from weft.protocols import SentenceModel, SequenceModel
 from weft.scoring.pairs import (
+    BoundedCache,
     Combine,
-    Memory,
     PairLogProbs,
     Table,
-    alone,
     check_numbers,
     check_parts,
     estimator_of,
     inverted,
+    prior_log_probs,
 )
 
 GROUP_SENTENCES = 256  # of several texts that are read in one batch
 # Log-probabilities by sentences and orders, shared by uni, bi and MMI.
-OrderMemory = Memory[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
+OrderCache = BoundedCache[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class SequenceScorer:
     backward: SequenceModel | Inverted | None = None
     prior: SentenceModel | None = None
     combine: Combine = "mmi"
-    memory: OrderMemory = field(default_factory=OrderMemory)
+    memory: OrderCache = field(default_factory=OrderCache)
 
     def __post_init__(self) -> None:
         inverts = self.combine == "bi" and isinstance(self.backward, Inverted)
@@ -108,7 +108,7 @@ class SequenceScorer:
     def _pairs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[PairLogProbs]:
         """Return the log-probabilities of the transitions of each order."""
         counts = np.array(self.forward.token_counts(sentences), dtype=np.float64)
-        prior = alone(self.prior, sentences)
+        prior = prior_log_probs(self.prior, sentences)
         forward = self.forward.log_probs(sentences, orders)
         backward = [np.zeros_like(values) for values in forward]
         if self.backward is not None and not isinstance(self.backward, Inverted):
@@ -166,7 +166,7 @@ class SequenceOrderSearch:
     def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:
         self.combine, self.paths, self.inverts = scorer.combine, paths, isinstance(scorer.backward, Inverted)
         self.backward = scorer.backward_table(sentences)  # [sentences, sentences]
-        self.prior = alone(scorer.prior, sentences)  # [sentences]
+        self.prior = prior_log_probs(scorer.prior, sentences)  # [sentences]
         self.counts = np.array(scorer.forward.token_counts(sentences), dtype=np.float64)
 
     def begin(self, firsts: Sequence[int]) -> Table:

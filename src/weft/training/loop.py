@@ -171,7 +171,7 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         taken = [next(batches) for _ in range(self.settings.accumulate)]
         sums = self._backward([batch for _, _, batch in taken])
-        gradient = clipped(self.network, self.settings.clip)
+        gradient = clip_gradient(self.network, self.settings.clip)
         self.optimizer.step()
         self.epoch, last, _ = taken[-1]
         self.next_batch, self.step = last + 1, self.step + 1
@@ -285,7 +285,7 @@ def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def clipped(network: nn.Module, largest: float) -> Tensor:
+def clip_gradient(network: nn.Module, largest: float) -> Tensor:
     """Clip the gradient and return its norm; a gradient that overflowed becomes zero, with norm −1.
 
     A chain of samples multiplies gradients from sentence to sentence, and in one of some hundred thousand texts they

@@ -83,13 +83,13 @@ def train_part(
 @contextmanager
 def stop_requests() -> Iterator[Callable[[], bool]]:
     """Turn Ctrl-C and SIGTERM into a request to stop after the present step; only the main thread receives signals."""
-    asked = threading.Event()
+    requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set
+        yield requested.is_set
         return
-    before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, lambda *_: requested.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked.is_set
+        yield requested.is_set
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -40,7 +40,7 @@ from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
 from weft.generation.bulk import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402
-from weft.scoring.pairs import WAYS  # noqa: E402
+from weft.scoring.pairs import COMBINATIONS  # noqa: E402
 from weft.training.devices import Runtime, start_runtime  # noqa: E402
 
 # Chunks ---------------------------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_measures_count_each_page_for_itself() -> None:
 def test_samples_are_drawn_by_the_seed_and_stand_beside_what_people_wrote(
     model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path
 ) -> None:
-    for combine in WAYS[::2]:
+    for combine in COMBINATIONS[::2]:
         load_continuations(bulk_writer(model, "tiny"), job_of(model, chunks, combine), tmp_path)
     other = replace(job_of(model, chunks), name="stranger", chunks=replace(chunks, fingerprint="others"))
     load_continuations(bulk_writer(model, "stranger"), other, tmp_path)

@@ -139,7 +139,7 @@ def test_vlv_gm_writes_after_the_last_sentence_guided_by_every_draw_of_z(monkeyp
     decoding = Decoding(method="sample", beam=draws * each, draws=draws, min_tokens=1, max_tokens=12, no_repeat=0)
     found = writer.propose(contexts, decoding, reranked=False)
     read = writer.forward.read_tokens(writer.tokens([ids for context in contexts for ids in context]))
-    prior = writer.chains[0].predict(writer.after(read, len(contexts)))
+    prior = writer.chains[0].predict(writer.state_after(read, len(contexts)))
     checked = 0
     for number, context in enumerate(contexts):
         for place in range(draws * each):

@@ -84,7 +84,7 @@ def path_probabilities(model: ClusterHmm, likelihood: np.ndarray, order: Sequenc
 def test_gains_are_the_forward_probability_less_that_of_the_sentences_alone() -> None:
     model, known = hmm(), PatternVocabulary.of(PATTERNS, 1, 100)
     likelihood = model.likelihood(known.bags([PATTERNS]).counts)
-    alone = [math.log(sum(model.usual[h] * math.exp(row[h]) for h in range(3))) for row in likelihood]
+    alone = [math.log(sum(model.state_shares[h] * math.exp(row[h]) for h in range(3))) for row in likelihood]
     orders = [(0, 1, 2, 3), (2, 0), (3, 1, 0, 2), (1,)]
     for order, gains in zip(orders, model.gains(likelihood, orders), strict=True):
         expected = math.log(sum(path_probabilities(model, likelihood, order).values())) - sum(alone[s] for s in order)
@@ -100,7 +100,7 @@ def test_usual_states_are_those_of_many_texts() -> None:
         while state < 3:
             visits[state] += 1
             state = generator.choice(4, p=np.append(model.moves[state], model.end[state]))
-    assert visits / visits.sum() == pytest.approx(model.usual, abs=0.02)
+    assert visits / visits.sum() == pytest.approx(model.state_shares, abs=0.02)
 
 
 def test_the_best_path_is_the_best_of_all() -> None:

@@ -14,22 +14,22 @@ from weft.models.common.neural.source_memory import Memory
 from weft.models.common.thread_pool import at_once, in_threads, thread_count
 from weft.models.seq2seq import numpy_layers as plain_layers
 from weft.models.seq2seq import numpy_network as plain_network
-from weft.models.seq2seq.numpy_layers import PlainLstm, Ragged, token_log_probs
-from weft.models.seq2seq.numpy_network import PlainNetwork, cut_evenly
+from weft.models.seq2seq.numpy_layers import NumpyLstm, Ragged, token_log_probs
+from weft.models.seq2seq.numpy_network import NumpyNetwork, cut_evenly
 
 KINDS: list[dict[str, object]] = [{}, {"attention": False}, {"lexical": True}]
 SOURCES = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 3, 3, 9], [4, 3], [2], list(range(3, 30)) * 6]
 TARGETS = [[3, 4], [], [6], [5, 6, 7, 8, 9], list(range(29, 2, -1)) * 5]
 
 
-def networks(**changes: object) -> tuple[Seq2SeqNetwork, PlainNetwork]:
+def networks(**changes: object) -> tuple[Seq2SeqNetwork, NumpyNetwork]:
     """One network twice."""
     torch.manual_seed(0)
     sizes = {"vocabulary": 30, "dimensions": 8, "hidden": 12, "layers": 1, "dropout": 0.0, **changes}
     made = Seq2SeqNetwork(Architecture(**sizes), bos=1, eos=2, pad=0).eval()  # type: ignore[arg-type]
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, std=0.5)  # biases and mixtures start at zero, where nothing is seen of them
-    return made, PlainNetwork(unpack(pack(made.state_dict(), "float32")), bos=1, eos=2)
+    return made, NumpyNetwork(unpack(pack(made.state_dict(), "float32")), bos=1, eos=2)
 
 
 def tokens(row: list[int]) -> Tokens:
@@ -110,7 +110,7 @@ def test_logits_far_from_zero_keep_their_places() -> None:
 def test_an_lstm_reads_rows_of_any_lengths_in_any_order() -> None:
     torch.manual_seed(1)
     lstm = torch.nn.LSTM(5, 7, batch_first=True)
-    plain = PlainLstm({name: value.detach().numpy() for name, value in lstm.named_parameters()})
+    plain = NumpyLstm({name: value.detach().numpy() for name, value in lstm.named_parameters()})
     vectors = torch.randn(9, 5)
     rows = [[0, 3, 3, 8], [1], [2, 4, 6, 7, 5, 0, 1]]
     start = torch.randn(2, 3, 7)
@@ -135,12 +135,12 @@ def test_other_networks_are_declined(changes: dict[str, object]) -> None:
 def test_weights_that_are_missing_or_misshapen_are_refused() -> None:
     _, plain = networks()
     with pytest.raises(ValueError, match="no embedding"):
-        PlainNetwork({}, bos=1, eos=2)
+        NumpyNetwork({}, bos=1, eos=2)
     weights = unpack(pack(networks()[0].state_dict(), "float32"))
     with pytest.raises(ValueError, match="bridge.bias has the shape None"):
-        PlainNetwork({name: value for name, value in weights.items() if name != "encoder.bridge.bias"}, bos=1, eos=2)
+        NumpyNetwork({name: value for name, value in weights.items() if name != "encoder.bridge.bias"}, bos=1, eos=2)
     with pytest.raises(ValueError, match=r"output.weight has the shape \(8, 11\), not \(8, 12\)"):
-        PlainNetwork({**weights, "output.weight": plain.output.T[:, :11]}, bos=1, eos=2)
+        NumpyNetwork({**weights, "output.weight": plain.output.T[:, :11]}, bos=1, eos=2)
 
 
 # Threads ----------------------------------------------------------------------------------------------------------

@@ -250,7 +250,7 @@ def test_attention_is_a_weighted_mean_word_by_word(changes: dict[str, object]) -
 def _decoder_states(net: Seq2SeqNetwork, inputs: Tensor, memory: Memory) -> Tensor:
     embedded = net.embedding(inputs)
     if isinstance(net.decoder, FeedingDecoder):
-        states, _ = net.decoder(embedded, memory.start, memory.looks["feed"], memory.lengths)
+        states, _ = net.decoder(embedded, memory.start, memory.keys_values["feed"], memory.lengths)
     else:
         states, _ = net.decoder(embedded, memory.start)
     assert isinstance(states, Tensor)

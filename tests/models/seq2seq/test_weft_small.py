@@ -20,7 +20,7 @@ from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.common.token_cache import TokenCache
-from weft.models.seq2seq.numpy_predictor import PlainPredictor
+from weft.models.seq2seq.numpy_predictor import NumpyPredictor
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall, WeftSmallSettings
 
@@ -124,7 +124,7 @@ def test_documents_without_pairs(embedded: WeftSmall) -> None:
 
 def test_what_is_known_is_not_read_again(pair: tuple[Seq2Seq, WeftSmall], monkeypatch: pytest.MonkeyPatch) -> None:
     network, tokenizer = pair[1]._networks.predictors["forward"].network, pair[0].predictors["forward"].tokenizer
-    predictor = PlainPredictor(network, TokenCache(tokenizer))
+    predictor = NumpyPredictor(network, TokenCache(tokenizer))
     read: list[int] = []
     encode = network.encode
 
@@ -136,9 +136,9 @@ def test_what_is_known_is_not_read_again(pair: tuple[Seq2Seq, WeftSmall], monkey
     first = predictor.starts(TEXT.sentences)
     predictor.log_prob([Window((left,), right) for left in TEXT.sentences for right in TEXT.sentences])
     assert sum(read) == len(TEXT)
-    monkeypatch.setattr("weft.models.seq2seq.numpy_predictor.KNOWN_POSITIONS", 1)
+    monkeypatch.setattr("weft.models.seq2seq.numpy_predictor.CACHED_POSITIONS", 1)
     assert predictor.starts(["a b", *TEXT.sentences])[1:] == pytest.approx(first, abs=1e-5)
-    assert not predictor._known  # too much to keep: forgotten, and found anew
+    assert not predictor._cache  # too much to keep: forgotten, and found anew
     assert np.array_equal(predictor.starts(TEXT.sentences), first)  # to the last place, whatever was asked before
 
 
@@ -173,13 +173,13 @@ def test_on_another_device_torch_computes(pair: tuple[Seq2Seq, WeftSmall], monke
     finally:
         plain.to(torch.device("cpu"))
     assert moved == ["cuda", "cpu"]
-    assert isinstance(ways[0].scorer.forward, PlainPredictor)
+    assert isinstance(ways[0].scorer.forward, NumpyPredictor)
 
 
 def test_a_model_on_the_cpu_needs_no_torch_networks() -> None:
     model = WeftSmall(WeftSmallSettings(combine="bi")).to("cpu")
     model.score([TEXT])
-    assert "full" not in vars(model._networks)
+    assert "torch_model" not in vars(model._networks)
 
 
 def test_it_writes_and_shows_its_networks(embedded: WeftSmall) -> None:

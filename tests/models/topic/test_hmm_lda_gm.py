@@ -94,7 +94,7 @@ def test_a_saved_model_brings_its_topics(model: HmmLdaGm, tmp_path: Path) -> Non
     text = [Document("t", TEXT)]
     assert again.score(text)[0].value == pytest.approx(model.score(text)[0].value, abs=1e-6)
     assert isinstance(again, HmmLdaGm)
-    assert again.topic_model.known == model.topic_model.known
+    assert again.topic_model.vocabulary == model.topic_model.vocabulary
 
 
 NEEDS_TOPICS = "hmm-lda-gm needs a topic model: saw .*; allowed: .*; next: run `weft train configs/hmm-lda.toml`"

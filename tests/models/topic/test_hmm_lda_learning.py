@@ -219,8 +219,8 @@ def smoothed_after(model: HmmLda, sentences: tuple[str, ...], steps: int) -> Rea
     """Slow, obvious: the mixture of a new text is found in some steps, then every sequence of topics is written out."""
     learned = model.learned
     assert learned is not None
-    assert model.known is not None
-    counts = model.known.bags([sentences]).counts.toarray().astype(np.float64)
+    assert model.vocabulary is not None
+    counts = model.vocabulary.bags([sentences]).counts.toarray().astype(np.float64)
     log_likelihood = counts @ learned.words.astype(np.float64)
     mixture = learned.base
     for _ in range(steps):
@@ -306,7 +306,7 @@ def test_a_second_beginning_starts_anew() -> None:
     model.learn(6)
     fresh = HmmLda(HmmLdaSettings(topics=2, drop_top=0, rarest=1, prior_words=1.0, iterations=6)).fit(two, seed=2)
     assert model.score(two) == fresh.score(two)
-    assert model.known == fresh.known
+    assert model.vocabulary == fresh.vocabulary
 
 
 def test_learning_without_a_corpus_is_refused_and_so_are_other_words(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def model() -> HmmLda:
         Document(str(n), tuple(" ".join(np.roll(themes[n % 2], n + k)[:5]) for k in range(4))) for n in range(40)
     ]
     made = HmmLda(HmmLdaSettings(topics=3, drop_top=0, rarest=1, prior_words=1.0, iterations=5)).fit(documents)
-    assert made.known is not None
-    assert {"cat", "ας", "e\u0301te\u0301", "a_b"} <= set(made.known.words)
+    assert made.vocabulary is not None
+    assert {"cat", "ας", "e\u0301te\u0301", "a_b"} <= set(made.vocabulary.words)
     return made
 
 
@@ -91,8 +91,8 @@ def test_they_are_those_of_slow_obvious_code(folder: Path, model: HmmLda, kind: 
 def test_words_are_exactly_those_of_the_decoded_sentences(
     folder: Path, model: HmmLda, size: int, remembered: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.models.topic.store_words.MOST_KNOWN", remembered)
-    store, known = make_store(folder, "bpe", size), model.known
+    monkeypatch.setattr("weft.models.topic.store_words.CACHE_LIMIT", remembered)
+    store, known = make_store(folder, "bpe", size), model.vocabulary
     assert known is not None
     words, tokenizer = StoreWords(store, known), store.tokenizer()
     texts = [tokenizer.decode(store.sentence(number).tolist()) for number in range(store.sentence_count)]

@@ -165,9 +165,9 @@ def test_the_weight_of_the_divergence_rises_to_one_and_stays(annealing: float, s
     net.share = share
     words, nats, charged, bag, contrast = map(torch.tensor, (100.0, 7.0, 9.0, 40.0, 3.0))
     bound = Bound(words, nats, charged, bag, 3, contrast)
-    assert net.weigh(bound).item() == pytest.approx(100.0 + weight * 9.0 + 0.25 * 40.0 + 2.0 * 3.0)
+    assert net.total_loss(bound).item() == pytest.approx(100.0 + weight * 9.0 + 0.25 * 40.0 + 2.0 * 3.0)
     net.eval()  # the bound itself, whatever the training has reached
-    assert net.weigh(bound).item() == pytest.approx(100.0 + 7.0 + 2.0 * 3.0)
+    assert net.total_loss(bound).item() == pytest.approx(100.0 + 7.0 + 2.0 * 3.0)
 
 
 # The estimate over a chain -------------------------------------------------------------------------------------------

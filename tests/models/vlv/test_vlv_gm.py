@@ -107,7 +107,7 @@ def test_the_bound_is_that_of_slow_obvious_code() -> None:
     assert bound.words.item() == pytest.approx(words, rel=1e-4)
     assert bound.divergence.item() == pytest.approx(kl, rel=1e-4)
     assert bound.sentences == 3
-    assert net.weigh(bound).item() == pytest.approx(words + kl, rel=1e-4)
+    assert net.total_loss(bound).item() == pytest.approx(words + kl, rel=1e-4)
 
 
 def test_contrast_compares_a_sentence_in_its_text_and_in_a_shuffled_one() -> None:
@@ -135,8 +135,8 @@ def test_contrast_compares_a_sentence_in_its_text_and_in_a_shuffled_one() -> Non
     expected = -sum(right.values()) + 2.5 * sum(torch.nn.functional.softplus(wrong[n] - right[n]) for n in both)
     bound = net.bound(Texts(plain.sentences, plain.places, torch.tensor(shuffled)))
     parameters = [p for name, p in net.named_parameters() if not name.startswith("bag")]
-    torch.testing.assert_close(net.weigh(bound), expected, rtol=1e-4, atol=1e-4)
-    gradients = torch.autograd.grad(net.weigh(bound), parameters, allow_unused=True)
+    torch.testing.assert_close(net.total_loss(bound), expected, rtol=1e-4, atol=1e-4)
+    gradients = torch.autograd.grad(net.total_loss(bound), parameters, allow_unused=True)
     wanted = torch.autograd.grad(expected, parameters, allow_unused=True)
     for one, other in zip(gradients, wanted, strict=True):
         assert (one is None) == (other is None)
@@ -169,12 +169,12 @@ def test_every_parameter_gets_a_gradient_and_cures_are_charged() -> None:
     bound = net.bound(texts())
     weight = 0.15 / 0.3
     expected = bound.words + weight * bound.charged + 0.1 * bound.bag
-    assert net.weigh(bound).item() == pytest.approx(expected.item())
+    assert net.total_loss(bound).item() == pytest.approx(expected.item())
     assert bound.charged.item() >= 3 * 3.0 - 1e-4  # three sentences, three free nats each
     net.weights = LossWeights(free_nats=0.0)
     net.share = 1.0
     torch.manual_seed(3)
-    net.weigh(net.bound(texts())).backward()  # type: ignore[no-untyped-call]
+    net.total_loss(net.bound(texts())).backward()  # type: ignore[no-untyped-call]
     for name, parameter in net.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
@@ -433,7 +433,7 @@ def test_diagnostics_see_whether_the_latent_variable_is_used() -> None:
     optimizer = torch.optim.Adam(net.parameters(), 5e-3)
     for _ in range(60):
         optimizer.zero_grad()
-        net.weigh(net.bound(texts())).backward()  # type: ignore[no-untyped-call]
+        net.total_loss(net.bound(texts())).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     found = latent_use(net, [texts()])
     assert found.sentences == 3

@@ -77,15 +77,15 @@ def test_z_is_drawn_from_its_prior_and_the_seed_decides(chain_model: VlvGm) -> N
 
 def test_draws_have_the_mean_and_spread_of_the_prior(chain_model: VlvGm) -> None:
     chain = chain_model.predictors["forward"]
-    prior = chain.ahead([CONTEXT]).prior
-    drawn = chain.drawn(prior, 4000, 1)[0]  # [draws, latent]
+    prior = chain.next_sentence([CONTEXT]).prior
+    drawn = chain.draw(prior, 4000, 1)[0]  # [draws, latent]
     assert torch.allclose(drawn.mean(dim=0), prior.mean[0], atol=0.1)
     assert torch.allclose(drawn.std(dim=0), prior.log_std[0].exp(), rtol=0.1)
 
 
 def test_the_prior_is_that_of_slow_obvious_code(chain_model: VlvGm) -> None:
     chain = chain_model.predictors["forward"]
-    together = chain.ahead([CONTEXT, TEXT[:1], TEXT])
+    together = chain.next_sentence([CONTEXT, TEXT[:1], TEXT])
     for number, context in enumerate((CONTEXT, TEXT[:1], TEXT)):
         with torch.inference_mode():
             vectors = [chain.network.chain.read(chain.decoder.read([one]).vectors) for one in context]
@@ -110,7 +110,7 @@ def test_log_probabilities_are_those_of_the_decoder_given_z(chain_model: VlvGm, 
 
 def test_a_traversal_moves_along_one_dimension(chain_model: VlvGm) -> None:
     chain = chain_model.predictors["forward"]
-    prior = chain.ahead([CONTEXT]).prior
+    prior = chain.next_sentence([CONTEXT]).prior
     found = traversal(chain_model, CONTEXT, dimension=2, points=5, reach=3.0, decoding=DECODING)
     places = np.array([one.latent for one in found])  # [points, latent]
     mean, spread = prior.mean[0].numpy(), prior.log_std[0].exp().numpy()
@@ -125,7 +125,7 @@ def test_a_traversal_moves_along_one_dimension(chain_model: VlvGm) -> None:
 
 def test_the_strongest_dimension_is_the_one_the_decoder_listens_to(chain_model: VlvGm) -> None:
     chain = chain_model.predictors["forward"]
-    prior, guides = chain.ahead([CONTEXT]).prior, chain.network.words.guides
+    prior, guides = chain.next_sentence([CONTEXT]).prior, chain.network.words.guides
     assert guides is not None
     before = guides.writing.weight.detach().clone()
     with torch.no_grad():

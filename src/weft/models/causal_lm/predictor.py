@@ -39,14 +39,14 @@ class SentenceIds:
         self.tokenizer = tokenizer
         self.start = self._start(start)
         self.anchor = self._encode(ANCHOR)
-        self.known: dict[tuple[str, bool], Ids] = {}
+        self.cache: dict[tuple[str, bool], Ids] = {}
 
     def of(self, sentence: str, *, first: bool) -> Ids:
         """Return the tokens of a sentence, with a space before it unless it is the first of a text."""
         key = sentence, first
-        if key not in self.known:
-            self.known[key] = self._encode(sentence) if first else self._inside(sentence)
-        return self.known[key]
+        if key not in self.cache:
+            self.cache[key] = self._encode(sentence) if first else self._inside(sentence)
+        return self.cache[key]
 
     def text(self, sentences: Sequence[str]) -> list[Ids]:
         """Return the tokens of each sentence of a text."""
@@ -82,11 +82,11 @@ class _Piece:
 
     Attributes:
         ids: Its tokens, after some tokens of the previous part.
-        known: Number of tokens of the previous part.
+        overlap: Number of tokens of the previous part.
     """
 
     ids: Ids
-    known: int
+    overlap: int
 
 
 class CausalPredictor:
@@ -136,7 +136,7 @@ class CausalPredictor:
         found: dict[tuple[int, ...], list[Reals]] = {text: [np.zeros(0)] for text in distinct}
         values = self.read([piece.ids for _, piece in pieces])
         for (text, piece), one in zip(pieces, values, strict=True):
-            found[text].append(one[piece.known - 1 :])
+            found[text].append(one[piece.overlap - 1 :])
         return [np.concatenate(found[tuple(text)]) for text in texts]
 
     def _pieces(self, text: Ids) -> Iterator[_Piece]:

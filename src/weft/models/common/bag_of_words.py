@@ -18,7 +18,7 @@ from weft.errors import CorpusError
 from weft.models.common.hidden_markov import Chains
 from weft.progress import Progress, silent
 
-TOLD_EVERY = 1000  # documents between two words of progress
+REPORT_EVERY = 1000  # documents between two progress reports
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def read_bags(
                 ids.extend(found)
                 ends.append(len(ids))
             offsets.append(len(ends) - 1)
-        if number % TOLD_EVERY == 0:
+        if number % REPORT_EVERY == 0:
             progress("reading words", number)
     ranked = [number for number, count in totals.most_common(drop_top + vocabulary)[drop_top:] if count >= rarest]
     if not ranked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.scoring.pairs import WAYS
+from weft.scoring.pairs import COMBINATIONS
 from weft.settings import setting
 
 FROZEN = ("", "encoder", "words")
@@ -15,7 +15,7 @@ HIGHEST_CONTRAST = 1000.0  # a higher weight would leave nothing of the likeliho
 def combine_field() -> Any:
     """Declare how the parts of a generative model are combined."""
     help = "Combination: uni (forward only), bi (both directions) or mmi (both, minus the language model)."
-    return setting("mmi", help, choices=WAYS, adjustable=True)
+    return setting("mmi", help, choices=COMBINATIONS, adjustable=True)
 
 
 def dimensions_field(default: int) -> Any:

@@ -13,8 +13,8 @@ from weft.io.cpu_cores import usable_cores
 
 MOST_THREADS = 8  # more gave no gain: one text has few parts
 SHORT = 16  # sentences for which one thread of PyTorch is enough; two are twice as fast from 32 on
-ASKED = "OMP_NUM_THREADS"  # the common limit of threads of numerical programs
-BLAS = "OPENBLAS_NUM_THREADS"  # the limit of threads of matrix products, read once, when numpy is imported
+OMP_LIMIT = "OMP_NUM_THREADS"  # the common limit of threads of numerical programs
+OPENBLAS_LIMIT = "OPENBLAS_NUM_THREADS"  # the limit of threads of matrix products, read once, when numpy is imported
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
@@ -89,10 +89,10 @@ def thread_count() -> int:
         >>> thread_count() >= 1
         True
     """
-    if os.environ.get(BLAS) != "1" and not _limits.callers:
+    if os.environ.get(OPENBLAS_LIMIT) != "1" and not _limits.callers:
         return 1
-    asked = os.environ.get(ASKED, "")
-    return max(1, min(usable_cores(), MOST_THREADS, int(asked) if asked.isdecimal() else MOST_THREADS))
+    limit = os.environ.get(OMP_LIMIT, "")
+    return max(1, min(usable_cores(), MOST_THREADS, int(limit) if limit.isdecimal() else MOST_THREADS))
 
 
 def in_threads(function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:

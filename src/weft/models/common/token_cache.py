@@ -18,13 +18,13 @@ class TokenCache:
 
     def __init__(self, tokenizer: Tokenizer, limit: int = 4096) -> None:
         self.tokenizer, self.limit = tokenizer, limit
-        self._known: dict[str, list[int]] = {}
+        self._cache: dict[str, list[int]] = {}
 
     def __call__(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return one list of ids per sentence."""
-        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._known]
-        found = {**self._known, **dict(zip(new, self.tokenizer.encode_batch(new), strict=True))} if new else self._known
-        self._known = found if len(found) <= self.limit else {}
+        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._cache]
+        found = {**self._cache, **dict(zip(new, self.tokenizer.encode_batch(new), strict=True))} if new else self._cache
+        self._cache = found if len(found) <= self.limit else {}
         return [found[sentence] for sentence in sentences]
 
     def to_read(self, sentences: Sequence[str]) -> list[list[int]]:

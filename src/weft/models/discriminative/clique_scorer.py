@@ -18,7 +18,7 @@ from weft.models.discriminative.clique_order_search import CliqueOrderSearch
 from weft.models.discriminative.clique_windows import clique_windows, damaged_windows
 from weft.models.discriminative.discriminative_model import negatives_generator
 from weft.models.discriminative.networks import CliqueHead, CliqueRows
-from weft.scoring.pairs import Memory
+from weft.scoring.pairs import BoundedCache
 from weft.settings import setting
 from weft.training.loop import LossPart
 
@@ -63,9 +63,9 @@ def clique_loss(
     damaged = torch.cat([windows[kept] for windows, kept in made])  # [damaged, places]
     odds = head(rows, torch.cat([whole, damaged]).to(vectors.device)).float()
     right, wrong = odds[: len(whole)], odds[len(whole) :]
-    missed, believed = functional.softplus(-right).sum(), functional.softplus(wrong).sum()
+    loss_original, loss_damaged = functional.softplus(-right).sum(), functional.softplus(wrong).sum()
     weight = len(whole) / max(len(damaged), 1)
-    return LossPart((missed + weight * believed) / 2, len(whole))
+    return LossPart((loss_original + weight * loss_damaged) / 2, len(whole))
 
 
 class CliqueScorer:
@@ -78,7 +78,7 @@ class CliqueScorer:
 
     def __init__(self, head: CliqueHead, read: Callable[[Sequence[str]], Tensor]) -> None:
         self.head, self.read = head, read
-        self.memory: Memory[tuple[str, ...], CliqueRows] = Memory(REMEMBERED)
+        self.memory: BoundedCache[tuple[str, ...], CliqueRows] = BoundedCache(REMEMBERED)
 
     def rows(self, document: Document) -> CliqueRows:
         """Return the document's sentences as inputs of cliques; the last few documents are remembered."""

@@ -53,7 +53,7 @@ class ContentEncoder:
             sentences: Number of sentences.
             vectors: Word vectors: [vocabulary, dimensions].
         """
-        rarity, signs = self._known(tokens.device)
+        rarity, signs = self._token_tables(tokens.device)
         with torch.no_grad():
             weights = rarity[tokens] if counted is None else rarity[tokens] * counted  # [tokens]
             sums = vectors.new_zeros(sentences, vectors.shape[1], dtype=torch.float32)
@@ -63,7 +63,7 @@ class ContentEncoder:
             parts = (sums, bags.view(sentences, self.size))
             return torch.cat([functional.normalize(part, dim=1) for part in parts], dim=1)
 
-    def _known(self, device: torch.device) -> tuple[Tensor, Tensor]:
+    def _token_tables(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return the weight and the sign of each token: [vocabulary] each."""
         if self._tables is None or self._tables[0].device != device:
             count = self.vocabulary

@@ -91,10 +91,10 @@ def level_trees(trees: Sequence[TokenTree]) -> LeveledTrees:
         >>> [level.tolist() for level in level_trees([tree, tree]).levels]
         [[[1, 2], [4, 5]], [[0, 6], [3, 7]]]
     """
-    counts, inner = _lengths(len(tree) for tree in trees), _lengths(len(tree.merges) for tree in trees)  # [trees]
-    sizes = _lengths(size for tree in trees for size in tree.sizes)  # [leaves]
+    counts, inner = _int_array(len(tree) for tree in trees), _int_array(len(tree.merges) for tree in trees)  # [trees]
+    sizes = _int_array(size for tree in trees for size in tree.sizes)  # [leaves]
     first_leaf, first_inner = np.cumsum(counts) - counts, np.cumsum(inner) - inner  # [trees]
-    heights = _lengths(level for tree in trees for level in tree.levels)  # [inner nodes]
+    heights = _int_array(level for tree in trees for level in tree.levels)  # [inner nodes]
     order = np.argsort(heights, kind="stable")  # inner nodes by level
     number = np.zeros(len(order) + 1, dtype=np.int64)  # of each inner node among all nodes; the last entry is unused
     number[order] = counts.sum() + np.arange(len(order))
@@ -106,7 +106,7 @@ def level_trees(trees: Sequence[TokenTree]) -> LeveledTrees:
     cuts = np.flatnonzero(np.diff(heights[order])) + 1
     roots = np.where(inner > 0, number[np.where(inner > 0, first_inner + inner - 1, -1)], first_leaf)
     owners = np.concatenate([np.repeat(np.arange(len(trees)), counts), owner[order]])
-    tokens = _lengths(token for tree in trees for token in tree.tokens)
+    tokens = _int_array(token for tree in trees for token in tree.tokens)
     token_owners = np.repeat(owners[: len(sizes)], sizes)
     starts = np.cumsum(sizes) - sizes
     levels = np.split(children[order], cuts) if len(order) else []
@@ -114,7 +114,7 @@ def level_trees(trees: Sequence[TokenTree]) -> LeveledTrees:
     return LeveledTrees(found[0], found[1], found[2], found[3], found[4], tuple(map(torch.from_numpy, levels)))
 
 
-def _lengths(values: Iterable[int]) -> npt.NDArray[np.int64]:
+def _int_array(values: Iterable[int]) -> npt.NDArray[np.int64]:
     return np.fromiter(values, dtype=np.int64)
 
 
@@ -182,10 +182,10 @@ class TreeNetwork(nn.Module):
         ) * self.embedding.scale  # [leaves, dimensions]  # fmt: skip
         nodes = self._leaves(self.dropout(words))  # [leaves, size]
         for children in trees.levels:
-            below = nodes.index_select(0, children.flatten()).view(
+            children_states = nodes.index_select(0, children.flatten()).view(
                 len(children), 2, -1
             )  # [nodes of the level, 2, size]
-            nodes = torch.cat([nodes, self._composed(below)])
+            nodes = torch.cat([nodes, self._composed(children_states)])
         states = nodes[:, : self.hidden]  # [nodes, hidden]; LSTM cells follow
         if self.pooling == "root":
             return states.index_select(0, trees.roots)
@@ -201,14 +201,15 @@ class TreeNetwork(nn.Module):
         cell = torch.tanh(cell)
         return torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell], dim=1)
 
-    def _composed(self, below: Tensor) -> Tensor:
+    def _composed(self, children_states: Tensor) -> Tensor:
         """Return nodes from their children: [nodes, 2, size] → [nodes, size]."""
-        mixed = self.compose(below[:, :, : self.hidden].flatten(1))
+        mixed = self.compose(children_states[:, :, : self.hidden].flatten(1))
         if not self.gated:
             return torch.tanh(mixed)
         enter, left, right, output, new = mixed.chunk(5, dim=1)
-        kept = (
-            torch.sigmoid(left + 1) * below[:, 0, self.hidden :] + torch.sigmoid(right + 1) * below[:, 1, self.hidden :]
+        remembered = (
+            torch.sigmoid(left + 1) * children_states[:, 0, self.hidden :]
+            + torch.sigmoid(right + 1) * children_states[:, 1, self.hidden :]
         )
-        cell = torch.sigmoid(enter) * torch.tanh(new) + kept  # forget gates start open (+1)
+        cell = torch.sigmoid(enter) * torch.tanh(new) + remembered  # forget gates start open (+1)
         return torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell], dim=1)

@@ -116,7 +116,7 @@ class ClusterHmm:
     power: float
 
     @property
-    def usual(self) -> Reals:
+    def state_shares(self) -> Reals:
         """The expected share of each state in a text: [states]."""
         uses = np.linalg.solve((np.eye(len(self.start)) - self.moves).T, self.start)  # expected visits per text
         shares: Reals = uses / uses.sum()
@@ -127,10 +127,10 @@ class ClusterHmm:
         found: Reals = self.power * np.asarray(counts @ self.emissions.T, dtype=np.float64)
         return found
 
-    def alone(self, likelihood: Reals) -> Reals:
+    def marginal(self, likelihood: Reals) -> Reals:
         """Return log p(sentence) at an unknown position: [sentences]."""
         highest = likelihood.max(axis=1)
-        found: Reals = np.log(np.exp(likelihood - highest[:, None]) @ self.usual) + highest
+        found: Reals = np.log(np.exp(likelihood - highest[:, None]) @ self.state_shares) + highest
         return found
 
     def transitions(self) -> MatrixTransitions:
@@ -151,7 +151,7 @@ class ClusterHmm:
         chains = Chains(offsets)
         laid = with_ends(likelihood[numbers], offsets, self.end)[chains.sentences]
         evidence = chains.restored(forward_pass(laid, chains, self.transitions())[0].evidence)
-        return np.split(evidence - self.alone(likelihood)[numbers], offsets[1:-1])
+        return np.split(evidence - self.marginal(likelihood)[numbers], offsets[1:-1])
 
 
 def with_ends(likelihood: Reals, offsets: Whole, end: Reals) -> Reals:

@@ -32,18 +32,18 @@ class HmmCommittee:
     """Hidden Markov models that share a vocabulary.
 
     Attributes:
-        known: The vocabulary of patterns.
+        vocabulary: The vocabulary of patterns.
         members: The models.
     """
 
-    known: PatternVocabulary
+    vocabulary: PatternVocabulary
     members: tuple[ClusterHmm, ...]
 
     @classmethod
     def learn(
         cls,
         documents: Sequence[Sequence[Patterns]],
-        known: PatternVocabulary,
+        vocabulary: PatternVocabulary,
         options: HmmOptions,
         *,
         members: int,
@@ -51,17 +51,17 @@ class HmmCommittee:
         progress: Progress = silent,
     ) -> Self:
         """Learn all members from the same documents, each with its own seed."""
-        bags = known.bags(documents)
+        bags = vocabulary.bags(documents)
         found = []
         for number in range(members):
             progress("learning states", number, members)
             found.append(_rounded(learn_hmm(bags, options, seed=seed + number)))
         progress("learning states", members, members)
-        return cls(known, tuple(found))
+        return cls(vocabulary, tuple(found))
 
     def likelihoods(self, sentences: Sequence[Patterns]) -> list[Reals]:
         """Return, for each member, the likelihoods of the sentences: [sentences, states]."""
-        counts = self.known.bags([sentences]).counts
+        counts = self.vocabulary.bags([sentences]).counts
         return [member.likelihood(counts) for member in self.members]
 
     def gains(self, sentences: Sequence[Patterns], orders: Sequence[Sequence[int]]) -> list[Reals]:
@@ -105,15 +105,15 @@ class HmmCommittee:
         """
         names = tuple(f"{name}.{number}" for number in range(members) for name in TENSORS)
         require(artifact, folder, tensors=names, texts=(VOCABULARY,))
-        known = PatternVocabulary.read(artifact.texts[VOCABULARY])
+        vocabulary = PatternVocabulary.read(artifact.texts[VOCABULARY])
         found = []
         for number in range(members):
             arrays = [artifact.tensors[f"{name}.{number}"].astype(np.float64) for name in TENSORS]
             member = ClusterHmm(arrays[0], arrays[1], arrays[2], arrays[3], power)
             check_finite(folder, **{f"{n}.{number}": a for n, a in zip(TENSORS, arrays, strict=True)})
-            _check_shapes(member, len(known.numbers), folder)
+            _check_shapes(member, len(vocabulary.numbers), folder)
             found.append(member)
-        return cls(known, tuple(found))
+        return cls(vocabulary, tuple(found))
 
 
 def _rounded(hmm: ClusterHmm) -> ClusterHmm:
@@ -177,18 +177,20 @@ class _MemberOrderSearch:
         self.hmm = hmm
         highest = likelihood.max(axis=1, keepdims=True)
         self.likely = np.exp(likelihood - highest)  # [sentences, states]
-        self.alone = np.log(self.likely @ hmm.usual)  # [sentences], relative to the highest, like all gains below
+        self.marginal = np.log(
+            self.likely @ hmm.state_shares
+        )  # [sentences], relative to the highest, like all gains below
 
     def begin(self, firsts: Sequence[int]) -> Reals:
         self.ahead = np.broadcast_to(self.hmm.start, (len(firsts), len(self.hmm.start)))  # [paths, states]
-        gained = np.log(np.maximum(self.ahead @ self.likely.T, TINY)) - self.alone  # [paths, sentences]
+        gained = np.log(np.maximum(self.ahead @ self.likely.T, TINY)) - self.marginal  # [paths, sentences]
         self.keep(range(len(firsts)), firsts)
         found: Reals = gained[np.arange(len(firsts)), np.asarray(firsts, dtype=np.int64)]
         return found
 
     def gains(self, *, last: bool) -> Reals:
         ahead = self.ahead * self.hmm.end if last else self.ahead
-        found: Reals = np.log(np.maximum(ahead @ self.likely.T, TINY)) - self.alone
+        found: Reals = np.log(np.maximum(ahead @ self.likely.T, TINY)) - self.marginal
         return found
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:

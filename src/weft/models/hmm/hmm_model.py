@@ -123,7 +123,7 @@ class HmmModel(ABC):
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the states."""
         committee = self._learned()
-        texts = {VOCABULARY: "\n".join(committee.known.numbers)}
+        texts = {VOCABULARY: "\n".join(committee.vocabulary.numbers)}
         record = self.training_record(training)
         artifact = Artifact(self.settings.model_name, self.settings.to_dict(), committee.tensors(), texts, record)
         save_artifact(artifact, folder)

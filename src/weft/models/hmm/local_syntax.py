@@ -79,7 +79,7 @@ class SyntaxLocal:
 
     def __init__(self, settings: SyntaxLocalSettings = SyntaxLocalSettings()) -> None:  # noqa: B008  frozen
         self.settings, self.finder = settings, PatternFinder(settings)
-        self.known: PatternVocabulary | None = None
+        self.vocabulary: PatternVocabulary | None = None
         self.counts = np.zeros((0, 0), dtype=np.uint16)  # [patterns before, patterns]
         self.totals = np.zeros(0)  # [patterns]
 
@@ -91,7 +91,7 @@ class SyntaxLocal:
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with another parser."""
         changed = type(self)(self.settings.adjusted(changes))
-        changed.known, changed.counts, changed.totals = self.known, self.counts, self.totals
+        changed.vocabulary, changed.counts, changed.totals = self.vocabulary, self.counts, self.totals
         return changed
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
@@ -99,8 +99,8 @@ class SyntaxLocal:
         check_seed(self.settings.model_name, seed)
         read = self.finder.find_documents(documents, progress=progress)
         sentences = [sentence for document in read for sentence in document]
-        self.known = PatternVocabulary.of(sentences, self.settings.rarest, self.settings.vocabulary)
-        bags = self.known.bags(read)
+        self.vocabulary = PatternVocabulary.of(sentences, self.settings.rarest, self.settings.vocabulary)
+        bags = self.vocabulary.bags(read)
         inside = np.ones(len(sentences), dtype=bool)
         inside[bags.offsets[1:][np.diff(bags.offsets) > 0] - 1] = False
         lefts = np.flatnonzero(inside)
@@ -125,9 +125,9 @@ class SyntaxLocal:
         return found
 
     def _bag(self, sentences: Sequence[str]) -> Any:
-        if self.known is None:
+        if self.vocabulary is None:
             raise untrained(self.settings.model_name)
-        return self.known.bags([self.finder.find(sentences)]).counts
+        return self.vocabulary.bags([self.finder.find(sentences)]).counts
 
     def remarks(self, document: Document) -> tuple[str, ...]:
         """Return a remark if the parser cannot read the document."""
@@ -153,10 +153,10 @@ class SyntaxLocal:
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the counts."""
-        if self.known is None:
+        if self.vocabulary is None:
             raise untrained(self.settings.model_name)
         tensors: dict[str, Any] = {"counts": self.counts, "totals": self.totals}
-        texts = {VOCABULARY: "\n".join(self.known.numbers)}
+        texts = {VOCABULARY: "\n".join(self.vocabulary.numbers)}
         made = self.finder.training_record(training)
         save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, made), folder)
 
@@ -166,9 +166,9 @@ class SyntaxLocal:
         artifact = load_artifact(folder)
         require(artifact, folder, tensors=("counts", "totals"), texts=(VOCABULARY,))
         model = cls(restored_settings(SyntaxLocalSettings, artifact, folder))
-        model.known = PatternVocabulary.read(artifact.texts[VOCABULARY])
+        model.vocabulary = PatternVocabulary.read(artifact.texts[VOCABULARY])
         model.counts, model.totals = artifact.tensors["counts"], artifact.tensors["totals"].astype(np.float64)
-        size = len(model.known.numbers)
+        size = len(model.vocabulary.numbers)
         fits = model.counts.shape == (size, size) and model.totals.shape == (size,) and model.counts.dtype == np.uint16
         if not fits or not (np.isfinite(model.totals) & (model.totals > 0)).all():
             raise ModelError(

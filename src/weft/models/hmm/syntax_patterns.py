@@ -44,9 +44,9 @@ def productions(tree: Tree) -> Patterns:
         ('S → NP VP', 'NP → DT NN', 'DT → the', 'VP → VBZ')
     """
     found = []
-    for label, word, below in zip(tree.labels, tree.words, tree.children(), strict=True):
-        if below:
-            found.append(f"{label} → {' '.join(tree.labels[node] for node in below)}")
+    for label, word, children in zip(tree.labels, tree.words, tree.children(), strict=True):
+        if children:
+            found.append(f"{label} → {' '.join(tree.labels[node] for node in children)}")
         elif label in _GRAMMAR:
             found.append(f"{label} → {word.lower()}")
     return tuple(found)

@@ -19,9 +19,9 @@ class PairWriter(BulkDecoders):
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
         """Return candidates; the log-probabilities of the search are p_F."""
-        last = self.lasts(contexts)
+        last = self.last_sentences(contexts)
         rows = torch.arange(len(contexts), device=self.device)
-        found = self.searched(self.forward.read_tokens(last), rows, None, decoding)
+        found = self.search_candidates(self.forward.read_tokens(last), rows, None, decoding)
         if not reranked:
             return self.proposals(found, contexts, None)
         pairs = self.pairs(found, last, found.log_probs, self.backward_log_probs(found, last))

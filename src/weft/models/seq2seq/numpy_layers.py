@@ -52,7 +52,7 @@ class Ragged:
         return self.begins + self.lengths - 1
 
 
-class PlainLstm:
+class NumpyLstm:
     """One LSTM layer.
 
     Args:
@@ -115,7 +115,7 @@ class PlainLstm:
 
 
 def _gates(weight: Reals) -> Reals:
-    """Return a matrix of gates as `PlainLstm` needs it: [4 · hidden, inputs] → [inputs, 4 · hidden].
+    """Return a matrix of gates as `NumpyLstm` needs it: [4 · hidden, inputs] → [inputs, 4 · hidden].
 
     The order becomes input, forget, output, cell. σ(x) = ½ tanh(½ x) + ½: with the inner half in the weights, all four
     gates are one tanh. Transposed in memory, the product of few rows is twice as fast.
@@ -134,17 +134,17 @@ def add_attention(outputs: Reals, states: Reals, keys: Reals, values: Reals) -> 
     Args:
         outputs: [positions, size].
         states: [positions, hidden].
-        keys: [looks, source time, hidden], one for each kind of attention.
-        values: [looks, source time, size].
+        keys: [kinds, source time, hidden], one for each kind of attention.
+        values: [kinds, source time, size].
     """
-    looks, time, hidden = keys.shape
-    answering, found = keys.reshape(-1, hidden).T, values.reshape(looks * time, -1)
-    step = max(1, ATTENTION_CELLS // (looks * time))
+    kinds, time, hidden = keys.shape
+    all_keys, all_values = keys.reshape(-1, hidden).T, values.reshape(kinds * time, -1)
+    step = max(1, ATTENTION_CELLS // (kinds * time))
     for start in range(0, len(states), step):
         part = slice(start, start + step)
-        scores = (states[part] @ answering).reshape(-1, looks, time)  # [positions, looks, source time]
+        scores = (states[part] @ all_keys).reshape(-1, kinds, time)  # [positions, kinds, source time]
         softmax(scores)
-        outputs[part] += scores.reshape(-1, looks * time) @ found
+        outputs[part] += scores.reshape(-1, kinds * time) @ all_values
 
 
 def softmax(scores: Reals) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.models.common.thread_pool import in_threads
 from weft.models.seq2seq.numpy_layers import (
-    PlainLstm,
+    NumpyLstm,
     Ragged,
     Reals,
     Whole,
@@ -33,8 +33,8 @@ class Source:
 
     Attributes:
         start: [2, hidden] the state (h, c) it starts from.
-        keys: [looks, time, hidden] for each kind of attention.
-        values: [looks, time, dimensions].
+        keys: [kinds, time, hidden] for each kind of attention.
+        values: [kinds, time, dimensions].
     """
 
     start: Reals
@@ -42,7 +42,7 @@ class Source:
     values: Reals
 
 
-class PlainNetwork:
+class NumpyNetwork:
     """Encoder, decoder, attention and tied output.
 
     Args:
@@ -58,11 +58,11 @@ class PlainNetwork:
         check_weights(weights)
         self.bos, self.eos = bos, eos
         self.embedding = weights["embedding.weight"]  # [vocabulary, dimensions]
-        self.decoder = PlainLstm({name: weights[f"decoder.{name}"] for name in LSTM})
+        self.decoder = NumpyLstm({name: weights[f"decoder.{name}"] for name in LSTM})
         self.output = np.ascontiguousarray(weights["output.weight"].T)  # [hidden, dimensions]
-        self.encoder: PlainLstm | None = None
+        self.encoder: NumpyLstm | None = None
         if "encoder.bridge.weight" in weights:
-            self.encoder = PlainLstm({name: weights[f"encoder.lstm.{name}"] for name in LSTM})
+            self.encoder = NumpyLstm({name: weights[f"encoder.lstm.{name}"] for name in LSTM})
             self.bridge, self.bridge_bias = weights["encoder.bridge.weight"].T, weights["encoder.bridge.bias"]
         kinds = [kind for kind in ("attention", "lexical") if f"{kind}.key.weight" in weights]
         self.keys = [weights[f"{kind}.key.weight"].T for kind in kinds]  # [hidden, hidden] each

@@ -10,11 +10,11 @@ from weft.corpora.text.years import first_year
 from weft.document import Document
 from weft.models.common.precedence_cues import CUES, HEADS, PAIR, number_cues
 from weft.models.seq2seq.numpy_layers import Reals, check_shapes, layer_norm, softmax
-from weft.models.seq2seq.numpy_predictor import PlainPredictor
+from weft.models.seq2seq.numpy_predictor import NumpyPredictor
 from weft.scoring.pairs import Table
 
 
-class PlainPrecedence:
+class NumpyPrecedence:
     """A trained network with its encoders: sentences in, a table of log-odds out.
 
     Args:
@@ -25,7 +25,7 @@ class PlainPrecedence:
         ValueError: The weights are those of another network.
     """
 
-    def __init__(self, weights: Mapping[str, Reals], predictors: Sequence[PlainPredictor]) -> None:
+    def __init__(self, weights: Mapping[str, Reals], predictors: Sequence[NumpyPredictor]) -> None:
         self.weights, self.predictors = weights, predictors
         self.layers = len({name.split(".")[2] for name in weights if name.startswith("among.layers.")})
         features = sum(2 * predictor.network.decoder.hidden for predictor in predictors)

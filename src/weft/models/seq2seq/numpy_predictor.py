@@ -9,14 +9,14 @@ import numpy as np
 from weft.document import Window
 from weft.models.common.token_cache import TokenCache, nearest
 from weft.models.seq2seq.numpy_layers import Reals
-from weft.models.seq2seq.numpy_network import PlainNetwork, Source
+from weft.models.seq2seq.numpy_network import NumpyNetwork, Source
 
 WINDOWS_AT_ONCE = 512  # bounds the memory of encoded sources: about 60 MiB
-KNOWN_POSITIONS = 8192  # tokens of the sentences that stay cached: about 30 MiB
+CACHED_POSITIONS = 8192  # tokens of the sentences that stay cached: about 30 MiB
 
 
-class PlainPredictor:
-    """p(target | context) by a `PlainNetwork`; satisfies `weft.protocols.SentenceModel`.
+class NumpyPredictor:
+    """p(target | context) by a `NumpyNetwork`; satisfies `weft.protocols.SentenceModel`.
 
     The context is the nearest sentence: the last one of the window. Every distinct context is encoded once for all its
     targets, and the contexts of the last call stay cached, since all calls for a text read the same ones.
@@ -26,9 +26,9 @@ class PlainPredictor:
         ids: Cache of token ids, shared with other predictors of the same tokenizer.
     """
 
-    def __init__(self, network: PlainNetwork, ids: TokenCache) -> None:
+    def __init__(self, network: NumpyNetwork, ids: TokenCache) -> None:
         self.network, self.ids = network, ids
-        self._known: dict[str, Source] = {}
+        self._cache: dict[str, Source] = {}
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
         """Return the number of tokens of each sentence, ``</s>`` included."""
@@ -51,12 +51,12 @@ class PlainPredictor:
     def sources(self, sentences: Sequence[str]) -> list[Source]:
         """Return the encoded sentences."""
         distinct = tuple(sorted(set(sentences)))
-        found = self._known
+        found = self._cache
         # All sentences or none: if only new ones were read, the last digits of a score would depend on earlier calls.
         if distinct != tuple(found):
             found = dict(zip(distinct, self.network.encode(self.ids.to_read(distinct)), strict=True))
             positions = sum(max(1, source.keys.shape[1]) for source in found.values())
-            self._known = found if positions <= KNOWN_POSITIONS else {}
+            self._cache = found if positions <= CACHED_POSITIONS else {}
         return [found[sentence] for sentence in sentences]
 
     def starts(self, sentences: Sequence[str]) -> Reals:

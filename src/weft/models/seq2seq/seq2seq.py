@@ -41,7 +41,7 @@ from weft.models.common.setting_fields import (
 from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.bulk_writer import PairWriter
 from weft.protocols import ModelCard
-from weft.scoring.pairs import Scorer, Table, TableMemory
+from weft.scoring.pairs import Scorer, Table, TableCache
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 from weft.training.parts import PARTS
@@ -106,7 +106,7 @@ class Seq2Seq(GenerativeModel):
 
     def __init__(self, settings: Seq2SeqSettings = Seq2SeqSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
-        self._tables = TableMemory()
+        self._tables = TableCache()
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class Seq2Seq(GenerativeModel):
 
     def forget_scores(self) -> None:
         """Drop remembered tables."""
-        self._tables = TableMemory()
+        self._tables = TableCache()
 
     def share_with(self, other: Self) -> None:
         """Share remembered tables: they hold log-probabilities before any combination."""

@@ -29,13 +29,13 @@ from weft.models.common.setting_checks import restored_settings
 from weft.models.common.setting_fields import combine_field, precedence_weight_field
 from weft.models.common.thread_pool import at_once, in_threads
 from weft.models.common.token_cache import TokenCache
-from weft.models.seq2seq.numpy_network import PlainNetwork
-from weft.models.seq2seq.numpy_precedence import PlainPrecedence
-from weft.models.seq2seq.numpy_predictor import PlainPredictor
+from weft.models.seq2seq.numpy_network import NumpyNetwork
+from weft.models.seq2seq.numpy_precedence import NumpyPrecedence
+from weft.models.seq2seq.numpy_predictor import NumpyPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
 from weft.scoring.calibration import REFERENCE, Reference, reference_for
-from weft.scoring.pairs import Combine, Scorer, Table, TableMemory, checked_combine
+from weft.scoring.pairs import Combine, Scorer, Table, TableCache, checked_combine
 from weft.settings import Settings
 from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
 
@@ -68,14 +68,14 @@ class Networks:
     def __init__(self, folder: str | Path) -> None:
         self.folder, self.artifact = folder, load_artifact(folder)
         self.settings = restored_settings(WeftSmallSettings, self.artifact, folder)
-        self.tables = TableMemory()
+        self.tables = TableCache()
         self.on_cpu = True
         parts = saved_parts(self.artifact, folder)
         tokenizer, weights = at_once(lambda: saved_tokenizer(self.artifact, folder), lambda: self._weights(parts))
         self.tokenizer, known = tokenizer, TokenCache(tokenizer)
-        speaking = [part for part in parts if part != PRECEDENCE]
-        found = in_threads(lambda part: self._predictor(part, weights[part], tokenizer, known), speaking)
-        self.predictors = dict(zip(speaking, found, strict=True))
+        sentence_parts = [part for part in parts if part != PRECEDENCE]
+        found = in_threads(lambda part: self._predictor(part, weights[part], tokenizer, known), sentence_parts)
+        self.predictors = dict(zip(sentence_parts, found, strict=True))
         self.precedence = self._precedence(weights[PRECEDENCE]) if PRECEDENCE in weights else None
 
     def _weights(self, parts: Sequence[str]) -> dict[str, Weights]:
@@ -85,21 +85,21 @@ class Networks:
                 found[part] = saved_weights(self.artifact, part)
         return found
 
-    def _predictor(self, part: str, weights: Weights, tokenizer: Tokenizer, known: TokenCache) -> PlainPredictor:
+    def _predictor(self, part: str, weights: Weights, tokenizer: Tokenizer, known: TokenCache) -> NumpyPredictor:
         with fitting_weights(part, self.folder):
-            network = PlainNetwork(weights, bos=tokenizer.bos_id, eos=tokenizer.eos_id)
+            network = NumpyNetwork(weights, bos=tokenizer.bos_id, eos=tokenizer.eos_id)
             if len(network.embedding) != tokenizer.vocabulary_size:
                 raise ValueError(f"{len(network.embedding)} words, not {tokenizer.vocabulary_size}")
             if (network.encoder is None) != (part == "prior"):  # it would be taken for a language model, or the reverse
                 raise ValueError("an encoder" if network.encoder else "no encoder")
-        return PlainPredictor(network, known)
+        return NumpyPredictor(network, known)
 
-    def _precedence(self, weights: Weights) -> PlainPrecedence:
+    def _precedence(self, weights: Weights) -> NumpyPrecedence:
         with fitting_weights(PRECEDENCE, self.folder):
-            return PlainPrecedence(weights, [self.predictors[part] for part in ENCODERS])
+            return NumpyPrecedence(weights, [self.predictors[part] for part in ENCODERS])
 
     @cached_property
-    def full(self) -> Seq2Seq:
+    def torch_model(self) -> Seq2Seq:
         """The model in torch."""
         from weft.models.seq2seq.seq2seq import Seq2Seq
 
@@ -134,8 +134,10 @@ class WeftSmall:
         networks: Networks | None = None,
     ) -> None:
         self.settings = settings
-        self._networks = held = networks or Networks(EMBEDDED)
-        self.reference: Reference | None = reference_for(saved_reference(held.artifact, held.folder), self.combine)
+        self._networks = networks = networks or Networks(EMBEDDED)
+        self.reference: Reference | None = reference_for(
+            saved_reference(networks.artifact, networks.folder), self.combine
+        )
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
@@ -147,11 +149,11 @@ class WeftSmall:
     @property
     def scorer(self) -> Scorer:
         """The parts put together."""
-        held = self._networks
-        found: Mapping[str, SentenceModel] = held.predictors if held.on_cpu else held.full.predictors
+        networks = self._networks
+        found: Mapping[str, SentenceModel] = networks.predictors if networks.on_cpu else networks.torch_model.predictors
         forward, backward, prior = (found.get(part) for part in PARTS)
         assert forward is not None
-        return Scorer(forward, backward, prior, self.combine, held.tables)
+        return Scorer(forward, backward, prior, self.combine, networks.tables)
 
     def combined(self, combine: str) -> Self:
         """Return the same networks with another combination; both share computed tables."""
@@ -169,27 +171,27 @@ class WeftSmall:
 
     def pair_table(self, document: Document) -> Table:
         """Return the scores of all ordered pairs, in one batch: [sentences, sentences]."""
-        held = self._networks
-        if held.on_cpu and document.sentences not in held.tables:
+        networks = self._networks
+        if networks.on_cpu and document.sentences not in networks.tables:
             # Encoders read few rows: they gain from running in parallel, not from splitting the rows.
-            reading = [predictor for predictor in held.predictors.values() if predictor.network.encoder]
+            reading = [predictor for predictor in networks.predictors.values() if predictor.network.encoder]
             in_threads(lambda predictor: predictor.sources(document.sentences), reading)
         return self.scorer.pair_table(document)
 
     def precedence_table(self, document: Document) -> Table | None:
         """Return the weighted log-odds that each sentence comes before each other one; None if not trained."""
-        held = self._networks
-        trained = held.precedence if held.on_cpu else held.full.precedence.trained
+        networks = self._networks
+        trained = networks.precedence if networks.on_cpu else networks.torch_model.precedence.trained
         return None if trained is None else self.settings.precedence_weight * trained.table(document)
 
     # What needs torch -------------------------------------------------------------------------------------------------
 
     def to(self, device: str | torch.device) -> Self:
         """Move the networks to a device; off the CPU they run in torch."""
-        held = self._networks
-        held.on_cpu = str(device).startswith("cpu")
-        if not held.on_cpu or "full" in vars(held):
-            held.full.to(device)
+        networks = self._networks
+        networks.on_cpu = str(device).startswith("cpu")
+        if not networks.on_cpu or "torch_model" in vars(networks):
+            networks.torch_model.to(device)
         return self
 
     @property
@@ -205,11 +207,11 @@ class WeftSmall:
     @property
     def predictors(self) -> dict[str, Predictor]:
         """The sentence models in torch, by part."""
-        return self._networks.full.predictors
+        return self._networks.torch_model.predictors
 
     def writer(self) -> Predictor:
         """Return the forward part, which proposes next sentences."""
-        forward: Predictor = self._networks.full.writer()
+        forward: Predictor = self._networks.torch_model.writer()
         return forward
 
     def reranker(self, combine: str) -> Scorer:
@@ -218,11 +220,11 @@ class WeftSmall:
 
     def bulk_writer(self) -> PairWriter:
         """Return what writes for many contexts at once."""
-        return self._networks.full.bulk_writer()
+        return self._networks.torch_model.bulk_writer()
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """Return the trained networks in torch, by part."""
-        return self._networks.full.networks()
+        return self._networks.torch_model.networks()
 
     def companions(self) -> dict[str, Artifact]:
         """Return no other models."""

@@ -23,7 +23,7 @@ class TopicWriter(BulkDecoders):
     def __init__(self, forward: TopicPredictor, backward: TopicPredictor, prior: Predictor) -> None:
         super().__init__(forward.ids.tokenizer, forward.network.words, backward.network.words, prior)
         self.guides, self.topics = (forward.network, backward.network), forward.model
-        known = self.topics.known
+        known = self.topics.vocabulary
         if known is None:
             raise untrained(self.topics.name)
         assert isinstance(self.tokenizer, BpeTokenizer)
@@ -42,10 +42,10 @@ class TopicWriter(BulkDecoders):
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
         """Return candidates guided by predicted topics."""
-        last = self.lasts(contexts)
+        last = self.last_sentences(contexts)
         guide = self.guides[0].guide(self.expected(contexts))
         rows = torch.arange(len(contexts), device=self.device)
-        found = self.searched(self.forward.read_tokens(last), rows, guide, decoding)
+        found = self.search_candidates(self.forward.read_tokens(last), rows, guide, decoding)
         if not reranked:
             return self.proposals(found, contexts, None)
         written = found.ids.flatten(0, 1).tolist()

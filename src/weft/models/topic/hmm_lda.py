@@ -116,7 +116,7 @@ class HmmLda:
 
     def __init__(self, settings: HmmLdaSettings = HmmLdaSettings()) -> None:  # noqa: B008  frozen
         self.settings = settings
-        self.known: Vocabulary | None = None
+        self.vocabulary: Vocabulary | None = None
         self.learned: Parameters | None = None
         self.done = 0  # iterations since `begin`
         self._corpus: Bags | None = None  # training data, kept between calls of `learn`, as are the next two
@@ -163,7 +163,7 @@ class HmmLda:
                 allowed=f"counts of the {len(known.words)} words of the vocabulary",
                 next_step="count them with that vocabulary's `bags`, or take both from one `read_bags`",
             )
-        self.known, self.learned = known, initial_parameters(bags, self.settings.topics, seed)
+        self.vocabulary, self.learned = known, initial_parameters(bags, self.settings.topics, seed)
         self._corpus, self._blocks, self.done = bags, list(bags.blocks(BLOCK_SENTENCES)), 0
         switch = self.settings.transitions == "switch"
         even = self.learned.base
@@ -217,7 +217,7 @@ class HmmLda:
     def finish(self) -> Self:
         """Release the training data and keep the parameters as they are saved; scores stay the same."""
         if self.learned is not None:
-            self._settle(self._kept())
+            self._set_rounded(self._rounded_parameters())
         self._corpus, self._blocks, self._mixtures = None, [], None
         return self
 
@@ -258,14 +258,14 @@ class HmmLda:
             raise untrained(self.name)
         return self.learned
 
-    def _kept(self) -> Parameters:
+    def _rounded_parameters(self) -> Parameters:
         """Return the parameters rounded as they are saved; all scores use them, so that saving changes none."""
         learned = self._parameters()
         if self._as_saved is None or self._as_saved[0] is not learned:
             self._as_saved = learned, learned.rounded()
         return self._as_saved[1]
 
-    def _settle(self, kept: Parameters) -> None:
+    def _set_rounded(self, kept: Parameters) -> None:
         """Keep only rounded parameters, after the end of learning."""
         self.learned, self._as_saved = kept, (kept, kept)
 
@@ -321,14 +321,14 @@ class HmmLda:
 
     def top_words(self, topic: int, count: int = 10) -> list[str]:
         """Return the most likely words of a topic, best first."""
-        words = self._kept().words  # [words, topics]
-        assert self.known is not None
+        words = self._rounded_parameters().words  # [words, topics]
+        assert self.vocabulary is not None
         at_least(
             self.name, "topic", int(topic) if isinstance(topic, np.integer) else topic, 0, self.settings.topics - 1
         )
         at_least(self.name, "count", count, 1)
         ranked = np.argsort(-words[:, topic], kind="stable")[:count]
-        return [self.known.words[number] for number in ranked]
+        return [self.vocabulary.words[number] for number in ranked]
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return one score per document: the mean over transitions of log p(s_n | s_1 … s_{n−1}) per word."""
@@ -343,25 +343,25 @@ class HmmLda:
 
     def _bags(self, documents: Sequence[Sequence[str]]) -> Bags:
         self._parameters()
-        assert self.known is not None
+        assert self.vocabulary is not None
         for sentences in documents:
             check_sentences(sentences)
-        return self.known.bags(documents)
+        return self.vocabulary.bags(documents)
 
     def _likelihood(self, bags: Bags) -> Reals:
         """Return log p(sentence | topic) as a bag of words, in the layout of the chains: [sentences, topics]."""
-        found: Reals = (bags.laid_out @ self._kept().words).astype(np.float64)
+        found: Reals = (bags.laid_out @ self._rounded_parameters().words).astype(np.float64)
         return found
 
     def _filter(self, bags: Bags) -> Passes:
-        learned = self._kept()
+        learned = self._rounded_parameters()
         transitions: Transitions = MatrixTransitions(learned.base, learned.matrix)
         if self.settings.transitions == "switch":
             transitions = OnlineSwitch(learned.redraw, learned.base, MIXTURE_WEIGHT, len(bags.chains.documents))
         return forward_pass(self._likelihood(bags), bags.chains, transitions)[0]
 
     def _smooth(self, bags: Bags) -> Passes:
-        learned, chains = self._kept(), bags.chains
+        learned, chains = self._rounded_parameters(), bags.chains
         if self.settings.transitions == "matrix":
             return both_passes(self._likelihood(bags), chains, MatrixTransitions(learned.base, learned.matrix))
         switch = SwitchTransitions(learned.redraw, np.tile(learned.base, (len(chains.documents), 1)))
@@ -378,10 +378,10 @@ class HmmLda:
 
     def to_artifact(self) -> Artifact:
         """Return the contents of the model folder."""
-        learned = self._kept()
-        assert self.known is not None
+        learned = self._rounded_parameters()
+        assert self.vocabulary is not None
         config = self.settings.to_dict() | {"redraw": learned.redraw}
-        texts = {VOCABULARY: "\n".join(self.known.words)}
+        texts = {VOCABULARY: "\n".join(self.vocabulary.words)}
         return Artifact(self.name, config, learned.packed(), texts, {})
 
     @classmethod
@@ -394,6 +394,6 @@ class HmmLda:
         """Return the model in a folder."""
         require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
         model = cls(restored_settings(HmmLdaSettings, artifact, folder))
-        model.known = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
-        model._settle(read_parameters(artifact, len(model.known.words), model.settings.topics, folder))
+        model.vocabulary = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
+        model._set_rounded(read_parameters(artifact, len(model.vocabulary.words), model.settings.topics, folder))
         return model

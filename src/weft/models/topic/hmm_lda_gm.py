@@ -59,7 +59,7 @@ from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequences import OrderMemory, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequences import OrderCache, SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 from weft.training.parts import ENCODERS
@@ -179,7 +179,7 @@ class HmmLdaGm(GenerativeModel):
 
     def __init__(self, settings: HmmLdaGmSettings = HmmLdaGmSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
-        self.memory = OrderMemory()
+        self.memory = OrderCache()
         self._topic_model: HmmLda | None = None
         self._known_topics: dict[tuple[str, bool], Reals] = {}
 
@@ -279,7 +279,7 @@ class HmmLdaGm(GenerativeModel):
 
     def forget_scores(self) -> None:
         """Drop remembered log-probabilities."""
-        self.memory = OrderMemory()
+        self.memory = OrderCache()
 
     def share_with(self, other: Self) -> None:
         """Share the topic model and remembered log-probabilities."""

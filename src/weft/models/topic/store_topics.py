@@ -95,9 +95,9 @@ class TopicJob:
 
     def start(self) -> Callable[[range], npt.NDArray[np.float16]]:
         """Open the store; return a function that computes the topics of a range of paragraphs."""
-        assert self.model.known is not None
+        assert self.model.vocabulary is not None
         store = TokenStore(self.folder)
-        words = StoreWords(store, self.model.known)
+        words = StoreWords(store, self.model.vocabulary)
         return lambda paragraphs: self._topics(words, paragraphs)
 
     def _topics(self, words: StoreWords, paragraphs: range) -> npt.NDArray[np.float16]:

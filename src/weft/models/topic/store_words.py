@@ -17,7 +17,7 @@ Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Ids = npt.NDArray[Any]
 KEY_BITS = 62
-MOST_KNOWN = 2**19  # cached stretches, about 100 MB; the cache is emptied when it is full
+CACHE_LIMIT = 2**19  # cached stretches, about 100 MB; the cache is emptied when it is full
 BETWEEN = frozenset(number for number in range(128) if not (chr(number).isalnum() or chr(number) == "_"))
 SIGMA = "Σ".encode()  # the one letter whose lower case depends on its neighbours, which may stand beyond punctuation
 
@@ -73,7 +73,7 @@ class Stretches:
         self._sigma = np.array([SIGMA in piece or piece.endswith(SIGMA[:1]) for piece in pieces])
         self._single = self._gathered([self._words(piece) for piece in pieces])
         self._bits = len(pieces).bit_length()  # of an id plus one
-        self._known: dict[int | bytes, tuple[int, ...]] = {}
+        self._cache: dict[int | bytes, tuple[int, ...]] = {}
 
     def numbers(self, ids: Ids, offsets: Whole) -> tuple[Whole, Whole]:
         """Return the words of sentences.
@@ -112,8 +112,8 @@ class Stretches:
 
     def _of_several(self, ids: Ids, firsts: Whole, lengths: Whole) -> tuple[Found, Whole]:
         """Return the words of distinct stretches of several pieces, and the number of the stretch at each place."""
-        if len(self._known) > MOST_KNOWN:
-            self._known = {}
+        if len(self._cache) > CACHE_LIMIT:
+            self._cache = {}
         most = KEY_BITS // self._bits  # pieces that one number can name
         shifts = np.arange(most) * self._bits
         keys = np.zeros(len(firsts), dtype=np.int64)  # [stretches]
@@ -123,20 +123,20 @@ class Stretches:
         distinct, which = np.unique(keys, return_inverse=True)
         names: list[int | bytes] = distinct.tolist()
         rows = (distinct[:, None] >> shifts) & ((1 << self._bits) - 1)  # [distinct, most], ids plus one
-        new = [number for number, name in enumerate(names) if name not in self._known]
+        new = [number for number, name in enumerate(names) if name not in self._cache]
         self._learn([names[number] for number in new], rows[new].tolist())
         longer: dict[bytes, int] = {}  # the others, by their bytes
         for place in np.flatnonzero(lengths > most).tolist():
             name = ids[firsts[place] : firsts[place] + lengths[place]].tobytes()
             which[place] = len(names) + longer.setdefault(name, len(longer))
-        unknown = [name for name in longer if name not in self._known]
+        unknown = [name for name in longer if name not in self._cache]
         self._learn(unknown, [(np.frombuffer(name, ids.dtype).astype(np.int64) + 1).tolist() for name in unknown])
-        return self._gathered([self._known[name] for name in (*names, *longer)]), which
+        return self._gathered([self._cache[name] for name in (*names, *longer)]), which
 
     def _learn(self, names: Sequence[int | bytes], rows: Sequence[Sequence[int]]) -> None:
         """Decode stretches, rows of ids plus one, and cache their words."""
         for name, row in zip(names, rows, strict=True):
-            self._known[name] = self._words(b"".join([self._spelled[number] for number in row]))
+            self._cache[name] = self._words(b"".join([self._spelled[number] for number in row]))
 
     def _words(self, spelled: bytes) -> tuple[int, ...]:
         return tuple(self.vocabulary.numbers(spelled.decode("utf-8", "replace")))

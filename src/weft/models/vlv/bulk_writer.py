@@ -41,14 +41,14 @@ class ChainWriter(BulkDecoders):
         draws = min(decoding.draws, decoding.beam)
         each = -(-decoding.beam // draws)  # rounded up
         read = self.forward.read_tokens(self.tokens([ids for context in contexts for ids in context]))
-        state = self.after(read, count)
+        state = self.state_after(read, count)
         generator = torch.Generator(device=self.device).manual_seed(decoding.seed)
         noise = self.noise(count * draws, generator).view(count, draws, -1)
         prior = self.chains[0].predict(state)
         latent = Gaussian(prior.mean[:, None], prior.log_std[:, None]).sample(noise)  # [contexts, draws, latent]
         lasts = (torch.arange(count, device=self.device) + 1) * len(contexts[0]) - 1
         few = replace(decoding, beam=each, groups=each if decoding.method == "diverse" else decoding.groups)
-        found = self.searched(read, lasts.repeat_interleave(draws), latent.flatten(0, 1), few)
+        found = self.search_candidates(read, lasts.repeat_interleave(draws), latent.flatten(0, 1), few)
         time = found.ids.shape[-1]
         found = Hypotheses(
             found.ids.view(count, draws * each, time),
@@ -57,26 +57,28 @@ class ChainWriter(BulkDecoders):
         )
         if not reranked:
             return self.proposals(found, contexts, None)
-        last = self.lasts(contexts)
-        forward = self.forwards(found, last, state, generator)
-        pairs = self.pairs(found, last, forward, self.backwards(found, last, generator))
+        last = self.last_sentences(contexts)
+        forward = self.forward_log_probs(found, last, state, generator)
+        pairs = self.pairs(found, last, forward, self.chain_backward_log_probs(found, last, generator))
         return self.proposals(found, contexts, pairs)
 
-    def after(self, read: ReadText, count: int) -> ChainState:
+    def state_after(self, read: ReadText, count: int) -> ChainState:
         """Return the state of the chain after every context, each latent variable at its posterior mean."""
         chain = self.chains[0]
         vectors = chain.read(read.vectors).view(count, -1, chain.memory.hidden_size)  # [contexts, sentences, width]
         state = chain.begin(vectors[:, 0])
-        still = vectors.new_zeros(count, chain.latent, dtype=torch.float32)
+        no_noise = vectors.new_zeros(count, chain.latent, dtype=torch.float32)
         for place in range(1, vectors.shape[1]):
-            state = chain.step(state, vectors[:, place], still).state
+            state = chain.step(state, vectors[:, place], no_noise).state
         return state
 
     def noise(self, rows: int, generator: torch.Generator) -> Tensor:
         """Return standard normal noise: [rows, latent]."""
         return torch.randn(rows, self.chains[0].latent, generator=generator, device=self.device)
 
-    def forwards(self, found: Hypotheses, last: Tokens, state: ChainState, generator: torch.Generator) -> Tensor:
+    def forward_log_probs(
+        self, found: Hypotheses, last: Tokens, state: ChainState, generator: torch.Generator
+    ) -> Tensor:
         """Return log p_F(candidate | all before), importance-weighted: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
         read = self.forward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
@@ -84,9 +86,9 @@ class ChainWriter(BulkDecoders):
         rows = torch.arange(contexts * beam, device=self.device)
         begun = state.select(rows // beam)
         places = contexts * beam + rows // beam, rows
-        return self.weighted(0, read, begun, vectors, places, generator).view(contexts, beam)
+        return self.importance_weighted(0, read, begun, vectors, places, generator).view(contexts, beam)
 
-    def backwards(self, found: Hypotheses, last: Tokens, generator: torch.Generator) -> Tensor:
+    def chain_backward_log_probs(self, found: Hypotheses, last: Tokens, generator: torch.Generator) -> Tensor:
         """Return log p_B(sentence before | candidate), importance-weighted: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
         read = self.backward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
@@ -94,11 +96,13 @@ class ChainWriter(BulkDecoders):
         rows = torch.arange(contexts * beam, device=self.device)
         targets = contexts * beam + rows // beam
         begun = self.chains[1].begin(vectors[: contexts * beam])
-        return self.weighted(1, read, begun, vectors[targets], (rows, targets), generator).view(contexts, beam)
+        return self.importance_weighted(1, read, begun, vectors[targets], (rows, targets), generator).view(
+            contexts, beam
+        )
 
-    def weighted(
+    def importance_weighted(
         self,
-        way: int,
+        direction: int,
         read: ReadText,
         state: ChainState,
         sentences: Tensor,
@@ -108,15 +112,15 @@ class ChainWriter(BulkDecoders):
         """Return log p(target | source and before) by importance sampling with the posterior: [rows].
 
         Args:
-            way: 0 forward, 1 backward.
+            direction: 0 forward, 1 backward.
             read: The sentences.
             state: Before every target.
             sentences: [rows, width] the targets' vectors.
             places: Numbers of sources and of targets, [rows] each.
             generator: Of the samples.
         """
-        decoder, weights = (self.forward, self.backward)[way], []
+        decoder, weights = (self.forward, self.backward)[direction], []
         for _ in range(self.samples):
-            step = self.chains[way].step(state, sentences, self.noise(len(sentences), generator))
+            step = self.chains[direction].step(state, sentences, self.noise(len(sentences), generator))
             weights.append(decoder.log_probs(read, *places, step.latent) + density_ratio(step))
         return torch.stack(weights).double().logsumexp(dim=0) - float(np.log(self.samples))

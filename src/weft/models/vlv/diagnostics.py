@@ -13,7 +13,7 @@ from weft.models.vlv.estimators import VariationalPredictor
 from weft.models.vlv.latent_chain import ChainStep, divergence
 from weft.models.vlv.network import Texts, VariationalNetwork
 from weft.models.vlv.vlv_gm import VlvGm
-from weft.scoring.sequences import OrderMemory
+from weft.scoring.sequences import OrderCache
 
 # Variance over sentences of what a sentence adds to the mean of z, in spreads of the prior, above which a dimension
 # counts as used (Burda et al. 2016). Their prior is the same for all; ours moves with the context by itself.
@@ -110,7 +110,7 @@ def with_shuffled_latents(model: VlvGm, *, whole: bool = False) -> VlvGm:
         whole: Whether the density of z changes too; otherwise only words are decoded with the other z.
     """
     other = model.adjusted({})
-    other.memory = OrderMemory()  # scores of the original model do not apply
+    other.memory = OrderCache()  # scores of the original model do not apply
     other.predictors = {
         part: MisguidedPredictor(one, whole=whole) if isinstance(one, VariationalPredictor) else one
         for part, one in model.predictors.items()

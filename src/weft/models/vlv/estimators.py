@@ -56,7 +56,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class NextSentence:
     """The state of a chain before the sentence that follows each of some contexts.
 
     Attributes:
@@ -105,12 +105,14 @@ class VariationalPredictor:
         found: dict[int, Reals] = {}
         read = self.decoder.read(sentences) if any(len(order) > 1 for order in orders) else None
         for length in sorted({len(order) for order in orders}):
-            alike = [number for number, order in enumerate(orders) if len(order) == length]
+            same_length = [number for number, order in enumerate(orders) if len(order) == length]
             if length < 2 or read is None:
-                found |= dict.fromkeys(alike, np.zeros(0))
+                found |= dict.fromkeys(same_length, np.zeros(0))
                 continue
-            places = torch.tensor([list(orders[number]) for number in alike], device=self.device)  # [orders, length]
-            found |= dict(zip(alike, self._of_orders(read, places), strict=True))
+            places = torch.tensor(
+                [list(orders[number]) for number in same_length], device=self.device
+            )  # [orders, length]
+            found |= dict(zip(same_length, self._of_orders(read, places), strict=True))
         return [found[number] for number in range(len(orders))]
 
     def _of_orders(self, read: ReadText, places: Tensor) -> Reals:
@@ -155,7 +157,7 @@ class VariationalPredictor:
         return self.network.walk(vectors, places, vectors.new_zeros(len(vectors), 1, 1, dtype=torch.float32))
 
     @torch.inference_mode()
-    def ahead(self, contexts: Sequence[Sequence[str]]) -> Ahead:
+    def next_sentence(self, contexts: Sequence[Sequence[str]]) -> NextSentence:
         """Read contexts up to the sentence to come; nothing to read is an empty sentence."""
         texts = [list(context) or [""] for context in contexts]
         read, chain = self.decoder.read([sentence for text in texts for sentence in text]), self.network.chain
@@ -165,9 +167,9 @@ class VariationalPredictor:
         states = [(chain.begin(one[:1]), *(step.state for step in self._mean_walk(one)))[-1] for one in each]
         priors = [chain.predict(state) for state in states]  # [1, latent] each
         prior = Gaussian(torch.cat([one.mean for one in priors]), torch.cat([one.log_std for one in priors]))
-        return Ahead(read, torch.tensor(ends - 1, device=self.device), prior)
+        return NextSentence(read, torch.tensor(ends - 1, device=self.device), prior)
 
-    def drawn(self, prior: Gaussian, draws: int, seed: int) -> Tensor:
+    def draw(self, prior: Gaussian, draws: int, seed: int) -> Tensor:
         """Return samples from priors; draw k does not depend on the number of draws: [contexts, draws, latent]."""
         noise = [
             np.random.default_rng([seed, number]).standard_normal(prior.mean.shape, dtype=np.float32)
@@ -183,9 +185,11 @@ class VariationalPredictor:
 
         The beam is divided among the draws. The log-probability of a candidate is given its own z_n.
         """
-        ahead, draws = self.ahead(contexts), decoding.draws
-        latent = self.drawn(ahead.prior, draws, decoding.seed)  # [contexts, draws, latent]
-        found = self.decoder.write(ahead.read, ahead.last.repeat_interleave(draws), latent.flatten(0, 1), decoding)
+        following, draws = self.next_sentence(contexts), decoding.draws
+        latent = self.draw(following.prior, draws, decoding.seed)  # [contexts, draws, latent]
+        found = self.decoder.write(
+            following.read, following.last.repeat_interleave(draws), latent.flatten(0, 1), decoding
+        )
         each = -(-decoding.beam // draws)  # rounded up
         rows = [found[start : start + draws] for start in range(0, len(found), draws)]
         return [best_first((one for beam in beams for one in beam[:each]), decoding) for beams in rows]

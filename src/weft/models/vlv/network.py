@@ -8,7 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.common.neural.contrastive_loss import doubts, row_log_probs, shared_loss, valued
+from weft.models.common.neural.contrastive_loss import (
+    row_log_probs,
+    weighted_loss,
+    with_gradient_of,
+    wrong_context_probability,
+)
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.common.neural.layers import chunked_cross_entropy
 from weft.models.common.neural.source_memory import Memory
@@ -201,14 +206,14 @@ class VariationalNetwork(nn.Module):
         partner = plain.row_of(shuffled.targets, len(sentences.ids))  # [shuffled], −1 for the first of a text
         paired, at = partner >= 0, partner.clamp(min=0)
         right, wrong = (known[:size] - plain.nats)[at], known[size:] - shuffled.nats  # [shuffled] each
-        doubt = (doubts(right, wrong) * paired).detach()  # [shuffled]
+        doubt = (wrong_context_probability(right, wrong) * paired).detach()  # [shuffled]
         on_plain = doubt.new_zeros(size).index_add(0, at, doubt)  # [plain]
-        words = shared_loss(found, matrix, torch.cat([1 + weight * on_plain, -weight * doubt]))
+        words = weighted_loss(found, matrix, torch.cat([1 + weight * on_plain, -weight * doubt]))
         nats = (on_plain * plain.nats).sum() - (doubt * shuffled.nats).sum()
         contrast = (functional.softplus(wrong - right) * paired).sum().detach()
-        return valued(words, -known[:size].sum()), valued(nats, contrast)
+        return with_gradient_of(words, -known[:size].sum()), with_gradient_of(nats, contrast)
 
-    def weigh(self, bound: Bound) -> Tensor:
+    def total_loss(self, bound: Bound) -> Tensor:
         """Return the loss: words and divergence in evaluation, weighted in training; the contrast in both."""
         contrast = 0.0 if bound.contrast is None else self.weights.contrast * bound.contrast
         if not self.training:

@@ -51,7 +51,7 @@ from weft.models.vlv.bulk_writer import ChainWriter
 from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequences import OrderMemory, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequences import OrderCache, SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
@@ -129,7 +129,7 @@ class VlvGm(GenerativeModel):
 
     def __init__(self, settings: VlvGmSettings = VlvGmSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
-        self.memory = OrderMemory()
+        self.memory = OrderCache()
 
     @property
     def estimate(self) -> Estimate:
@@ -187,7 +187,7 @@ class VlvGm(GenerativeModel):
 
     def forget_scores(self) -> None:
         """Drop remembered log-probabilities."""
-        self.memory = OrderMemory()
+        self.memory = OrderCache()
 
     def share_with(self, other: Self) -> None:
         """Share remembered log-probabilities if the estimate is the same; otherwise estimate anew."""
@@ -238,4 +238,4 @@ def chain_loss(network: VariationalNetwork, batch: ParagraphBatch, device: torch
     parts = {"words": bound.words.detach(), "divergence": bound.divergence.detach() * per_sentence}
     if bound.contrast is not None:
         parts["contrast"] = bound.contrast.detach() * per_sentence
-    return LossPart(network.weigh(bound), tokens, parts)
+    return LossPart(network.total_loss(bound), tokens, parts)

@@ -14,7 +14,7 @@ from torch import Tensor
 from weft.errors import ConfigError, CorpusError
 from weft.generation.decoding import Decoding
 from weft.models.common.setting_checks import at_least, check_sentences, untrained
-from weft.models.vlv.estimators import Ahead, VariationalPredictor
+from weft.models.vlv.estimators import NextSentence, VariationalPredictor
 from weft.models.vlv.latent_chain import Gaussian
 from weft.models.vlv.vlv_gm import VlvGm
 
@@ -54,8 +54,8 @@ def prior_sentences(
         decoding: Settings of decoding; its ``seed`` is also that of the draws.
     """
     at_least(model.name, "draws", draws, 1, MOST_SENTENCES)
-    chain, ahead = _ahead(model, context)
-    return _written(chain, ahead, chain.drawn(ahead.prior, draws, decoding.seed)[0], decoding)
+    chain, following = _next_sentence(model, context)
+    return _written(chain, following, chain.draw(following.prior, draws, decoding.seed)[0], decoding)
 
 
 def traversal(
@@ -80,13 +80,13 @@ def traversal(
     at_least(model.name, "points", points, 2, MOST_SENTENCES)
     if not 0 < reach <= 1e3:
         raise ConfigError("reach out of range", seen=reach, allowed="above 0, at most 1000", next_step="change it")
-    chain, ahead = _ahead(model, context)
-    chosen = strongest_dimension(chain, ahead.prior) if dimension is None else dimension
+    chain, following = _next_sentence(model, context)
+    chosen = strongest_dimension(chain, following.prior) if dimension is None else dimension
     at_least(model.name, "dimension", chosen, 0, model.settings.latent - 1)
-    latent = ahead.prior.mean.repeat(points, 1)  # [points, latent]
+    latent = following.prior.mean.repeat(points, 1)  # [points, latent]
     steps = torch.linspace(-reach, reach, points, device=latent.device)
-    latent[:, chosen] += steps * ahead.prior.log_std[0, chosen].exp()
-    return _written(chain, ahead, latent, decoding)
+    latent[:, chosen] += steps * following.prior.log_std[0, chosen].exp()
+    return _written(chain, following, latent, decoding)
 
 
 @torch.inference_mode()
@@ -98,7 +98,7 @@ def strongest_dimension(chain: VariationalPredictor, prior: Gaussian) -> int:
     return int((ways.norm(dim=0) * prior.log_std[0].exp()).argmax())
 
 
-def _ahead(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, Ahead]:
+def _next_sentence(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, NextSentence]:
     if "forward" not in model.predictors:
         raise untrained(model.name)
     check_sentences(context)
@@ -110,12 +110,12 @@ def _ahead(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, 
             next_step="give a text",
         )
     chain = model.predictors["forward"]
-    return chain, chain.ahead([context])
+    return chain, chain.next_sentence([context])
 
 
 @torch.inference_mode()
-def _written(chain: VariationalPredictor, ahead: Ahead, latent: Tensor, decoding: Decoding) -> list[Written]:
+def _written(chain: VariationalPredictor, following: NextSentence, latent: Tensor, decoding: Decoding) -> list[Written]:
     """Return the best sentence for every z: [rows, latent]."""
-    found = chain.decoder.write(ahead.read, ahead.last.expand(len(latent)), latent, decoding)
+    found = chain.decoder.write(following.read, following.last.expand(len(latent)), latent, decoding)
     rows = zip(found, latent.tolist(), strict=True)
     return [Written(beam[0].text, tuple(z), beam[0].log_prob, beam[0].tokens) for beam, z in rows]

@@ -40,7 +40,7 @@ class BulkDecoders:
         """The device of the networks."""
         return self.forward.device
 
-    def lasts(self, contexts: Contexts) -> Tokens:
+    def last_sentences(self, contexts: Contexts) -> Tokens:
         """Return the last sentences of the contexts."""
         return self.tokens([context[-1] for context in contexts])
 
@@ -48,7 +48,7 @@ class BulkDecoders:
         """Return sentences on the device; an empty sentence is read as its end token."""
         return padded([ids or [self.tokenizer.eos_id] for ids in sentences], self.tokenizer.pad_id, self.device)
 
-    def searched(self, read: ReadText, owners: Tensor, guide: Tensor | None, decoding: Decoding) -> Hypotheses:
+    def search_candidates(self, read: ReadText, owners: Tensor, guide: Tensor | None, decoding: Decoding) -> Hypotheses:
         """Search for candidates."""
         steps = PredictorSteps(
             self.forward.network, read.sources, len(owners), self.tokenizer, owners=owners, guide=guide
@@ -66,7 +66,7 @@ class BulkDecoders:
             pairs,
         )
 
-    def alone(self, tokens: Tokens) -> Tensor:
+    def prior_log_probs(self, tokens: Tokens) -> Tensor:
         """Return log p_L of every sentence: [sentences]."""
         read = self.prior.read_tokens(tokens)
         rows = torch.arange(len(tokens.lengths), device=self.device)
@@ -75,8 +75,8 @@ class BulkDecoders:
     def pairs(self, found: Hypotheses, last: Tokens, forward: Tensor, backward: Tensor) -> PairLogProbs:
         """Return the log-probabilities and lengths of candidates and the sentences before them."""
         contexts, beam, _ = found.ids.shape
-        prior_right = self.alone(candidate_tokens(found)).view(contexts, beam)
-        prior_left = self.alone(last)[:, None].expand(contexts, beam)
+        prior_right = self.prior_log_probs(candidate_tokens(found)).view(contexts, beam)
+        prior_left = self.prior_log_probs(last)[:, None].expand(contexts, beam)
         count_left = (last.lengths + 1)[:, None].expand(contexts, beam)
         parts = forward, backward, prior_left, prior_right, count_left, found.lengths
         return PairLogProbs(*(part.double().cpu().numpy() for part in parts))

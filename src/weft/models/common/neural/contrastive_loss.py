@@ -50,10 +50,12 @@ def contrast_loss(
         for source, guide in zip(sources, guides or (None, None), strict=True)
     ]
     right, wrong = (row_log_probs(one, matrix) for one in found)  # [rows] each
-    doubt = doubts(right, wrong)
+    doubt = wrong_context_probability(right, wrong)
     likelihood, contrast = -right.sum(), functional.softplus(wrong - right).sum()
-    with_gradient = shared_loss(found[0], matrix, 1 + weight * doubt) + shared_loss(found[1], matrix, -weight * doubt)
-    return ContrastLoss(valued(with_gradient, likelihood + weight * contrast), likelihood, contrast)
+    with_gradient = weighted_loss(found[0], matrix, 1 + weight * doubt) + weighted_loss(
+        found[1], matrix, -weight * doubt
+    )
+    return ContrastLoss(with_gradient_of(with_gradient, likelihood + weight * contrast), likelihood, contrast)
 
 
 def contrast_loss_part(
@@ -70,7 +72,7 @@ def contrast_loss_part(
     return LossPart(loss.total, tokens, {"likelihood": loss.likelihood, "contrast": loss.contrast})
 
 
-def doubts(right: Tensor, wrong: Tensor) -> Tensor:
+def wrong_context_probability(right: Tensor, wrong: Tensor) -> Tensor:
     """Return the probability of the wrong context: the derivative of the contrast by log p(t|b) − log p(t|a)."""
     return (wrong - right).sigmoid()
 
@@ -81,11 +83,11 @@ def row_log_probs(found: Predictions, matrix: Tensor) -> Tensor:
     return known.new_zeros(found.count).index_add(0, found.rows, known)
 
 
-def shared_loss(found: Predictions, matrix: Tensor, shares: Tensor) -> Tensor:
+def weighted_loss(found: Predictions, matrix: Tensor, shares: Tensor) -> Tensor:
     """Return the weighted negative log-likelihood of rows, with gradients; shares are the weights: [rows]."""
     return chunked_cross_entropy(found.hidden, matrix, found.wanted, shares.index_select(0, found.rows))
 
 
-def valued(with_gradient: Tensor, value: Tensor) -> Tensor:
+def with_gradient_of(with_gradient: Tensor, value: Tensor) -> Tensor:
     """Return a number with the gradient of another: weighted losses have the contrast's gradient, not its value."""
     return value + with_gradient - with_gradient.detach()

@@ -18,8 +18,8 @@ from weft.models.common.neural.layers import (
     Encoder,
     FeedingDecoder,
     Guides,
+    KeysValues,
     LexicalAttention,
-    Look,
     LstmState,
     attend,
     chunked_cross_entropy,
@@ -106,11 +106,11 @@ class Seq2SeqNetwork(nn.Module):
         if sizes.frozen:
             self.given = nn.Parameter(torch.zeros(sizes.vocabulary, sizes.dimensions), requires_grad=False)
         self.encoder = Encoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout) if sizes.encoder else None
-        looks = sizes.encoder and sizes.attention
-        make_decoder = FeedingDecoder if looks and sizes.feed and sizes.layers > 1 else make_lstm
+        attends = sizes.encoder and sizes.attention
+        make_decoder = FeedingDecoder if attends and sizes.feed and sizes.layers > 1 else make_lstm
         self.decoder = make_decoder(sizes.dimensions, sizes.hidden, sizes.layers, sizes.dropout)
-        self.attention = Attention(sizes.hidden, sizes.dimensions) if looks else None
-        self.lexical = LexicalAttention(sizes.hidden, sizes.dimensions) if looks and sizes.lexical else None
+        self.attention = Attention(sizes.hidden, sizes.dimensions) if attends else None
+        self.lexical = LexicalAttention(sizes.hidden, sizes.dimensions) if attends and sizes.lexical else None
         # No tanh before the output layer: it slowed learning from the source (docs/log.md).
         self.output = nn.Linear(sizes.hidden, sizes.dimensions, bias=False)
         self.guides = Guides(sizes.guide, sizes.dimensions) if sizes.guide else None
@@ -122,14 +122,14 @@ class Seq2SeqNetwork(nn.Module):
         embedded = self._dropped(self._look_up(source.ids))  # [rows, source time, dimensions]
         states, words, start = self.encoder(embedded, source.lengths)
         states = self._dropped(states)  # [rows, source time, hidden]
-        looks: dict[str, Look] = {}
+        keys_values: dict[str, KeysValues] = {}
         if isinstance(self.decoder, FeedingDecoder):
-            looks["feed"] = self.decoder.look(states)
+            keys_values["feed"] = self.decoder.keys_values(states)
         if self.attention is not None:
-            looks["attention"] = self.attention(states)
+            keys_values["attention"] = self.attention(states)
         if self.lexical is not None:
-            looks["lexical"] = self.lexical(states, words, source.lengths)
-        return Memory(source.lengths, start, looks)
+            keys_values["lexical"] = self.lexical(states, words, source.lengths)
+        return Memory(source.lengths, start, keys_values)
 
     def decode(
         self, inputs: Tensor, memory: Memory, state: LstmState | None = None, guide: Tensor | None = None
@@ -150,7 +150,7 @@ class Seq2SeqNetwork(nn.Module):
             embedded = embedded + self.guides.reading(guide)[:, None]
         start = state if state is not None else memory.start
         if isinstance(self.decoder, FeedingDecoder):
-            states, reached = self.decoder(embedded, start, memory.looks.get("feed"), memory.lengths)
+            states, reached = self.decoder(embedded, start, memory.keys_values.get("feed"), memory.lengths)
         else:
             states, reached = self.decoder(embedded, start)  # [rows, time, hidden]
         states = self._dropped(states)
@@ -158,8 +158,8 @@ class Seq2SeqNetwork(nn.Module):
         if self.guides is not None and guide is not None:
             outputs = outputs + self.guides.writing(guide)[:, None]
         for name in ("attention", "lexical"):
-            if name in memory.looks and memory.lengths is not None:
-                outputs = outputs + attend(states, memory.looks[name], memory.lengths)
+            if name in memory.keys_values and memory.lengths is not None:
+                outputs = outputs + attend(states, memory.keys_values[name], memory.lengths)
         return outputs, reached
 
     def _look_up(self, ids: Tensor) -> Tensor:

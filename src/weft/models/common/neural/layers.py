@@ -90,7 +90,7 @@ class Encoder(nn.Module):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class KeysValues:
     """The keys and values of a source, for attention.
 
     Both depend on the source alone and are computed once per sentence, for all its targets.
@@ -104,21 +104,21 @@ class Look:
     values: Tensor
 
 
-def attend(states: Tensor, look: Look, lengths: Tensor) -> Tensor:
+def attend(states: Tensor, source: KeysValues, lengths: Tensor) -> Tensor:
     """Return the values of a source, weighted by the match of its keys with each decoder state.
 
     Args:
         states: [rows, target time, hidden].
-        look: The source.
+        source: The keys and values of the source.
         lengths: [rows], its length.
 
     Returns:
         [rows, target time, size].
     """
-    scores = states @ look.keys.transpose(1, 2)  # [rows, target time, source time]
-    beyond = torch.arange(look.keys.shape[1], device=lengths.device) >= lengths[:, None]  # [rows, source time]
+    scores = states @ source.keys.transpose(1, 2)  # [rows, target time, source time]
+    beyond = torch.arange(source.keys.shape[1], device=lengths.device) >= lengths[:, None]  # [rows, source time]
     weights = scores.float().masked_fill(beyond[:, None, :], -torch.inf).softmax(dim=-1)
-    return weights.to(look.values.dtype) @ look.values
+    return weights.to(source.values.dtype) @ source.values
 
 
 class Attention(nn.Module):
@@ -133,9 +133,9 @@ class Attention(nn.Module):
         self.key = nn.Linear(hidden, hidden, bias=False)
         self.value = nn.Linear(hidden, size, bias=False)
 
-    def forward(self, source: Tensor) -> Look:
+    def forward(self, source: Tensor) -> KeysValues:
         """Return keys and values of a source: [rows, source time, hidden]."""
-        return Look(self.key(source), self.value(source))
+        return KeysValues(self.key(source), self.value(source))
 
 
 class LexicalAttention(nn.Module):
@@ -152,7 +152,7 @@ class LexicalAttention(nn.Module):
         self.mix = nn.Linear(3 * dimensions, dimensions, bias=False)
         nn.init.zeros_(self.mix.weight)  # starts at zero, so that a network trained without it is unchanged
 
-    def forward(self, source: Tensor, words: Tensor, lengths: Tensor) -> Look:
+    def forward(self, source: Tensor, words: Tensor, lengths: Tensor) -> KeysValues:
         """Return keys and values of a source.
 
         Args:
@@ -163,7 +163,7 @@ class LexicalAttention(nn.Module):
         real = torch.arange(words.shape[1], device=words.device) < lengths[:, None]  # [rows, source time]
         padded = functional.pad(words * real[:, :, None], (0, 0, 1, 1))  # [rows, source time + 2, dimensions]
         around = torch.cat([padded[:, :-2], padded[:, 1:-1], padded[:, 2:]], dim=-1)
-        return Look(self.key(source), self.mix(around))
+        return KeysValues(self.key(source), self.mix(around))
 
 
 class FeedingDecoder(nn.Module):
@@ -179,19 +179,19 @@ class FeedingDecoder(nn.Module):
         self.key = nn.Linear(hidden, hidden, bias=False)
         self.upper = make_lstm(2 * hidden, hidden, layers - 1, dropout)
 
-    def look(self, source: Tensor) -> Look:
+    def keys_values(self, source: Tensor) -> KeysValues:
         """Return keys of a source, and its states as values: [rows, source time, hidden]."""
-        return Look(self.key(source), source)
+        return KeysValues(self.key(source), source)
 
     def forward(
-        self, embedded: Tensor, state: LstmState | None, look: Look | None, lengths: Tensor | None
+        self, embedded: Tensor, state: LstmState | None, source: KeysValues | None, lengths: Tensor | None
     ) -> tuple[Tensor, LstmState]:
         """Run all steps.
 
         Args:
             embedded: [rows, time, inputs].
             state: (h, c), each [layers, rows, hidden]; zeros if None.
-            look: The source, or None if it is empty.
+            source: The keys and values of the source, or None if it is empty.
             lengths: [rows], its length.
 
         Returns:
@@ -202,8 +202,8 @@ class FeedingDecoder(nn.Module):
             low, high = ((state[0][:1], state[1][:1]), (state[0][1:].contiguous(), state[1][1:].contiguous()))
         states, (low_h, low_c) = self.first(embedded, low)  # [rows, time, hidden]
         found = torch.zeros_like(states)
-        if look is not None and lengths is not None:
-            found = attend(states, look, lengths)
+        if source is not None and lengths is not None:
+            found = attend(states, source, lengths)
         states, (high_h, high_c) = self.upper(torch.cat([states, found], dim=-1), high)
         return states, (torch.cat([low_h, high_h]), torch.cat([low_c, high_c]))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from weft.models.common.neural.layers import Look, LstmState
+from weft.models.common.neural.layers import KeysValues, LstmState
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +18,20 @@ class Memory:
     Attributes:
         lengths: [rows].
         start: The state the decoder starts from, or None for zeros.
-        looks: Keys and values, by the kind of attention.
+        keys_values: Keys and values, by the kind of attention.
     """
 
     lengths: Tensor | None = None
     start: LstmState | None = None
-    looks: Mapping[str, Look] = field(default_factory=dict)
+    keys_values: Mapping[str, KeysValues] = field(default_factory=dict)
 
     def select(self, rows: Tensor) -> Memory:
         """Return some rows, in any order and repeated, with gradients: in training a sentence has several uses."""
         if self.lengths is None or self.start is None:
             return self
         h, c = self.start
-        looks = {name: Look(look.keys[rows], look.values[rows]) for name, look in self.looks.items()}
-        return Memory(self.lengths[rows], (h[:, rows].contiguous(), c[:, rows].contiguous()), looks)
+        keys_values = {name: KeysValues(look.keys[rows], look.values[rows]) for name, look in self.keys_values.items()}
+        return Memory(self.lengths[rows], (h[:, rows].contiguous(), c[:, rows].contiguous()), keys_values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Sources:
         lengths: [sentences], or None if the source is empty.
         begins: [sentences], the first position of each.
         start: (h, c), each [layers, sentences, hidden].
-        looks: Keys [positions, hidden] and values [positions, size].
+        keys_values: Keys [positions, hidden] and values [positions, size].
     """
 
     lengths: Tensor | None = None
     begins: Tensor | None = None
     start: LstmState | None = None
-    looks: Mapping[str, Look] = field(default_factory=dict)
+    keys_values: Mapping[str, KeysValues] = field(default_factory=dict)
 
     @staticmethod
     def of(memories: Sequence[Memory], order: Tensor) -> Sources:
@@ -62,8 +62,10 @@ class Sources:
         back = order.argsort()  # [sentences], in which row of the line each stands
         line = torch.cat(lengths)  # [rows]
         h, c = (torch.cat(parts, dim=1)[:, back] for parts in zip(*starts, strict=True))
-        looks = {name: _flat([memory.looks[name] for memory in memories], lengths) for name in memories[0].looks}
-        return Sources(line[back], (line.cumsum(0) - line)[back], (h, c), looks)
+        keys_values = {
+            name: _flat([memory.keys_values[name] for memory in memories], lengths) for name in memories[0].keys_values
+        }
+        return Sources(line[back], (line.cumsum(0) - line)[back], (h, c), keys_values)
 
     def select(self, rows: Tensor) -> Memory:
         """Return some sentences as a batch, padded to the longest of them."""
@@ -74,17 +76,19 @@ class Sources:
         places = torch.arange(longest, device=rows.device).minimum(lengths[:, None] - 1)  # [rows, longest]
         places = places + self.begins[rows][:, None]
         h, c = self.start
-        looks = {name: Look(look.keys[places], look.values[places]) for name, look in self.looks.items()}
-        return Memory(lengths, (h[:, rows].contiguous(), c[:, rows].contiguous()), looks)
+        keys_values = {
+            name: KeysValues(look.keys[places], look.values[places]) for name, look in self.keys_values.items()
+        }
+        return Memory(lengths, (h[:, rows].contiguous(), c[:, rows].contiguous()), keys_values)
 
 
-def _flat(looks: Sequence[Look], lengths: Sequence[Tensor]) -> Look:
+def _flat(keys_values: Sequence[KeysValues], lengths: Sequence[Tensor]) -> KeysValues:
     """Return the real positions of padded rows as one flat sequence."""
     real = [
         torch.arange(look.keys.shape[1], device=length.device) < length[:, None]
-        for look, length in zip(looks, lengths, strict=True)
+        for look, length in zip(keys_values, lengths, strict=True)
     ]
-    return Look(
-        torch.cat([look.keys[kept] for look, kept in zip(looks, real, strict=True)]),
-        torch.cat([look.values[kept] for look, kept in zip(looks, real, strict=True)]),
+    return KeysValues(
+        torch.cat([look.keys[kept] for look, kept in zip(keys_values, real, strict=True)]),
+        torch.cat([look.values[kept] for look, kept in zip(keys_values, real, strict=True)]),
     )
