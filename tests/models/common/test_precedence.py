@@ -181,7 +181,7 @@ def test_precedence_is_refused_where_it_was_never_learned() -> None:
 
     text = Document("t", ("A cat sat.", "It slept."))
     for name in ("foltz-sif", "year-sort"):
-        with pytest.raises(ConfigError, match="no precedence part"):
+        with pytest.raises(ConfigError, match="has not learned which of two"):
             order_document(create_model(name), text, objective="precedence")
     with pytest.raises(ConfigError, match="unknown objective"):
         order_document(create_model("foltz-sif"), text, objective="best")  # type: ignore[arg-type]
