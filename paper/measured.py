@@ -182,6 +182,10 @@ class Measured:
         """Return the number of pairs that a result is measured on."""
         return f"{self.result(task, name).n_pairs:,}"
 
+    def cases(self, task: str, name: str, metric: str) -> int:
+        """Return the number of cases that a metric of a result is measured on."""
+        return round(sum(self.result(task, name).per_document[metric]["denominators"]))
+
     def right(self, task: str, name: str) -> int:
         """Return the number of documents or pairs on which a result is right."""
         return round(sum(self.result(task, name).per_document["accuracy"]["numerators"]))
