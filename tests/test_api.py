@@ -243,6 +243,19 @@ def test_thread_limits_are_lifted_and_may_overlap() -> None:
     assert thread_count() == outside
 
 
+@pytest.mark.parametrize(("sentences", "inside"), [(4, 1), (400, 3), (None, 3)])
+def test_pytorch_uses_one_thread_for_a_short_text(sentences: int | None, inside: int) -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with few_threads(sentences=sentences):
+            assert torch.get_num_threads() == inside
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_short_texts_one_by_one_cost_little() -> None:
     """60 short texts took 29 CPU-seconds while OpenBLAS split every small product over all cores."""
     code = (
@@ -273,6 +286,11 @@ def test_evaluate_and_train(tmp_path: Path) -> None:
     result = weft.evaluate("pairs", data=tmp_path / "mine.jsonl", model="year-sort")
     assert result.metrics["accuracy"] == 1.0
     assert result.model == "year-sort"
+    other = weft.evaluate("pairs", data=tmp_path / "mine.jsonl", model="random")
+    found = weft.compare_models(result, other)
+    assert found.comparisons["accuracy"].difference > 0
+    again = weft.compare_models("year-sort", "random", task="pairs", data=tmp_path / "mine.jsonl")
+    assert (again.comparisons, again.better) == (found.comparisons, found.better)
     trained = weft.train({"model": {"name": "random"}, "run": {"out": str(tmp_path / "m")}})
     assert trained.score(TEXT).value is not None
     assert (tmp_path / "m" / "model.json").is_file()

@@ -1,4 +1,4 @@
-"""`weft compare`, run as a user runs it."""
+"""`weft compare`."""
 
 from __future__ import annotations
 
@@ -8,63 +8,67 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.helpers.command_line import weft
+from tests.helpers.command_line import ESSAY, REVISED, ROOT, ok, weft
 
-ROOT = Path(__file__).parents[2]
-ESSAY, REVISED = ROOT / "examples" / "essay.txt", ROOT / "examples" / "essay-revised.txt"
 ORDERS = ROOT / "results" / "wikipedia-order"
-
-
-def ok(*arguments: str | Path, cwd: Path | None = None) -> str:
-    done = weft("compare", *arguments, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_two_texts_in_every_format() -> None:
     light = ("-m", "foltz-sif")
-    shown = ok(ESSAY, REVISED, *light)
+    shown = ok("compare", ESSAY, REVISED, *light)
     assert "7 same, 1 changed, 1 moved, 1 added, 1 removed" in shown
     assert "gone from the first text" in shown
-    record = json.loads(ok(ESSAY, REVISED, *light, "-f", "json"))
+    record = json.loads(ok("compare", ESSAY, REVISED, *light, "-f", "json"))
     assert record["difference"] == pytest.approx(record["second"]["value"] - record["first"]["value"])
     assert {step["kind"] for step in record["transitions"]} == {"kept", "changed", "new", "gone"}
     removed = next(sentence for sentence in record["sentences"] if sentence["kind"] == "removed")
     assert "motorbike" in removed["text_before"]
-    rows = list(csv.DictReader(io.StringIO(ok(ESSAY, REVISED, *light, "-f", "csv"))))
+    rows = list(csv.DictReader(io.StringIO(ok("compare", ESSAY, REVISED, *light, "-f", "csv"))))
     assert len(rows) == len(record["transitions"])
     assert float(rows[0]["value_after"]) == pytest.approx(record["transitions"][0]["value_after"])
 
 
 def test_a_text_with_itself_has_no_difference() -> None:
-    record = json.loads(ok(ESSAY, ESSAY, "-m", "foltz-sif", "-f", "json"))
+    record = json.loads(ok("compare", ESSAY, ESSAY, "-m", "foltz-sif", "-f", "json"))
     assert record["difference"] == 0
     assert {sentence["kind"] for sentence in record["sentences"]} == {"same"}
 
 
 def test_two_models_by_their_results_and_by_files() -> None:
     named = ("year-sort", "random", "-t", "wikipedia-order", "--results", ROOT / "results", "--documents", "2")
-    record = json.loads(ok(*named, "-f", "json"))
+    record = json.loads(ok("compare", *named, "-f", "json"))
     tau = record["metrics"]["tau"]
     assert tau["difference"] == pytest.approx(tau["first"] - tau["second"])
     assert tau["interval"][0] > 0  # years order better than chance
     assert len(record["documents"]) == 2
     assert record["first_better"] + record["second_better"] + record["equal"] == 984
-    assert json.loads(ok(ORDERS / "year-sort.json", ORDERS / "random.json", "--documents", "2", "-f", "json")) == record
-    rows = list(csv.DictReader(io.StringIO(ok(*named, "-f", "csv"))))
+    assert (
+        json.loads(ok("compare", ORDERS / "year-sort.json", ORDERS / "random.json", "--documents", "2", "-f", "json"))
+        == record
+    )
+    rows = list(csv.DictReader(io.StringIO(ok("compare", *named, "-f", "csv"))))
     assert [row["metric"] for row in rows] == list(record["metrics"])
-    assert "not significant" in ok(*named)  # neither restores a whole paragraph
+    assert "not significant" in ok("compare", *named)  # neither restores a whole paragraph
 
 
-def test_two_models_evaluated_on_the_spot(tmp_path: Path) -> None:
-    texts = [{"id": f"d{n}", "sentences": [f"In {1900 + i} {n} things." for i in range(6)]} for n in range(5)]
-    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, texts)))
-    shown = ok("year-sort", "random", "-t", "wikipedia-pairs", "--data", "mine.jsonl", cwd=tmp_path)
+def test_two_models_evaluated_on_the_spot(year_texts: str, tmp_path: Path) -> None:
+    shown = ok("compare", "year-sort", "random", "-t", "wikipedia-pairs", "--data", year_texts, cwd=tmp_path)
     assert "year-sort is better on" in shown
     assert "unreliable" in shown
     assert not (tmp_path / "results").exists()
     record = json.loads(
-        ok("year-sort", "random", "-t", "wikipedia-swaps", "--data", "mine.jsonl", "-f", "json", cwd=tmp_path)
+        ok(
+            "compare",
+            "year-sort",
+            "random",
+            "-t",
+            "wikipedia-swaps",
+            "--data",
+            year_texts,
+            "-f",
+            "json",
+            cwd=tmp_path,
+        )
     )
     assert record["metrics"]["swaps_2"]["first"] == 1.0
 
@@ -73,7 +77,9 @@ def test_a_fresh_comparison_names_the_way(tmp_path: Path) -> None:
     texts = [{"id": f"d{n}", "sentences": [f"In {1900 + i} {n} things." for i in range(3)]} for n in range(3)]
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, texts)))
     fresh = ("-t", "wikipedia-pairs", "--data", "mine.jsonl", "--limit", "2")
-    assert "weft-small (mmi) against weft-small (bi)" in ok("weft-small", "weft-small.bi", *fresh, cwd=tmp_path)
+    assert "weft-small (mmi) against weft-small (bi)" in ok(
+        "compare", "weft-small", "weft-small.bi", *fresh, cwd=tmp_path
+    )
 
 
 def test_texts_too_short_to_compare_models_on_are_told(tmp_path: Path) -> None:
@@ -87,8 +93,8 @@ def test_texts_too_short_to_compare_models_on_are_told(tmp_path: Path) -> None:
 
 def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
     named = ("year-sort", "random", "-t", "probes", "--results", ROOT / "results", "-f", "json")
-    assert json.loads(ok(*named, "--limit", "7"))["n_documents"] == 7
-    assert json.loads(ok(*named))["n_documents"] == 322
+    assert json.loads(ok("compare", *named, "--limit", "7"))["n_documents"] == 7
+    assert json.loads(ok("compare", *named))["n_documents"] == 322
 
 
 @pytest.mark.parametrize(
@@ -129,15 +135,3 @@ def test_a_file_of_several_texts_is_refused(tmp_path: Path) -> None:
     for name, seen in (("many.jsonl", "several texts"), ("none.txt", "no text")):
         done = weft("compare", name, ESSAY, cwd=tmp_path)
         assert (done.returncode, seen in done.stderr) == (2, True), done.stderr
-
-
-def test_plots_says_what_is_missing(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    done = weft("plots", "--results", ROOT / "results", "--out", "drawn", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "drawn" / "accuracy-by-swaps.svg").is_file()
-    (tmp_path / "none").mkdir()
-    done = weft("plots", "--results", "none", "--out", "drawn", cwd=tmp_path)
-    assert done.returncode == 0
-    assert done.stderr.count("left out") == 5
-    assert weft("plots", "--results", "nowhere", cwd=tmp_path).returncode == 2

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+ESSAY, REVISED, SHUFFLED = (ROOT / "examples" / f"{name}.txt" for name in ("essay", "essay-revised", "shuffled"))
 # For tests that do not depend on the model: this one does not import torch, which is slow.
 LIGHT = ["--model", "foltz-sif"]
 
@@ -35,3 +37,25 @@ def weft(
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     )
+
+
+def ok(*arguments: str | Path, cwd: Path | None = None, stdin: bytes | None = None) -> str:
+    """Run a command that must succeed, and return what it writes to stdout."""
+    result = weft(*arguments, cwd=cwd, stdin=stdin)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def refused(*arguments: str | Path, cwd: Path, stdin: bytes | None = None) -> str:
+    """Run a command that must be an error of the user, and return its one line."""
+    before = sorted(cwd.rglob("*"))
+    result = weft(*arguments, cwd=cwd, stdin=stdin)
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("weft: error: ")
+    assert "; allowed: " in lines[0] or "allowed: " in lines[0]
+    assert "next: " in lines[0]
+    assert sorted(cwd.rglob("*")) == before, "something was half-written"
+    return lines[0]

@@ -1,0 +1,39 @@
+"""Commands that read results or write data for them: `weft table`, `weft plots` and `weft corrupt`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.helpers.command_line import ESSAY, ROOT, ok, refused, weft
+
+
+def test_a_table_of_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "results" / "probes").mkdir(parents=True)
+    assert "no results in the folder" in refused("table", cwd=tmp_path)
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    assert "nothere.txt" in refused("score", "nothere.txt", cwd=tmp_path)
+    assert "nowhere" in refused("table", "--results", "nowhere", cwd=tmp_path)
+
+
+def test_plots_says_what_is_missing(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = weft("plots", "--results", ROOT / "results", "--out", "drawn", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "drawn" / "accuracy-by-swaps.svg").is_file()
+    (tmp_path / "none").mkdir()
+    done = weft("plots", "--results", "none", "--out", "drawn", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("left out") == 5
+    assert weft("plots", "--results", "nowhere", cwd=tmp_path).returncode == 2
+
+
+def test_corrupt_writes_pairs_that_evaluate_reads(tmp_path: Path) -> None:
+    ok("corrupt", ESSAY, "--out", "pairs.jsonl", "--permutations", "7", cwd=tmp_path)
+    record = json.loads((tmp_path / "pairs.jsonl").read_text())
+    assert len(record["perms"]) == 7
+    shown = ok("evaluate", "-t", "accidents", "--data", "pairs.jsonl", "-f", "json", cwd=tmp_path)
+    assert json.loads(shown)["n_pairs"] == 7

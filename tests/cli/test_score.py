@@ -1,0 +1,166 @@
+"""`weft score`: formats, inputs, and input that cannot be scored."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import io
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from tests.helpers.command_line import ESSAY, ok, refused, weft
+
+
+def test_explain_shows_every_sentence_and_the_break() -> None:
+    text = ok("score", ESSAY, "--explain")
+    lines = text.splitlines()
+    assert sum(" █" in line for line in lines) == 9
+    uncle = next(number for number, line in enumerate(lines) if "My uncle" in line)
+    assert "weak link" in lines[uncle - 1]
+    assert "weak link" in lines[uncle + 1]
+
+
+def test_score_formats_agree() -> None:
+    record = json.loads(ok("score", ESSAY, "-f", "json"))
+    rows = list(csv.DictReader(io.StringIO(ok("score", ESSAY, "-f", "csv"))))
+    assert float(rows[0]["value"]) == record["value"]
+    assert int(rows[0]["sentences"]) == record["sentences"] == 10
+    transitions = list(csv.DictReader(io.StringIO(ok("score", ESSAY, "-f", "csv", "--explain"))))
+    assert [float(row["value"]) for row in transitions] == record["transitions"]
+    assert f"{record['value']:.4f}" in ok("score", ESSAY)
+
+
+def test_score_reads_stdin_and_compressed_files(tmp_path: Path) -> None:
+    expected = json.loads(ok("score", ESSAY, "-f", "json"))["value"]
+    assert json.loads(ok("score", "-", "-f", "json", stdin=ESSAY.read_bytes()))["value"] == expected
+    (tmp_path / "essay.txt.bz2").write_bytes(bz2.compress(ESSAY.read_bytes()))
+    assert json.loads(ok("score", tmp_path / "essay.txt.bz2", "-f", "json"))["value"] == expected
+
+
+def test_score_many_documents(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": f"d{n}", "text": "A cat sat. A dog ran. Rain fell."}) for n in range(150)]
+    (tmp_path / "many.jsonl").write_text("\n".join(lines))
+    records = [json.loads(line) for line in ok("score", tmp_path / "many.jsonl", ESSAY, "-f", "json").splitlines()]
+    assert [record["id"] for record in records] == [*(f"d{n}" for n in range(150)), "essay"]
+    assert len({record["value"] for record in records[:150]}) == 1
+
+
+def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("Only one sentence here.")
+    result = weft("score", "one.txt", "--format", "json", cwd=tmp_path)
+    assert result.returncode == 0
+    record = json.loads(result.stdout)
+    assert record["value"] is None
+    assert record["transitions"] == []
+    shown = weft("score", "one.txt", "--explain", cwd=tmp_path).stdout
+    assert "null: no transition" in shown
+    assert "nan" not in shown.lower()
+    (tmp_path / "two.txt").write_text("A cat sat here. The cat slept.")
+    one, two = weft("score", "one.txt", "two.txt", cwd=tmp_path).stdout.splitlines()
+    assert "   1 sentence   one" in one
+    assert "   2 sentences  two" in two
+    assert "one: 1 sentence, " in weft("order", "one.txt", cwd=tmp_path).stderr
+
+
+def test_a_text_that_the_entity_graph_cannot_judge_is_told_why(tmp_path: Path) -> None:
+    texts = {
+        "nouns": "Run! Stop now. Quickly go away.",
+        "verbs": "A dog. The cat of the dog.",
+        "foreign": "猫看到了狗。狗在叫。",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    files = [f"{name}.txt" for name in texts]
+    result = weft(
+        "score", *files, "-m", "entity-graph", "--set", "parser=weft-parser", "--format", "json", cwd=tmp_path
+    )
+    assert result.returncode == 0
+    values = {record["id"]: record["value"] for record in map(json.loads, result.stdout.splitlines())}
+    assert values["nouns"] is None and values["verbs"] > 0
+    assert "nouns: no score: no noun" in result.stderr
+    assert "verbs: no subject" in result.stderr
+    assert "foreign: it has few common English words" in result.stderr
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert "empty.txt" in refused("score", "empty.txt", cwd=tmp_path)
+
+
+def test_empty_stdin(tmp_path: Path) -> None:
+    assert "no text" in refused("score", "-", cwd=tmp_path, stdin=b" \n\n")
+
+
+def test_binary_file(tmp_path: Path) -> None:
+    (tmp_path / "picture.txt").write_bytes(bytes(range(256)) * 10)
+    assert "binary" in refused("score", "picture.txt", cwd=tmp_path)
+
+
+def test_wrong_encoding_names_the_byte(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes("Der Fluß ist lang. Er fließt.".encode("latin-1"))
+    line = refused("score", "latin.txt", cwd=tmp_path)
+    assert "0xdf" in line
+    assert "offset 7" in line
+    assert "--encoding" in line
+    assert weft("score", "latin.txt", "--encoding", "latin-1", cwd=tmp_path).returncode == 0
+
+
+def test_unknown_encoding(tmp_path: Path) -> None:
+    assert "utf-9" in refused("score", ESSAY, "--encoding", "utf-9", cwd=tmp_path)
+
+
+def test_two_hundred_megabytes_on_one_line(tmp_path: Path) -> None:
+    with (tmp_path / "long.txt").open("wb") as handle:
+        for _ in range(200):
+            handle.write(b"word " * 209_715)
+    assert "line 1" in refused("score", "long.txt", cwd=tmp_path)
+
+
+def test_truncated_xz(tmp_path: Path) -> None:
+    whole = lzma.compress(json.dumps({"text": "A. B. " * 5000}).encode())
+    (tmp_path / "cut.jsonl.xz").write_bytes(whole[: len(whole) // 2])
+    line = refused("score", "cut.jsonl.xz", cwd=tmp_path)
+    assert "cut.jsonl.xz" in line
+
+
+def test_a_file_of_nulls_and_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "zeros.txt").write_bytes(b"\0" * 4096)
+    refused("score", "zeros.txt", cwd=tmp_path)
+    (tmp_path / "folder").mkdir()
+    refused("score", "folder", cwd=tmp_path)
+
+
+def test_unknown_model_did_you_mean(tmp_path: Path) -> None:
+    assert "did you mean foltz-glove?" in refused("score", ESSAY, "--model", "foltz-glov", cwd=tmp_path)
+
+
+def test_a_model_folder_from_a_newer_format(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "model.json").write_text('{"format": 99, "weft": "7.0"}')
+    line = refused("score", ESSAY, "--model", "m", cwd=tmp_path)
+    assert "newer weft" in line
+    assert "upgrade" in line
+
+
+def test_a_tampered_model_folder(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('[model]\nname = "foltz-glove"\n[run]\nout = "m"\n')
+    assert weft("train", "run.toml", cwd=tmp_path).returncode == 0
+    assert weft("score", ESSAY, "--model", "m", cwd=tmp_path).returncode == 0
+    weights = tmp_path / "m" / "weights.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[1000] ^= 255
+    weights.write_bytes(content)
+    assert "altered" in refused("score", ESSAY, "--model", "m", cwd=tmp_path)
+
+
+def test_settings_that_do_not_exist(tmp_path: Path) -> None:
+    assert "did you mean weighting?" in refused("score", ESSAY, "--set", "weigting=sif", cwd=tmp_path)
+    assert "key=value" in refused("score", ESSAY, "--set", "weighting", cwd=tmp_path)
+
+
+def test_a_folder_that_is_no_encoder(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
+    line = refused("score", ESSAY, "--model", "foltz-embedding", "--set", f"encoder={tmp_path}", cwd=tmp_path)
+    assert "sentence encoder" in line
