@@ -15,7 +15,7 @@ from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result, compare_results
 from weft.report.model_facts import ModelFacts, load_facts
 from weft.report.paper_numbers import TABLES
-from weft.report.tables import Cell, cell_text, decimal, load_results, signed
+from weft.report.tables import cell_of, cell_text, decimal, load_results, signed
 
 SIGNIFICANT = 0.05
 
@@ -85,14 +85,6 @@ class Difference:
     def __str__(self) -> str:
         shown = signed(self.value)
         return f"{f'**{shown}**' if self.significant else shown} [{signed(self.low)}, {signed(self.high)}]"
-
-
-def cell_of(result: Result | None, metric: str = "accuracy") -> Cell:
-    """Return a metric of a result with its interval, or an empty cell."""
-    if result is None or result.metrics.get(metric) is None:
-        return Cell()
-    interval = result.interval.get(metric)
-    return Cell(result.metrics[metric], (interval[0], interval[1]) if interval else None)
 
 
 class Measured:

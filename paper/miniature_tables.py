@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from paper.measured import cell_of
 from weft.evaluation.minimal_pairs import BETTER, BOTH_WAYS, WORSE, MinimalPair, read_pairs
 from weft.evaluation.result import Key, Result
 from weft.io.package_files import PROBES
-from weft.report.tables import NOTHING, Column, RenderedTable, name_of, pipe, render
+from weft.report.tables import NOTHING, Column, RenderedTable, cell_of, name_of, pipe, render
 
 RIGHT, WRONG = "✓", "✗"
 PHENOMENA = ("lexical", "temporal", "causal", "centering", "connective", "pronoun")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from paper.measured import cell_of
 from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
 from weft.evaluation.result import Key, Result
 from weft.report.model_facts import ModelFacts
 from weft.report.paper_numbers import TABLES
 from weft.report.plot_data import make_plots
-from weft.report.tables import Column, RenderedTable, cell_text, name_of, pipe, render
+from weft.report.tables import Column, RenderedTable, cell_of, cell_text, name_of, pipe, render
 
 PAIRS, INNER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-pairs-inner", "wikipedia-swaps"
 ON_THE_PAGE = {INNER, FEW_SWAPS, "miniatures", "probes", *(task for table in TABLES for task, _ in table.cells)}

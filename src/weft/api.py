@@ -313,7 +313,7 @@ def evaluate(
 
 
 def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subject:
-    from weft.evaluation.subjects import in_way, load_subjects
+    from weft.evaluation.subjects import load_subjects, with_combination
     from weft.evaluation.task import Subject
 
     if isinstance(model, str | Path):
@@ -322,7 +322,7 @@ def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subje
     if not isinstance(model, Subject):
         found = as_model(model)
         model = Subject(found.inner, found.name)
-    return in_way(model, combine) if combine else model
+    return with_combination(model, combine) if combine else model
 
 
 def train(

@@ -1,4 +1,4 @@
-"""Scores as a data frame of pandas or polars; neither library is needed for anything else."""
+"""Scores as a data frame of pandas or polars, which are imported only here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def to_frame(scores: Score | Iterable[Score], *, library: str = "pandas") -> Any
     """Return a data frame with one row per score, in order.
 
     Args:
-        scores: What `weft.score` returned: one score or a list of them.
+        scores: One score or several, as `weft.score` returns them.
         library: ``pandas`` or ``polars``.
 
     Returns:
@@ -42,8 +42,8 @@ def _row(score: object) -> dict[str, Any]:
             next_step="call weft.to_frame(weft.score(texts))",
         )
     record = score.to_dict()
-    places = {"percentile": score.percentile, "percentile_shuffled": score.percentile_shuffled}
-    return {**record, **places}
+    percentiles = {"percentile": score.percentile, "percentile_shuffled": score.percentile_shuffled}
+    return {**record, **percentiles}
 
 
 def _module(library: str) -> Any:

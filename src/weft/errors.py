@@ -58,7 +58,7 @@ def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = 
     """Raise ConfigError if a name is not one of the known names.
 
     Args:
-        what: What the name is a name of, for the message.
+        what: The kind of name, for the message, such as ``device``.
         name: The name to check.
         known: The known names.
         next_step: The next step in the message.

@@ -41,8 +41,8 @@ MODELS_VARIABLE = "WEFT_MODELS"
 ZOO_FOLDER = "zoo"
 ZOO_PACKAGE = "weft-zoo"
 PACKAGE = "weft"  # the source of models that need no training
-# Folders inside the package that hold the weights of models which need no training.
-INSIDE = {"weft-small": "weft-small", "foltz-glove": "glove", "foltz-sif": "glove"}
+# Folders inside the package with the weights of models that need no training.
+PACKAGE_FOLDERS = {"weft-small": "weft-small", "foltz-glove": "glove", "foltz-sif": "glove"}
 # Texts of 15 sentences scored in a second by one core: medians in results/benchmarks/scoring.json.
 SPEEDS = {"weft-small": 9.6, "foltz-embedding": 5.5, "hf": 0.7}
 
@@ -71,8 +71,8 @@ class KnownModel:
     Attributes:
         name: What ``--model`` and `load_model` take.
         summary: One line on what the model does.
-        source: Where it was found; empty if it is not there.
-        missing: How to get it; empty if it is there.
+        source: Where it was found; empty if it was not found.
+        missing: How to get it; empty if it was found.
         size: Bytes on disk; None if it has no files of its own.
         speed: Texts of 15 sentences scored in a second by one core; None if it was not measured.
         default: Whether commands use it when no model is named.
@@ -89,14 +89,14 @@ class KnownModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """What `weft models NAME` shows.
+    """The contents of `weft models NAME`.
 
     Attributes:
-        model: The name of its class in the registry, under which results are kept.
+        model: The name of its class in the registry, which is also its name in results.
         known: Its line in the list.
-        card: What its score means.
-        config: The settings it was trained with; empty if it needs no training or is not there.
-        training: How it was made: seed, data fingerprint, command.
+        card: The description of the model.
+        config: The settings it was trained with; empty if it needs no training or was not found.
+        training: How it was trained: seed, data fingerprint, command.
     """
 
     model: str
@@ -186,7 +186,7 @@ def known_models() -> list[KnownModel]:
 
 
 def describe_model(name: str | Path) -> ModelDescription:
-    """Return the card of a model, and how it was trained if it is there.
+    """Return the card of a model and, if it was found, how it was trained.
 
     Raises:
         ConfigError: There is no model of that name.
@@ -207,7 +207,7 @@ def describe_model(name: str | Path) -> ModelDescription:
 
 
 def _places() -> Iterator[tuple[str, Path]]:
-    """Yield the folders that hold model folders, with their names, in the order of the search."""
+    """Yield the folders that are searched for model folders, in order, each with its name in messages."""
     for entry in entry_points(MODEL_GROUP):
         if ":" not in entry.value:
             yield from ((package_of(entry), place) for place in _package_folders(entry.value))
@@ -223,7 +223,7 @@ def _package_with(name: str) -> str:
 
 
 def _package_folders(package: str) -> list[Path]:
-    """Return where an installed package lies; it is not imported, so that none of its code runs."""
+    """Return the folders of an installed package, which is not imported: none of its code runs."""
     from importlib.util import find_spec
 
     try:
@@ -256,11 +256,11 @@ def _known(name: str, trained: Mapping[str, FoundModel]) -> KnownModel:
     found = trained.get(name)
     try:
         card = model_class(found.model if found else name).card
-    except WeftError as error:  # a broken package, or a damaged folder, is a line in the list
+    except WeftError as error:  # a broken package or a damaged folder must not break the list
         return KnownModel(name, f"cannot be used: {error.what}", "", error.next_step or "", None, None, False)
     speed, default = SPEEDS.get(name), name == DEFAULT_MODEL
     if is_registered(name) and not card.needs_training:
-        size = _size(PRETRAINED / INSIDE[name]) if name in INSIDE else None
+        size = _size(PRETRAINED / PACKAGE_FOLDERS[name]) if name in PACKAGE_FOLDERS else None
         return KnownModel(name, card.summary, _package_with(name), "", size, speed, default)
     if found is None or found.folder is None:
         return KnownModel(name, card.summary, "", _how_to_get(name, trained), None, speed, default)
@@ -288,7 +288,7 @@ def _known_class(found: FoundModel) -> type[CoherenceModel]:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a text can be the name of a model and is not a path."""
+    """Return whether a text can be a model's name; otherwise it is a path."""
     return bool(name) and not name.startswith(".") and not any(mark in name for mark in ("/", os.sep, "\0"))
 
 
@@ -304,7 +304,7 @@ def _no_folder(name: str) -> ModelError:
 
 
 def _how_to_get(name: str, trained: Mapping[str, FoundModel]) -> str:
-    """Return what gives a trained model of a registered name."""
+    """Return how to get a trained model of a registered name, as the next step of a message."""
     train = f"train it (weft train configs/{name}.toml)" if name in MODELS else "train it"
     variants = sorted(other for other, found in trained.items() if found.model == name)
     install = f"pip install {ZOO_PACKAGE} (in a clone: pip install ./zoo)"
@@ -333,7 +333,7 @@ def _unknown(name: str) -> WeftError:
 
 
 def _adjusted(model: CoherenceModel, settings: Mapping[str, Any]) -> CoherenceModel:
-    """Return a trained model with other settings, of those that leave its weights as they are."""
+    """Return a trained model with other values of its adjustable settings."""
     if not settings:
         return model
     model.settings.adjusted(settings)  # raises if a setting is fixed or a value is wrong

@@ -1,7 +1,7 @@
-"""The contracts between models, scorers, searches and training.
+"""Protocols: the contracts between models, scorers, searches and training.
 
-`CoherenceModel` is what every model is. `NeuralModel` is what training needs of a model made of networks. The small
-protocols are capabilities that some models have; test for them with `isinstance`.
+Every model is a `CoherenceModel`. A model made of networks, which `weft.training` trains, is also a `NeuralModel`. The
+other protocols are capabilities of some models; test for them with `isinstance`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.progress import Progress, silent
-from weft.settings import Settings
 from weft.settings import Settings as ModelSettings
 
 if TYPE_CHECKING:
@@ -36,16 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What a person must know to read a model's score.
+    """A description of a model and of the meaning of its scores.
 
     Attributes:
         summary: One line on what the model does.
-        reference: The publication behind it.
-        score_range: The values a score can take.
-        meaning: What a higher score says.
+        reference: The publication that describes it.
+        score_range: The values that a score can have.
+        meaning: The meaning of a higher score.
         comparable: Whether scores of different texts can be compared.
-        needs: What has to be there before it can score: nothing, training, or an extra.
-        needs_training: Whether it has to be trained before it can score.
+        needs: What the model needs before it can score: nothing, training, or an extra.
+        needs_training: Whether it must be trained before it can score.
     """
 
     summary: str
@@ -59,31 +58,31 @@ class ModelCard:
 
 @runtime_checkable
 class DocumentScorer(Protocol):
-    """Scores documents; higher is more coherent, always. All that orderings and tasks ask for."""
+    """An object that scores documents; a higher score always means more coherent."""
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
-        """One score per document, in order."""
+        """Return one score per document, in order."""
 
 
 @runtime_checkable
 class CoherenceModel(DocumentScorer, Protocol):
-    """A model: it scores, learns, is saved and loaded, and says what its score means.
+    """A model: it scores documents, learns from them, and is saved and loaded.
 
-    Its constructor takes one object of its settings class, and needs none: `kind()` has all defaults.
+    Its constructor takes one object of its settings class; without an argument, all settings have their defaults.
     """
 
     card: ModelCard
 
     @property
     def Settings(self) -> type[ModelSettings]:  # noqa: N802
-        """The class of its settings, a frozen dataclass; a plain class attribute."""
+        """The class of its settings, a frozen dataclass; models define it as a class attribute."""
 
     @property
     def settings(self) -> ModelSettings:
         """Its settings."""
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Learn from documents; a model with nothing to learn returns itself."""
+        """Train the model on documents and return it; a model that needs no training is returned unchanged."""
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write a model folder."""
@@ -95,67 +94,70 @@ class CoherenceModel(DocumentScorer, Protocol):
 
 @runtime_checkable
 class RemarkingModel(Protocol):
-    """A model that can say why a text is not one to judge, or how far its score can be trusted."""
+    """A model that has remarks on texts that it cannot score reliably."""
 
     def remarks(self, document: Document) -> tuple[str, ...]:
-        """What a person should know of the text; nothing of most."""
+        """Return remarks on a text for the user; empty for most texts."""
 
 
 @runtime_checkable
 class PairwiseModel(Protocol):
     """A first-order model: a document's score is the mean over adjacent pairs of one table.
 
-    Permutations and orders are then look-ups, and nothing is scored twice.
+    The scores of permutations and orders are then look-ups in the table.
     """
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """``table[i, j]``: how well sentence j follows sentence i. Shape [sentences, sentences]; diagonal unused."""
+        """Return how well sentence j follows i, as ``table[i, j]``: [sentences, sentences]; diagonal unused."""
 
 
 @runtime_checkable
 class PrecedenceModel(Protocol):
-    """A model that may also know which of two sentences comes first, however far apart they stand."""
+    """A model that may also have learned which of two sentences comes first, at any distance."""
 
     def precedence_table(self, document: Document) -> npt.NDArray[np.float64] | None:
-        """``table[i, j]``: what it counts that sentence i stands before j, antisymmetric; None if never learned."""
+        """Return the gain of any order in which sentence i comes before j, as ``table[i, j]``.
+
+        The table is antisymmetric. None: the model has not learned precedence.
+        """
 
 
 @runtime_checkable
 class Arranger(Protocol):
-    """A model that puts sentences in order by a rule of its own instead of a search over scores."""
+    """A model that orders sentences by a rule instead of a search over scores."""
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:
-        """The order it proposes, starting with ``first`` where that is given."""
+        """Return an order of the sentences that starts with ``first``, if given."""
 
 
 @runtime_checkable
 class SentenceModel(Protocol):
-    """A model of the next sentence; `weft.scoring.pairs.Scorer` makes a CoherenceModel of it."""
+    """A model of the next sentence; `weft.scoring.pairs.Scorer` scores documents with it."""
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Natural log-probability of each target given its context, SUMMED over its tokens, ``</s>`` included."""
+        """Return log p(target | context), natural and SUMMED over the target's tokens and ``</s>``, of each window."""
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """How many tokens each sentence has, ``</s>`` included: the N that sums are divided by."""
+        """Return the number of tokens of each sentence, ``</s>`` included, by which sums are divided."""
 
 
 @runtime_checkable
 class SequenceModel(Protocol):
-    """A model of the next sentence that remembers all before it; `SequenceScorer` makes a scorer of it."""
+    """A model of the next sentence given all before it; `SequenceScorer` scores documents with it."""
 
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[npt.NDArray[np.float64]]:
-        """For every order of some sentences, log p(s_n | all before it) of its second sentence and those after."""
+        """Return, for every order of the sentences, log p(s_n | s_1 … s_{n-1}) of its second and later sentences."""
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """How many tokens each sentence has, ``</s>`` included: the N that sums are divided by."""
+        """Return the number of tokens of each sentence, ``</s>`` included, by which sums are divided."""
 
 
 @runtime_checkable
 class OrderScorer(Protocol):
-    """A model with memory that scores several orders of one text at once, reading its sentences once."""
+    """A model with memory that scores several orders of one text at once and encodes each sentence once."""
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """One score per order."""
+        """Return one score per order."""
 
 
 class OrderSearch(Protocol):
@@ -184,10 +186,10 @@ class SearchableModel(Protocol):
 
 @runtime_checkable
 class AdjustableModel(Protocol):
-    """A trained model whose settings can partly change without training again: those in `settings.adjustable()`."""
+    """A trained model of which some settings, `settings.adjustable()`, can change without training again."""
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ModelSettings:
         """All settings."""
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
@@ -208,7 +210,7 @@ class CombinableModel(Protocol):
 
 @runtime_checkable
 class MovableModel(Protocol):
-    """A model that computes on a device of choice."""
+    """A model that can be moved to another device."""
 
     def to(self, device: str | torch.device) -> Self:
         """Move the model to a device."""
@@ -280,7 +282,7 @@ class WritingModel(CombinableModel, Protocol):
 
 @runtime_checkable
 class NetworkModel(MovableModel, Protocol):
-    """A model whose trained networks others can build on or read with."""
+    """A model with trained networks that other models and evaluators can use."""
 
     @property
     def tokenizer(self) -> Tokenizer | None:
@@ -302,10 +304,6 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
     """The contract between a model made of networks and `weft.training`."""
 
     name: ClassVar[str]
-
-    @property
-    def settings(self) -> Settings:
-        """All settings."""
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """Return an untrained network."""
@@ -329,15 +327,15 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
         """Return the model folders named in the settings whose weights are part of this model."""
 
     def read_texts(self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
-        """Read the training texts, for a model that needs more of them than their tokens, such as their trees."""
+        """Read the training texts, if the model needs more than their tokens, such as their parses."""
 
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
-        """Take trained networks into the model, rounded as they will be saved."""
+        """Return the model with trained networks, rounded as they will be saved."""
 
     def save(
         self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
     ) -> None:
-        """Write a model folder; weights that a folder of ``beside`` holds are not written again."""
+        """Write a model folder without the weights that are already in one of the folders ``beside``."""
 
 
 # Networks ------------------------------------------------------------------------------------------------------------
@@ -345,9 +343,9 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
 
 @runtime_checkable
 class PacedNetwork(Protocol):
-    """A network whose loss changes during training, such as one with a weight that rises."""
+    """A network whose loss changes during training, for example because a weight rises."""
 
-    share: float  # share of the training that is done, 0 to 1; the training loop sets it before every step
+    share: float  # finished share of the training, 0 to 1; the training loop sets it before every step
 
 
 @runtime_checkable

@@ -83,7 +83,7 @@ def load_added(group: str, name: str) -> Any:
         )
     try:
         return found[0].load()
-    except Exception as error:  # whatever the other package raises, the user is to see which package it was
+    except Exception as error:  # any error of another package is reported with the name of the package
         raise ConfigError(
             f"the installed package {package_of(found[0])}, which adds {name}, cannot be imported",
             seen=f"{type(error).__name__}: {error}",
@@ -133,7 +133,7 @@ def model_class(name: str) -> type[CoherenceModel]:
 
 
 def _checked_class(name: str, added: Any) -> type[CoherenceModel]:
-    """Return a class of another package if it has all that a model needs."""
+    """Return a class of another package; raise ConfigError if it lacks a part of the contract."""
     missing = [part for part in CONTRACT if part not in dir(added)]
     if missing or not isinstance(added, type):
         raise ConfigError(
@@ -156,10 +156,3 @@ def create_model(name: str, settings: Mapping[str, Any] | None = None) -> Cohere
     kind: Any = model_class(name)
     built: CoherenceModel = kind(kind.Settings.from_mapping(settings or {}))
     return built
-
-
-def model_settings(name: str) -> dict[str, Any]:
-    """Return the settings of a model and their defaults."""
-    kind: Any = model_class(name)
-    defaults: dict[str, Any] = kind.Settings.defaults()
-    return defaults

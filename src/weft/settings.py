@@ -1,6 +1,6 @@
-"""Settings of models: one frozen dataclass each, from which checks, documentation and `weft config` are read.
+"""Settings of models: one frozen dataclass each, with checks, documentation and what `weft config` prints.
 
-A field is declared with `setting`, which keeps its default, what it means and what is allowed in one place.
+A field is declared with `setting`, which states its default, its meaning and its allowed values.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or f
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a setting means and which values it takes.
+    """The meaning and the allowed values of a setting.
 
     Attributes:
-        help: One sentence for a person.
+        help: One sentence on its meaning.
         minimum: Lowest number allowed.
         maximum: Highest number allowed.
         below: Number that the value must stay below.
-        choices: The only texts allowed, if there are any.
-        adjustable: Whether a trained model can change it without training again.
+        choices: The allowed texts; empty if any text is allowed.
+        adjustable: Whether it can change without training again.
     """
 
     help: str
@@ -49,7 +49,7 @@ class Rule:
         return ", ".join(bound for bound in bounds if bound) or "any value"
 
     def accepts(self, value: Any) -> bool:
-        """Whether a value of the right type is allowed."""
+        """Return whether a value of the right type is allowed."""
         if self.choices:
             return value in self.choices
         return (
@@ -91,7 +91,7 @@ def setting(
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base of the settings of every model; values are checked when an object is made."""
+    """Base class of the settings of all models; the constructor checks the values."""
 
     model_name: ClassVar[str]  # the name of the model in the registry
 
@@ -101,22 +101,22 @@ class Settings:
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """The names of all settings and their defaults."""
+        """Return the names of all settings and their defaults."""
         return {one.name: _default(one) for one in fields(cls)}
 
     @classmethod
     def rules(cls) -> dict[str, Rule]:
-        """What each setting means and takes."""
+        """Return the rule of each setting."""
         return {one.name: one.metadata["rule"] for one in fields(cls)}
 
     @classmethod
     def adjustable(cls) -> tuple[str, ...]:
-        """The settings that a trained model can change without training again."""
+        """Return the names of the settings that can change without training again."""
         return tuple(name for name, rule in cls.rules().items() if rule.adjustable)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
-        """Settings from a parsed file or command line.
+        """Return settings from a parsed file or command line.
 
         Raises:
             ConfigError: A name is unknown, or a value has the wrong type or is out of range.
@@ -137,14 +137,14 @@ class Settings:
         return ()
 
     def check_run(self) -> None:
-        """Check what only `weft train` needs, before any data are read; nothing by default.
+        """Raise ConfigError if `weft train` cannot use these settings; called before data are read.
 
         Raises:
             ConfigError: No run is possible with these settings.
         """
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """The same settings with some values replaced, and checked again."""
+        """Return the settings with some values replaced; all are checked again."""
         return replace(self, **changes)
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
@@ -165,7 +165,7 @@ class Settings:
         return self.changed(changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values by name, as they are written to a model folder."""
+        """Return all values by name, as a model folder stores them."""
         return asdict(self)
 
 

@@ -180,7 +180,7 @@ def test_results_are_compared_only_on_the_same_negatives(corpus: Path) -> None:
 
 def test_missing_standard_data_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WEFT_DATA", str(tmp_path))
-    with pytest.raises(CorpusError, match="standard data are not there.*WEFT_DATA.*--data FILE"):
+    with pytest.raises(CorpusError, match="standard data were not found.*WEFT_DATA.*--data FILE"):
         evaluate("accidents", Subject(create_model("random"), "random"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.evaluation.calibration import CLASSES, calibrate
+from weft.evaluation.calibration import LENGTH_CLASSES, calibrate
 from weft.io.model_folder import load_artifact
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall, WeftSmallSettings
@@ -68,7 +68,7 @@ def test_it_survives_the_disk_and_refuses_what_it_did_not_write() -> None:
 def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
     model = WeftSmall()
     assert model.reference is not None
-    assert [group.fewest for group in model.reference.groups] == list(CLASSES)
+    assert [group.fewest for group in model.reference.groups] == list(LENGTH_CLASSES)
     for group in model.reference.groups:
         assert list(group.written) == sorted(group.written)
         assert group.written[50] > group.shuffled[50]

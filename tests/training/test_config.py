@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import ConfigError
-from weft.registry import MODELS, model_settings
+from weft.registry import MODELS, create_model
 from weft.training.config import (
     TRAINING_DEFAULTS,
     build_config,
@@ -142,7 +142,7 @@ def test_what_decides_the_length_of_a_run_may_come_later() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_no_setting_of_any_model_takes_what_is_not_finite(name: str) -> None:
-    for key, default in model_settings(name).items():
+    for key, default in create_model(name).settings.defaults().items():
         if isinstance(default, float):
             for bad in ("nan", "inf", "-inf"):
                 with pytest.raises(ConfigError, match=f"{key} is not a finite number"):

@@ -16,9 +16,9 @@ from weft.progress import Progress, silent
 from weft.protocols import CalibratedModel, DocumentScorer
 from weft.scoring.calibration import REFERENCE, Group, Reference, make_group
 
-CLASSES = (3, 5, 10)  # minimal number of sentences of each length class
+LENGTH_CLASSES = (3, 5, 10)  # smallest number of sentences of each class
 TEXTS_EACH = 1000
-FEWEST_TEXTS = 20  # too few texts give no percentiles
+FEWEST_TEXTS = 20  # fewer texts do not give percentiles
 AT_ONCE = 50
 
 
@@ -59,19 +59,20 @@ def calibrate(
             allowed="a generative model",
             next_step="calibrate a seq2seq",
         )
-    by_class = _by_class(documents)
-    groups = tuple(_group(model, fewest, found, seed, progress) for fewest, found in by_class.items())
+    classes = _paragraphs_by_class(documents)
+    groups = tuple(_group(model, fewest, found, seed, progress) for fewest, found in classes.items())
     setting = str(artifact.config.get("combine", ""))
     reference = Reference(texts, setting, groups, seed, command)
     save_artifact(replace(artifact, texts={**artifact.texts, REFERENCE: reference.to_text()}), folder)
     return reference
 
 
-def _by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:
-    found: dict[int, list[Document]] = {fewest: [] for fewest in CLASSES}
+def _paragraphs_by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:
+    """Return paragraphs by the smallest number of sentences of their length class."""
+    found: dict[int, list[Document]] = {fewest: [] for fewest in LENGTH_CLASSES}
     for paragraph in (paragraph for document in documents for paragraph in document.paragraphs()):
-        fitting = [fewest for fewest in CLASSES if fewest <= len(paragraph)]
-        shuffles = len(set(paragraph.sentences)) > 1  # equal sentences read the same in any order
+        fitting = [fewest for fewest in LENGTH_CLASSES if fewest <= len(paragraph)]
+        shuffles = len(set(paragraph.sentences)) > 1  # equal sentences cannot be shuffled
         if fitting and shuffles and len(found[fitting[-1]]) < TEXTS_EACH:
             found[fitting[-1]].append(paragraph)
         if all(len(texts) == TEXTS_EACH for texts in found.values()):
@@ -81,7 +82,7 @@ def _by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:
             raise CorpusError(
                 f"too few texts of {fewest} sentences or more",
                 seen=len(texts),
-                allowed=f"{FEWEST_TEXTS} of every length class (from {', '.join(map(str, CLASSES))} sentences on)",
+                allowed=f"{FEWEST_TEXTS} texts of {', '.join(map(str, LENGTH_CLASSES))} sentences or more each",
                 next_step="give more texts",
             )
     return found

@@ -21,8 +21,8 @@ CACHED_DOCUMENTS, LOT = 10_000, 50  # for more documents, resamples are drawn in
 def kendall_tau(order: Sequence[int]) -> float | None:
     """Return Kendall's τ between a proposed order and the original: 1 − 2 · inversions / (N(N−1)/2).
 
-    Paper: the appendix prints 1 − 2 · inversions / (N(N−1)), whose range would be 0 to 1; its numbers and Lapata's
-    definition have the /2, and a random order near 0.
+    Paper: the appendix prints 1 − 2 · inversions / (N(N−1)), which ranges from 0 to 1. The paper's numbers and Lapata's
+    definition have the /2, which gives a random order about 0.
 
     Args:
         order: For each position of the proposed text, the position of its sentence in the original.
@@ -94,7 +94,7 @@ def count_wins(original: float | None, others: Sequence[float | None]) -> Wins:
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float | None:
-    """Return sum over sum: all pairs weigh the same for accuracy (denominator: pairs), all documents for τ (1)."""
+    """Return sum over sum: the mean over pairs for accuracy (denominators: pairs), over documents for τ (ones)."""
     total = float(np.sum(denominators))
     return float(np.sum(numerators)) / total if total else None
 

@@ -66,13 +66,11 @@ def reconstruct(
 def _restore(
     model: DocumentScorer, document: Document, beam: int, objective: Objective, seed: int
 ) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the order found with the first sentence given, and that found with nothing given."""
+    """Return two orders: one found with the first sentence given, and one with nothing given."""
     if not len(document):
         return (), ()
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
-        table, precedence, chosen = search_tables(
-            model, document, objective
-        )  # once for both searches, which only look up
+        table, precedence, chosen = search_tables(model, document, objective)  # one table for both searches
         tables = partial(order_table, table, precedence, objective=chosen, name=document.id, seed=seed)
         return tables(first=0, search="beam", beam=beam).order, tables(search="greedy").order
     given = order_document(model, document, first=0, search="beam", objective=objective, beam=beam, seed=seed)
@@ -95,5 +93,5 @@ def _measure(given: Sequence[int], free: Sequence[int]) -> dict[str, float | Non
 
 
 def _collect(values: Sequence[float | None]) -> Measure:
-    """Return a measure in which an undefined value leaves its document out."""
+    """Return a measure that excludes documents with an undefined value."""
     return Measure(tuple(v or 0.0 for v in values), tuple(float(v is not None) for v in values))

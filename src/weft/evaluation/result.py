@@ -91,6 +91,11 @@ class Result:
         """The name of its files, without their endings: ``MODEL[.VARIANT]``."""
         return f"{self.model}.{self.variant}" if self.variant else self.model
 
+    def bounds(self, metric: str) -> tuple[float, float] | None:
+        """Return the interval of a metric, or None if it has none."""
+        interval = self.interval.get(metric)
+        return (interval[0], interval[1]) if interval else None
+
     def path(self, folder: str | Path) -> Path:
         """Return the path of the first file in a results folder: ``TASK/MODEL[.VARIANT].json``.
 

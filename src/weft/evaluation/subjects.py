@@ -1,4 +1,4 @@
-"""From the name of a model to the subjects of an evaluation."""
+"""The subjects of an evaluation: models by name, and controls."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ class Control:
 def load_subjects(
     task: str, name: str, settings: Mapping[str, Any], *, variant: str = "", combine: Sequence[str] = ()
 ) -> list[Subject]:
-    """Load a model once, and return one subject for each way of combining its parts.
+    """Load a model once, and return one subject for each combination of its parts.
 
     Args:
         task: The task it is loaded for.
         name: A model's name or folder, or one of the task's controls.
-        settings: Settings of the model, and of the task where it has some (``decoding.beam``).
-        variant: A name for these settings; made from them if empty.
-        combine: Ways of combining: uni, bi, mmi; the task's default, then the model's, if empty.
+        settings: Settings of the model and of the task (``decoding.beam``).
+        variant: A name for these settings; by default, it is made from them.
+        combine: Combinations: uni, bi, mmi; by default that of the task, else that of the model.
 
     Raises:
-        ConfigError: There is no such model, setting or way.
+        ConfigError: There is no such model, setting or combination.
     """
     chosen, known = find_task(task), variant or variant_of(settings)
     _check_variant(known)
     if chosen.controls and name.startswith(CONTROL):
         return [_control(name, known, chosen.controls, settings, combine)]
     subject = _load(name, chosen.split_settings(settings)[0], known)
-    ways = combine or ((chosen.combine,) if chosen.combine else ())
-    return [in_way(subject, way) for way in ways] or [subject]
+    combinations = combine or ((chosen.combine,) if chosen.combine else ())
+    return [with_combination(subject, one) for one in combinations] or [subject]
 
 
 def _load(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
-    """A subject from a folder is named after the model inside."""
+    """Return the subject of a model; its name is that of the model's class, also if a folder is given."""
     model = load_model(name, settings)
     about = describe_model(name)
     return Subject(model, about.model, variant, {**about.config, **settings}, about.training)
@@ -57,22 +57,22 @@ def _load(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
 def _control(
     name: str, variant: str, known: Sequence[str], settings: Mapping[str, Any], combine: Sequence[str]
 ) -> Subject:
-    """Raise ConfigError for options of writing: a control writes nothing."""
+    """Return the subject of a control; raise ConfigError for options of models, which it does not have."""
     check_known("control", name, known)
-    idle = [f"--set {key}=…" for key in settings if not key.startswith("evaluator.")]
-    idle += [f"--combine {way}" for way in combine]
-    if idle:
+    unused = [f"--set {key}=…" for key in settings if not key.startswith("evaluator.")]
+    unused += [f"--combine {one}" for one in combine]
+    if unused:
         raise ConfigError(
             f"{name} is made of human sentences and has no such option",
-            seen=", ".join(idle),
+            seen=", ".join(unused),
             allowed="--set evaluator.…",
             next_step="omit it",
         )
     return Subject(Control(name.removeprefix(CONTROL)), name, variant)
 
 
-def in_way(subject: Subject, combine: str) -> Subject:
-    """Return a subject whose model combines its parts in one way: uni, bi or mmi.
+def with_combination(subject: Subject, combine: str) -> Subject:
+    """Return a subject whose model combines its parts as uni, bi or mmi.
 
     Raises:
         ConfigError: The model has no parts to combine.
@@ -91,7 +91,7 @@ def in_way(subject: Subject, combine: str) -> Subject:
 
 
 def variant_of(settings: Mapping[str, Any]) -> str:
-    """Return a name for settings, so that two never share a result file; a long name ends in a hash.
+    """Return a name that is unique for the settings; a long name ends in a hash.
 
     Example:
         >>> variant_of({"samples": 2, "beam": 5}), len(variant_of({"trees": "x" * 200}))

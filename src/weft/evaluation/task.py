@@ -1,4 +1,4 @@
-"""The contract between `evaluate` and a task: what a task receives and what it returns.
+"""The contract between `evaluate` and a task: the arguments and the outcome of a task.
 
 A task is one function `measure(subject, data, options, progress) -> Outcome`. It reads the documents it needs from
 `data` and returns measures with one numerator and one denominator per document. `evaluate` adds everything else:
@@ -25,7 +25,7 @@ from weft.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model under evaluation, and what to call it in results.
+    """A model under evaluation, with its name in results.
 
     Attributes:
         model: The model; for `adversarial` also a `Control`.
@@ -52,8 +52,8 @@ class EvaluateOptions:
         seed: Seed of permutations, searches, intervals and evaluators.
         permutations: Number of negatives per document, for documents without published ones.
         beam: Beam width of `order`.
-        limit: Use only the first documents, this many; `adversarial` runs a small copy with this many test contexts.
-        objective: What `order` searches for; ``auto`` takes what the model has learned.
+        limit: Number of documents to use, from the first; for `adversarial`, number of test contexts.
+        objective: The objective of the search in `order`; ``auto`` also uses precedence if the model has it.
         settings: Settings of the task itself, by dotted name: ``decoding.beam`` and ``evaluator.seeds`` of
             `adversarial`.
         work: Folder in which `adversarial` keeps chunks, continuations and verdicts between runs.
@@ -80,7 +80,7 @@ class DataFile:
         path: A file, or a folder in the original Barzilay & Lapata layout.
         read: How to read it.
         domain: The part of the Barzilay & Lapata layout to read; empty for all of it.
-        limit: Read only the first documents, this many.
+        limit: Number of documents to read, from the first; None for all.
     """
 
     path: Path
@@ -105,7 +105,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task returns.
+    """The outcome of a task.
 
     Attributes:
         measures: The metrics, as parts per document.
@@ -113,9 +113,9 @@ class Outcome:
         lengths: Number of sentences of each document; may be empty.
         n_pairs: Number of comparisons.
         ties: Comparisons with equal scores; they count as wrong.
-        n_excluded: Documents on which nothing could be measured.
-        scores: Values that are kept for each document but are no metrics.
-        negatives_sha256: Fingerprint of the negatives: two results are comparable if it is equal.
+        n_excluded: Number of documents on which nothing could be measured.
+        scores: Values per document that are recorded but are not metrics.
+        negatives_sha256: Fingerprint of the negatives; two results are comparable if it is equal.
         settings: Settings of the run that change its numbers.
     """
 
@@ -135,18 +135,18 @@ Measuring = Callable[[Subject, DataFile, EvaluateOptions, Progress], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is done with a model and documents.
+    """A task: a function that measures a model on documents.
 
     Attributes:
-        about: One line for a person.
-        measure: The function that does it, or ``module:function``, which is imported when the task is run.
-        data: Name of the data set that the task takes by default.
+        about: One line that describes it.
+        measure: The function, or ``module:function``, which is imported when the task is run.
+        data: Name of the default data set.
         options: The fields of `EvaluateOptions` that change its numbers, besides ``seed`` and ``limit``.
-        searching: Whether models with an estimate of their own for searches use that one.
-        part: Part of a data set that the task reads where the set has one: `adversarial` on ``wikipedia`` reads
+        searching: Whether models that have a separate estimate for searches use it.
+        part: Suffix of the data set to read instead, if it exists: `adversarial` on ``wikipedia`` reads
             ``wikipedia-pages``.
         sections: Prefixes of the settings that belong to the task and not to the model.
-        combine: The way in which models combine their parts by default; empty for the model's own.
+        combine: Default combination of the parts of a model: uni, bi or mmi; empty for the model's default.
         controls: Names that the task accepts in place of a model.
     """
 
@@ -185,10 +185,10 @@ class DataSet:
     """A standard data set.
 
     Attributes:
-        about: One line for a person.
-        file: Path below the data folder; of a set inside the package, its file name there.
-        sha256: Hash of the exact file that published numbers are measured on.
-        domain: Its part of the original Barzilay & Lapata layout. Such a set comes with its negatives.
+        about: One line that describes it.
+        file: Path in the data folder; for a set inside the package, its file name there.
+        sha256: Hash of the file that published numbers are measured on.
+        domain: Its part of the original Barzilay & Lapata layout; a set with a domain has published negatives.
         shipped: Whether it is inside the package.
     """
 

@@ -112,7 +112,7 @@ DATA_SETS: Mapping[str, DataSet] = {
     ),
 }
 
-# Results of these pairs of task and data set have names from before tasks and data were separate; they keep them.
+# Older names of experiments, from before tasks and data were separate; the folders of their results keep them.
 ALIASES: Mapping[str, tuple[str, str]] = {
     "accidents": ("pairs", "accidents"),
     "earthquakes": ("pairs", "earthquakes"),
@@ -136,7 +136,7 @@ class Experiment:
         name: The folder of its results, and their field ``task``.
         task: The task.
         data: The standard data set; with a file, the set that the file stands in for, if there is one.
-        file: A file of the user; empty for the standard data.
+        file: The user's file; empty for the standard data.
     """
 
     name: str
@@ -166,7 +166,7 @@ class Experiment:
         path = data_root(options.data_root) / self.data.file
         if not path.is_file():
             raise CorpusError(
-                "the standard data are not there",
+                "the standard data were not found",
                 seen=str(path),
                 allowed=f"a folder with {self.data.file}",
                 next_step=f"set {DATA_VARIABLE} or --data-root to the data folder, or give --data FILE",
@@ -188,7 +188,7 @@ class Experiment:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The options that change its numbers; permutations do not, where the data bring theirs."""
+        """The options that change its numbers; not ``permutations`` if the data have published ones."""
         published = not self.file and self.data is not None and self.data.domain
         return tuple(name for name in self.task.options if not (published and name == "permutations"))
 
@@ -214,7 +214,7 @@ def find_experiment(task: str, data: str | None = None) -> Experiment:
         data: A name in `DATA_SETS`, or a file; None for the default.
 
     Raises:
-        ConfigError: There is no such task, or the data are to be read from a pipe.
+        ConfigError: There is no such task or data set, or the data would be read from a pipe.
 
     Example:
         >>> find_experiment("pairs", "wikipedia").name, find_experiment("inner", "accidents").name
@@ -302,7 +302,7 @@ def _check_file(data: str) -> None:
 
 
 def joined(*names: str) -> str:
-    """Return the name of a variant from those of its parts that have one.
+    """Return the names that are not empty, joined with hyphens.
 
     Example:
         >>> joined("mmi", "", "limit-5")
@@ -321,20 +321,17 @@ def is_result_folder(name: str) -> bool:
 
 
 def is_standard(result: Result) -> bool:
-    """Return whether a result belongs beside the paper's numbers: the standard data, whole, with standard options."""
+    """Return whether a result is comparable with the paper's numbers: all of the standard data, standard options."""
     if not is_result_folder(result.task):
         return False
     experiment = find_experiment(result.task)
     standard = EvaluateOptions()
+    usual = {name: getattr(standard, name) for name in experiment.numbers}
     return (
         experiment.name == result.task
         and experiment.data is not None
         and result.data_sha256 == experiment.data.sha256
         and "limit" not in result.settings
         and result.seed == standard.seed
-        and all(result.settings.get(name, usual) == usual for name, usual in _usual(experiment))
+        and all(result.settings.get(name, value) == value for name, value in usual.items())
     )
-
-
-def _usual(experiment: Experiment) -> list[tuple[str, int]]:
-    return [(name, getattr(EvaluateOptions(), name)) for name in experiment.numbers]

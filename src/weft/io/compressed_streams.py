@@ -62,7 +62,7 @@ def plain_name(source: Source) -> str:
 
 @contextmanager
 def open_bytes(source: Source) -> Iterator[io.BufferedReader]:
-    """Open a file, or standard input for ``-``, and decompress it if its first bytes say that it is compressed.
+    """Open a file, or standard input for ``-``, and decompress it if its first bytes are those of a compressed file.
 
     Args:
         source: A path, or ``-``.

@@ -260,13 +260,15 @@ def _check_shared(path: Path, entry: object) -> None:
     """Raise ModelError if the entry does not name a folder beside this one."""
     fields = entry if isinstance(entry, dict) else {}
     folder, tensors = fields.get("folder"), fields.get("tensors")
-    plain = isinstance(folder, str) and folder == os.path.basename(folder) and folder not in {"", ".", ".."}
     texts = fields.get("texts", [])
-    named = isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors.values())
-    named = named and isinstance(texts, list) and all(isinstance(name, str) for name in texts)
-    if set(fields) | {"texts"} != {"folder", "tensors", "sha256", "texts"} or not plain or "\0" in str(folder):
-        named = False
-    if not named:
+    valid = (
+        set(fields) | {"texts"} == {"folder", "tensors", "sha256", "texts"}
+        and isinstance(folder, str) and folder == os.path.basename(folder) and folder not in {"", ".", ".."}
+        and "\0" not in folder
+        and isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors.values())
+        and isinstance(texts, list) and all(isinstance(name, str) for name in texts)
+    )  # fmt: skip
+    if not valid:
         raise _damaged(path, "'shared' does not name weights of a folder beside this one")
 
 
@@ -282,7 +284,7 @@ def _read_checked(place: Path, name: str, digest: object) -> bytes:
 
 
 def _by_file(tensors: Tensors) -> dict[str, dict[str, npt.NDArray[Any]]]:
-    """Group tensors by file: ``part/name`` goes into ``part.safetensors``, so that parts can be replaced singly."""
+    """Group tensors by file: ``part/name`` goes into ``part.safetensors``, so that one part can be replaced."""
     files: dict[str, dict[str, npt.NDArray[Any]]] = {}
     for name, value in tensors.items():
         part, slash, key = name.partition("/")

@@ -1,4 +1,4 @@
-"""Sharing: weights and texts that a model has in common with the one it was built on are stored once."""
+"""Shared weights: weights and texts that a model shares with the one it was built on are stored once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _in_common(tensors: Tensors, known: Tensors) -> dict[str, str]:
 
 
 def _same_scale(name: str, there: str, tensors: Tensors, known: Tensors) -> bool:
-    """Return whether two integer matrices have the same scales, so that they stand for the same weights."""
+    """Return whether two integer matrices have the same scales, so that they represent the same weights."""
     one, other = tensors.get(name + SCALE), known.get(there + SCALE)
     if one is None or other is None:
         return one is None and other is None

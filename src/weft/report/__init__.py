@@ -1,1 +1,1 @@
-"""Showing results to a person."""
+"""Reports: scores and comparisons in a terminal, tables, plots and pictures."""

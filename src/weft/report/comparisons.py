@@ -43,7 +43,7 @@ def versus_lines(found: Versus, shown: int) -> list[Text]:
         *(_metric_line(found, name, comparison, width) for name, comparison in found.comparisons.items()),
     ]
     if found.unpaired:
-        lines.append(Text(f"  left out, not measured on the same pairs: {', '.join(found.unpaired)}"))
+        lines.append(Text(f"  omitted, because the pairs differ: {', '.join(found.unpaired)}"))
     lines += [Text(), Text(f"by {found.metric}: {wins}")]
     if found.first.n_documents < FEW:
         lines.append(Text(f"fewer than {FEW} documents: intervals and p are unreliable", "yellow"))
@@ -108,8 +108,8 @@ def _total(found: Revision, first: Document, second: Document) -> Text:
     values = [f"{name}  {'null' if value is None else f'{value:.4f}'}" for name, value in named]
     tail = "" if found.difference is None else f"   difference {found.difference:+.4f}"
     counts = {kind: sum(s.kind == kind for s in found.sentences) for kind in MARKS}
-    told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    return Text.assemble((f"{values[0]}  →  {values[1]}", "bold"), (tail, "bold"), f"\n{told or 'no sentences'}")
+    summary = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no sentences"
+    return Text.assemble((f"{values[0]}  →  {values[1]}", "bold"), (tail, "bold"), f"\n{summary}")
 
 
 def _sentence_line(sentence: AlignedSentence, first: Document, second: Document) -> Text:
@@ -126,6 +126,6 @@ def _step_line(step: AlignedTransition) -> Text | None:
         return None
     if step.difference is None:
         return Text(f"{'':>20}{'':>8} → {step.value_after:7.4f}   new")
-    told = f"   {step.difference:+.4f}" if abs(step.difference) >= ROUNDING else ""
+    change = f"   {step.difference:+.4f}" if abs(step.difference) >= ROUNDING else ""
     colour = "green" if step.difference > 0 else "red"
-    return Text.assemble(f"{'':>20}{step.value_before:8.4f} → {step.value_after:7.4f}", (told, colour))
+    return Text.assemble(f"{'':>20}{step.value_before:8.4f} → {step.value_after:7.4f}", (change, colour))

@@ -14,7 +14,7 @@ FORMATS: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None}, "png": {}, "
 
 
 def picture_format(out: str | Path) -> str:
-    """Return the picture format that the name of a file stands for.
+    """Return the picture format of a file by its name.
 
     Example:
         >>> picture_format("topics.SVG")
@@ -60,8 +60,7 @@ def save_figure(figure: Any, out: str | Path, *, letters: bool = False) -> Path:
     # No date and a fixed salt: the same data give the same file.
     options = {"svg.hashsalt": "weft", "svg.fonttype": "none" if letters else "path"}
     with write_atomically(target) as handle, mpl.rc_context(options), warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing", category=UserWarning
-        )  # matplotlib measures such a glyph as a box
+        # matplotlib measures a missing glyph as a box
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure.savefig(handle, format=form, metadata=FORMATS[form])
     return target

@@ -21,7 +21,6 @@ from weft.io.quantization import SCALE
 
 RECORD = "models.json"
 LOGS = "training"
-EMBEDDED = PRETRAINED
 BUILT_IN = ("weft-small",)  # folders inside the package that are models
 
 
@@ -162,13 +161,13 @@ def record_facts(zoo: str | Path, results: str | Path) -> Path:
     folders = [path.parent for path in sorted(Path(zoo).glob(f"*/{MANIFEST}"))]
     if not folders:
         raise CorpusError(
-            "no model folder in it",
+            "no model folder in the folder",
             seen=str(zoo),
             allowed="a folder of model folders, such as zoo",
             next_step="check the path",
         )
     logs = Path(results) / LOGS
-    found = [read_facts(EMBEDDED / name, logs, model=name) for name in BUILT_IN]
+    found = [read_facts(PRETRAINED / name, logs, model=name) for name in BUILT_IN]
     found += [read_facts(folder, logs) for folder in folders]
     path = Path(results) / RECORD
     lines = ",\n".join("  " + json.dumps(asdict(facts), ensure_ascii=False) for facts in found)

@@ -1,4 +1,4 @@
-"""The numbers of the paper's Tables 1 to 4 (Li & Jurafsky 2017), and the result of ours that belongs beside each.
+"""The numbers of the paper's Tables 1 to 4 (Li & Jurafsky 2017), and the names of our results for each.
 
 The numbers are as printed. The printed averages .956 and .688 differ from the means of their columns, .961 and .694.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A row of a table in the paper and the result of ours that belongs beside it.
+    """A row of a table in the paper, and our result for it.
 
     Attributes:
         label: Its name in the paper.

@@ -18,7 +18,7 @@ PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps
 BOUNDS = (0, 17, 18, 20, 23, 10**9)  # paragraphs of 16, of 17, of 18 or 19, of 20 to 22, of 23 sentences or more
 LINES = 8  # more lines cannot be distinguished by eye
 BASELINES = ("random", "year-sort")
-FIRST = ("mmi", "glove-6b-100d", "")  # the variant that is shown of a model with several, by preference
+PREFERRED_VARIANTS = ("mmi", "glove-6b-100d", "")  # of a model with several variants, the first of these is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ def _uses_precedence(result: Result) -> bool:
 
 
 def _preference(variant: str) -> tuple[int, str]:
-    return (FIRST.index(variant) if variant in FIRST else len(FIRST), variant)
+    known = variant in PREFERRED_VARIANTS
+    return (PREFERRED_VARIANTS.index(variant) if known else len(PREFERRED_VARIANTS), variant)
 
 
 def chosen(results: Results, task: str, metric: str) -> list[Result]:
@@ -172,10 +173,9 @@ def _by_swaps(results: Results) -> tuple[Plot, str]:
     series = []
     for result in chosen(results, FEW_SWAPS, "accuracy"):
         points = [
-            Point(place, value, (interval[0], interval[1]) if interval else None)
+            Point(place, value, result.bounds(kind))
             for place, kind in enumerate(kinds)
             if (value := result.metrics.get(kind)) is not None
-            for interval in [result.interval.get(kind)]
         ]
         series.append(Series(_label(result), tuple(points)))
     ticks = (NEIGHBOURS, *map(str, SWAPS))
@@ -189,14 +189,12 @@ def _learning_curve(results: Results) -> tuple[Plot, str]:
     curves: dict[str, list[Point]] = {}
     for (task, model, variant), result in sorted(results.items()):
         found = SHARDS.fullmatch(variant)
-        value, interval = result.metrics.get("accuracy"), result.interval.get("accuracy")
-        sentences = result.training.get("sentences")
+        value, sentences = result.metrics.get("accuracy"), result.training.get("sentences")
         if task == PAIRS and found and value is not None and isinstance(sentences, int):
             units = result.settings.get("hidden")  # the networks of a curve can be smaller than those of the table
             label = f"{model} ({found['way']})" if found["way"] else model
             label += f", {units} units" if units else ""
-            point = Point(sentences, value, (interval[0], interval[1]) if interval else None)
-            curves.setdefault(label, []).append(point)
+            curves.setdefault(label, []).append(Point(sentences, value, result.bounds("accuracy")))
     series = tuple(
         Series(label, tuple(sorted(points, key=lambda point: point.x)))
         for label, points in sorted(curves.items(), key=lambda curve: -max(point.y for point in curve[1]))
@@ -210,13 +208,11 @@ def _learning_curve(results: Results) -> tuple[Plot, str]:
 def _by_parameters(results: Results, facts: Sequence[ModelFacts]) -> tuple[Plot, str]:
     series: list[Series] = []
     for result in sorted(results.values(), key=lambda one: (one.model, _preference(one.variant))):
-        known = facts_of(result, facts)
+        known, value = facts_of(result, facts), result.metrics.get("accuracy")
         shown = any(one.label.split(" (")[0] == result.model for one in series)
-        value, interval = result.metrics.get("accuracy"), result.interval.get("accuracy")
         if result.task != PAIRS or shown or known is None or not known.parameters or value is None:
             continue
-        point = Point(known.parameters, value, (interval[0], interval[1]) if interval else None)
-        series.append(Series(_label(result), (point,)))
+        series.append(Series(_label(result), (Point(known.parameters, value, result.bounds("accuracy")),)))
     title = "Accuracy on permutations, by number of parameters"
     plot = Plot("accuracy-by-parameters", title, "parameters", "accuracy", tuple(series), logarithmic=True, chance=0.5)
     return plot, f"results of {PAIRS}, and results/models.json (weft table --models zoo)"

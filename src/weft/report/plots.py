@@ -65,7 +65,7 @@ def styles(lines: Sequence[Series]) -> list[dict[str, str]]:
 
 
 def _mark_points(axes: Any, plot: Plot) -> None:
-    """Put the ticks at the points where all lines share a few of them; powers of ten would miss the points."""
+    """Put the ticks at the points if all lines have the same few; powers of ten would be elsewhere."""
     places = {tuple(point.x for point in series.points) for series in plot.series}
     if len(places) == 1 and 1 < len(shared := places.pop()) <= FEW_PLACES:
         axes.set_xticks(shared, [f"{x / 1e6:.1f} M" if x >= 1e5 else f"{x:,.0f}" for x in shared])

@@ -30,7 +30,7 @@ other. `weft samples` writes this page. The human text is from Wikipedia (CC BY-
 
 
 def check_places(folder: Path, tokenizer: Path) -> None:
-    """Check that the folder of continuations and the tokenizer exist.
+    """Raise CorpusError if the folder of continuations or the tokenizer does not exist.
 
     Raises:
         CorpusError: One of them does not exist.
@@ -47,7 +47,7 @@ def check_places(folder: Path, tokenizer: Path) -> None:
 
 
 def tokenizer_file(name: str) -> Path:
-    """Return a tokenizer.json, or that of the trained model of a name."""
+    """Return the path of a tokenizer.json, given as such or by the name of a trained model."""
     return Path(name) if name.endswith(".json") else model_folder(name) / "tokenizer.json"
 
 

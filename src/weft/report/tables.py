@@ -53,9 +53,7 @@ class RenderedTable:
 
 
 SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # variant of a point of the learning curve
-ONE_SHARD = re.compile(
-    r"(?:.+-)?one-shard-.+"
-)  # variant of a model that was trained on the first shard for a comparison
+ONE_SHARD = re.compile(r"(?:.+-)?one-shard-.+")  # variant of a model trained on the first shard for a comparison
 
 
 def load_results(folder: str | Path) -> dict[Key, Result]:
@@ -79,7 +77,7 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
 
 
 def check_results(folder: str | Path) -> None:
-    """Check that a folder has at least one result.
+    """Raise CorpusError if a folder has no result.
 
     Raises:
         CorpusError: There is no result.
@@ -157,11 +155,14 @@ def _seeds_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Res
 def _our_cell(task: str, metric: str, row: PaperRow, results: Mapping[Key, Result]) -> Cell:
     if (seeds := _seeds_cell(task, metric, row, results)) is not None:
         return seeds
-    result = results.get((task, row.model, row.variant))
+    return cell_of(results.get((task, row.model, row.variant)), metric)
+
+
+def cell_of(result: Result | None, metric: str = "accuracy") -> Cell:
+    """Return a metric of a result with its interval, or an empty cell."""
     if result is None or result.metrics.get(metric) is None:
         return Cell()
-    interval = result.interval.get(metric)
-    return Cell(result.metrics[metric], (interval[0], interval[1]) if interval else None)
+    return Cell(result.metrics[metric], result.bounds(metric))
 
 
 def render(table: RenderedTable, form: Format) -> str:

@@ -11,11 +11,10 @@ from weft.ordering.order import Ordering
 
 BAR_WIDTH = 24
 WIDTH = 100
-NO_SCORE = "no transition"
 
 
 def score_lines(document: Document, score: Score) -> list[Text]:
-    """Return one line: score, number of sentences, name, and the percentiles where there are some."""
+    """Return one line: score, number of sentences, name, and percentiles if the model has them."""
     value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
     size = f"{len(document):4d} {'sentence ' if len(document) == 1 else 'sentences'}"  # aligns the names
     line = Text.assemble((value, "bold"), f"  {size}  ", (printable(document.id), "cyan"))
@@ -34,7 +33,7 @@ def explain_lines(document: Document, score: Score) -> list[Text]:
 
 def _headline(document: Document, score: Score) -> Text:
     if score.value is None:
-        what = f"null: {NO_SCORE} to judge in {counted(len(document), 'sentence')}"
+        what = f"null: no transition in {counted(len(document), 'sentence')}"
         return Text.assemble((printable(document.id), "bold cyan"), "  coherence ", (what, "bold"))
     return Text.assemble(
         (printable(document.id), "bold cyan"),

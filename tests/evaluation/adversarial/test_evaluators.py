@@ -17,7 +17,7 @@ from weft.document import Document  # noqa: E402
 from weft.evaluation.adversarial import tree_evaluator  # noqa: E402
 from weft.evaluation.adversarial.features import Floats, SentenceFeatures, SentenceScores  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: E402
-from weft.evaluation.adversarial.network_evaluator import _those_before, network_verdicts  # noqa: E402
+from weft.evaluation.adversarial.network_evaluator import _previous, network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.options import EvaluatorSettings  # noqa: E402
 from weft.evaluation.adversarial.sentence_encoder import SentenceEncoder  # noqa: E402
 from weft.evaluation.adversarial.token_rows import Integers, TokenRows  # noqa: E402
@@ -225,7 +225,7 @@ def test_training_starts_from_the_word_vectors_that_are_given(tokenizer: WordTok
 
 def test_a_sentence_is_compared_with_the_one_before_and_the_mean_of_all_before() -> None:
     vectors = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [8.0, 1.0], [5.0, 5.0]]])  # [1 chunk, 4 sentences, 2]
-    before, mean = _those_before(vectors)
+    before, mean = _previous(vectors)
     assert before.tolist() == [[[0, 0], [1, 2], [3, 6], [8, 1]]]
     assert mean.tolist() == [[[0, 0], [1, 2], [2, 4], [4, 3]]]
 

@@ -35,7 +35,7 @@ from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # 
 from weft.evaluation.adversarial.writing import write_continuations  # noqa: E402
 from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
 from weft.evaluation.result import Result  # noqa: E402
-from weft.evaluation.subjects import in_way, load_subjects  # noqa: E402
+from weft.evaluation.subjects import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
 from weft.generation.bulk import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
@@ -327,7 +327,7 @@ def test_samples_say_what_is_missing_or_damaged(chunks: Chunks, tokenizer: BpeTo
 
 def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, data: Path, tmp_path: Path) -> None:
     options = tiny_options(tmp_path / "work", folder, second=True, informed=True, seeds=2)
-    subject = in_way(Subject(model, "seq2seq"), "mmi")
+    subject = with_combination(Subject(model, "seq2seq"), "mmi")
     mmi = evaluate("adversarial", subject, str(data), options, command="weft evaluate")
     again = Result.load(mmi.save(tmp_path / "results"))
     assert again.metrics == mmi.metrics and not is_standard(again)

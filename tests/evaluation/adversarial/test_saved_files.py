@@ -30,7 +30,7 @@ from weft.evaluation.adversarial.verdicts import (
     write_verdicts,
 )
 from weft.evaluation.evaluate import Subject, evaluate
-from weft.evaluation.subjects import in_way
+from weft.evaluation.subjects import with_combination
 from weft.generation.bulk import bulk_writer
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.report.samples import write_samples
@@ -163,7 +163,7 @@ def test_only_the_informed_evaluator_asks_the_networks(
 ) -> None:
     from weft.evaluation.adversarial.features import SentenceScores
 
-    subject = in_way(Subject(model, "seq2seq"), "uni")
+    subject = with_combination(Subject(model, "seq2seq"), "uni")
 
     def asked(*_: object) -> None:
         raise AssertionError("asked")

@@ -28,7 +28,7 @@ from weft.evaluation.adversarial.network_evaluator import network_verdicts  # no
 from weft.evaluation.adversarial.token_rows import TokenRows  # noqa: E402
 from weft.evaluation.adversarial.writing import write_continuations, write_next_sentences  # noqa: E402
 from weft.evaluation.evaluate import EvaluateOptions, Subject, evaluate  # noqa: E402
-from weft.evaluation.subjects import in_way, load_subjects  # noqa: E402
+from weft.evaluation.subjects import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
 from weft.generation.bulk import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
@@ -292,7 +292,10 @@ def test_vectors_stand_at_the_sentences_they_were_made_of(
 
     monkeypatch.setattr(experiment, "network_verdicts", recorded)
     evaluate(
-        "adversarial", in_way(Subject(model, "tiny"), "uni"), str(data), tiny_options(tmp_path, readers[0], limit=3)
+        "adversarial",
+        with_combination(Subject(model, "tiny"), "uni"),
+        str(data),
+        tiny_options(tmp_path, readers[0], limit=3),
     )
     reader: Any = load_model(readers[0])
     assert len(seen) >= 3  # for every number of turns

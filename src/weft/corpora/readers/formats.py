@@ -185,13 +185,9 @@ def _raise_if_empty(items: Iterator[Item], source: Source, name: str) -> Iterato
         found = True
         yield item
     if not found:
-        raise _empty(source, name)
-
-
-def _empty(source: Source, name: str) -> CorpusError:
-    return CorpusError(
-        f"no text in {name_of(source)}",
-        seen=f"no document with a sentence, read as {name}",
-        allowed="at least one sentence",
-        next_step="check that the file is not empty, or name its format with --input",
-    )
+        raise CorpusError(
+            f"no text in {name_of(source)}",
+            seen=f"no document with a sentence, read as {name}",
+            allowed="at least one sentence",
+            next_step="check that the file is not empty, or name its format with --input",
+        )

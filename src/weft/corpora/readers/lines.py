@@ -62,7 +62,7 @@ def open_lines(
     check_encoding(encoding)
     name = name_of(source)
     with open_bytes(source) as stream:
-        _refuse_binary(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name, encoding)
+        _check_not_binary(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name, encoding)
         try:
             yield from _lines(io.TextIOWrapper(stream, encoding, newline="\n"), name, max_line_bytes)
         except UnicodeError as error:
@@ -89,7 +89,7 @@ def check_encoding(encoding: str) -> None:
         ) from error
 
 
-def _refuse_binary(head: bytes, name: str, encoding: str) -> None:
+def _check_not_binary(head: bytes, name: str, encoding: str) -> None:
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
         return
     kind = next((kind for magic, kind in _SIGNATURES.items() if head.startswith(magic)), None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-LEAST_LETTERS, LEAST_WORDS = 5, 12  # fewer letters or words are too few to decide
-LOOKED_AT = 2000  # words at most
+FEWEST_LETTERS, FEWEST_WORDS = 5, 12  # fewer letters or words are not enough to decide
+MOST_WORDS = 2000  # the rest of a longer text is not read
 LATIN_SHARE, COMMON_SHARE = 0.7, 0.2  # English paragraphs have at least 0.95 and 0.25
 
 _WORDS = re.compile(r"[^\W\d_]+")
-# Some are also words of Dutch, German or Spanish, but make up less than a sixth of such a text.
+# Some are also words of Dutch, German or Spanish, but less than a sixth of the words of a text in these languages.
 _COMMON_WORDS = """
 the of and to a in is was it that for on as with by at from he his she her they their this which be
 are were had has have not or an but been who its would when there one if will into after over all
@@ -37,10 +37,10 @@ def looks_english(sentences: Sequence[str]) -> bool:
     words: list[str] = []
     for sentence in sentences:
         words += _WORDS.findall(sentence.lower())
-        if len(words) >= LOOKED_AT:
+        if len(words) >= MOST_WORDS:
             break
     letters = "".join(words)
-    if len(letters) >= LEAST_LETTERS and sum(map(str.isascii, letters)) < LATIN_SHARE * len(letters):
+    if len(letters) >= FEWEST_LETTERS and sum(map(str.isascii, letters)) < LATIN_SHARE * len(letters):
         return False
     common = sum(word in _COMMON for word in words)
-    return len(words) < LEAST_WORDS or common + 1 >= COMMON_SHARE * len(words)  # + 1: the share varies in short texts
+    return len(words) < FEWEST_WORDS or common + 1 >= COMMON_SHARE * len(words)  # + 1: the share varies in short texts

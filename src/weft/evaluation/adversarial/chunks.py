@@ -54,7 +54,7 @@ class SelectionSettings:
 
     @staticmethod
     def limited(test: int | None) -> SelectionSettings:
-        """Return the standard settings, or those of a small copy with so many test contexts."""
+        """Return the standard settings, or those of a smaller experiment with this number of test contexts."""
         return SelectionSettings() if test is None else SelectionSettings(train=10 * test, dev=test, test=test)
 
 
@@ -111,14 +111,14 @@ def load_chunks(
     folder: Path | None = None,
     progress: Progress = silent,
 ) -> Chunks:
-    """Return the selection; it is kept in ``folder``, so that the next run need not read the corpus again."""
+    """Return the selection; it is saved in ``folder``, so that the next run does not read the corpus again."""
     fingerprint = _fingerprint(path, tokenizer, selection)
-    kept = None if folder is None else folder / f"chunks-{fingerprint[:12]}.npz"
-    if kept is not None and kept.is_file():
-        return _read(kept, fingerprint, tokenizer.vocabulary_size)
+    saved = None if folder is None else folder / f"chunks-{fingerprint[:12]}.npz"
+    if saved is not None and saved.is_file():
+        return _read(saved, fingerprint, tokenizer.vocabulary_size)
     chunks = select_chunks(read_documents(path, ReadOptions()), tokenizer, selection, fingerprint, progress=progress)
-    if kept is not None:
-        _write(kept, chunks)
+    if saved is not None:
+        _write(saved, chunks)
     return chunks
 
 
@@ -184,11 +184,11 @@ def _chosen(pages: Sequence[str], windows: Sequence[_Window], selection: Selecti
     for window in windows:
         of_page.setdefault(window.page, []).append(window)
     order = sorted(of_page, key=lambda page: hash_key(selection.seed, "page", pages[page]))
-    sides: dict[str, list[int]] = {name: [] for name in PARTS}
+    of_part: dict[str, list[int]] = {name: [] for name in PARTS}
     for page in order:
-        sides[_side(selection.seed, pages[page])].append(page)
-    held = {name: [one for page in sides[name] for one in _disjoint(of_page[page])] for name in ("dev", "test")}
-    left = [window for page in sides["train"] for window in of_page[page]]
+        of_part[_part_of(selection.seed, pages[page])].append(page)
+    held = {name: [one for page in of_part[name] for one in _disjoint(of_page[page])] for name in ("dev", "test")}
+    left = [window for page in of_part["train"] for window in of_page[page]]
     left.sort(key=lambda one: (one.start % SIZE > 0, one.start % CONTEXT > 0, hash_key(selection.seed, one.first)))
     parts = [left[: selection.train], held["dev"][: selection.dev], held["test"][: selection.test]]
     for name, part, wanted in zip(PARTS, parts, (selection.train, selection.dev, selection.test), strict=True):
@@ -202,7 +202,7 @@ def _chosen(pages: Sequence[str], windows: Sequence[_Window], selection: Selecti
     return parts
 
 
-def _side(seed: int, page: str) -> str:
+def _part_of(seed: int, page: str) -> str:
     """Return the part of a page; it does not depend on the size of the experiment, so that dev never becomes test."""
     place = int.from_bytes(hash_key(seed, "side", page)[:8], "big") / 2**64
     return "test" if place < HELD_OUT else "dev" if place < 2 * HELD_OUT else "train"
@@ -240,7 +240,7 @@ def _read(path: Path, fingerprint: str, vocabulary: int) -> Chunks:
 
 
 def _check(chunks: Chunks, vocabulary: int) -> None:
-    """Raise ValueError if the arrays do not belong together."""
+    """Raise ValueError if the arrays do not match each other."""
     rows, count = chunks.rows, sum(chunks.sizes)
     shapes = (chunks.context.shape, chunks.human.shape, chunks.pages.shape)
     if shapes != ((count, CONTEXT), (count, CONTINUATION), (count,)):

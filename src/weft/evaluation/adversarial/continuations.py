@@ -26,7 +26,7 @@ from weft.protocols import NetworkModel
 from weft.scoring.pairs import Combine
 
 SHARD = 4096  # contexts per shard: the most that an interrupted run loses
-FORMAT = 2  # changes with the way of writing
+FORMAT = 2  # changes when continuations are written in another way
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Continuations:
     Attributes:
         texts: [contexts], three sentences each, in the order of the chunks.
         fingerprint: Hash of everything that determines them.
-        seconds: Time of writing.
+        seconds: Time of writing them.
     """
 
     texts: Sequence[tuple[str, ...]]
@@ -51,7 +51,7 @@ class Continuations:
 
 @dataclass(frozen=True)
 class WritingJob:
-    """What is to be written.
+    """The continuations to write.
 
     Attributes:
         name: Name of the model, for the files.

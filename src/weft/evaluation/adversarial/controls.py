@@ -16,14 +16,14 @@ ORDERS = ((0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))  # all wrong or
 
 
 def label_control(chunks: Chunks, name: str, length: int, seed: int) -> LabelledChunks:
-    """Return human continuations and those of one of `CONTROLS`, of so many sentences."""
+    """Return human continuations of some length, labelled, and those of one of `CONTROLS`."""
     if name == "human":
         return _halves(chunks, length)
     return label_chunks(chunks, chunks.rows, _CONTROLS[name](chunks, length, seed))
 
 
 def _halves(chunks: Chunks, length: int) -> LabelledChunks:
-    """Label the chunks of half of the pages as machine chunks: there is nothing to tell them by."""
+    """Label the human chunks of half of the pages as machine chunks; nothing distinguishes the two halves."""
     whole = np.concatenate([chunks.context, chunks.human[:, :length]], axis=1)
     human, machine, pages = {}, {}, {}
     for name in PARTS:

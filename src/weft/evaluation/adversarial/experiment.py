@@ -50,13 +50,13 @@ from weft.training.devices import Runtime
 from weft.training.loop import Report
 
 SECOND, INFORMED, LENGTHS, MATCHED = "second_", "informed_", "lengths_", "matched_"  # prefixes of measures
-READER = "zoo/seq2seq"  # stands for the reader in the names of kept verdicts, so that earlier ones stay valid
+READER = "zoo/seq2seq"  # replaces the reader's name in the keys of saved verdicts, so that earlier ones stay valid
 FORMAT = 2  # changes with the way in which evaluators are built or trained
 
 
 @dataclass(frozen=True)
 class _Evaluation:
-    """What evaluators of one kind say of chunks; `prefix` is that of their measures."""
+    """Chunks and the verdicts of evaluators of one kind; `prefix` begins the names of their measures."""
 
     prefix: str
     labelled: LabelledChunks
@@ -147,7 +147,7 @@ class AdversarialExperiment:
         )
 
     def _evaluations(self, labelled: LabelledChunks, sentences: SentenceReadings, name: str) -> Iterator[_Evaluation]:
-        """Train all kinds of evaluators on chunks of one length, and yield what they say."""
+        """Train all kinds of evaluators on chunks of one length, and yield their verdicts."""
         settings, seed = self.options.evaluator, self.options.seed
 
         def by_trees(prefix: str, chunks: LabelledChunks, make: Callable[[], Verdicts]) -> _Evaluation:
@@ -169,11 +169,11 @@ class AdversarialExperiment:
         yield by_trees(LENGTHS, labelled, partial(length_verdicts, labelled, seed=seed))
 
     def _cached(self, labelled: LabelledChunks, name: str, seed: int, make: Callable[[], Verdicts]) -> Verdicts:
-        """Return the verdicts of an earlier run, or make and keep them."""
+        """Return the verdicts of an earlier run, or make and save them."""
         settings = asdict(self.options.evaluator)
-        for other in ("seeds", "second", "informed"):  # they say which evaluators there are, not how each is trained
+        for other in ("seeds", "second", "informed"):  # they choose evaluators and do not change their training
             del settings[other]
-        settings["reader"] = READER  # its weights count, by their hash below, and not the name it was found by
+        settings["reader"] = READER  # the hash of its weights is part of the key, and its name is not
         content = [FORMAT, name, self.chunks.fingerprint, settings, seed, self.reader_hash]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         path = self.options.folder / "verdicts" / f"{digest[:16]}.npz"
@@ -184,7 +184,7 @@ class AdversarialExperiment:
     def _network(self, labelled: LabelledChunks, sentences: SentenceReadings, seed: int) -> Verdicts:
         label = f"evaluator, {_label(labelled)}, seed {seed}"
 
-        def listen(report: Report) -> None:
+        def show(report: Report) -> None:
             self.progress(label, int(1000 * report.share), 1000, f"loss {report.loss:.3f}")
 
         return network_verdicts(
@@ -196,7 +196,7 @@ class AdversarialExperiment:
             self.options.evaluator,
             self.runtime,
             seed=seed,
-            listen=listen,
+            on_report=show,
         )
 
     def _trees(self, labelled: LabelledChunks, sentences: SentenceReadings) -> Verdicts:
@@ -213,7 +213,7 @@ def _label(labelled: LabelledChunks) -> str:
 
 
 class SentenceReadings:
-    """What the reader says of all sentences; computed when an evaluator needs it, once for all of them.
+    """Vectors, features and scores of all sentences by the reader, each computed on first use.
 
     Args:
         reader: A Seq2Seq.
@@ -229,7 +229,7 @@ class SentenceReadings:
 
     @cached_property
     def token_counts(self) -> npt.NDArray[np.int64]:
-        """How often each token occurs in human sentences of the training part: [vocabulary]."""
+        """Number of occurrences of each token in human sentences of the training part: [vocabulary]."""
         rows, learned = self.chunks.rows, np.zeros(len(self.chunks.rows), dtype=np.bool_)
         learned[self.chunks.training_sentences] = True
         tokens = rows.flat[np.repeat(learned, rows.lengths)]

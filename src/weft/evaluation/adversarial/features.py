@@ -81,7 +81,7 @@ class SentenceFeatures:
         rows: The sentences.
         tokenizer: The tokenizer of their ids.
         encoded: Sentence vectors [sentences, size], and the sizes of the groups that stand side by side in them.
-        token_counts: [vocabulary] how often each token occurs in human text.
+        token_counts: [vocabulary] number of occurrences of each token in human text.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class SentenceFeatures:
         self.sets = counts.copy()
         self.sets.data[:] = 1.0
         self.distinct = np.asarray(self.sets.sum(axis=1)).ravel()
-        sorts = token_kinds(tokenizer)
-        kinds = np.stack([np.log(token_counts + 1.0), token_counts + 1.0 < RARE, *sorts], axis=1).astype(np.float32)
+        flags = token_kinds(tokenizer)
+        kinds = np.stack([np.log(token_counts + 1.0), token_counts + 1.0 < RARE, *flags], axis=1).astype(np.float32)
         shares = (counts @ kinds) / self.lengths[:, None]  # [sentences, kinds]
         ends = np.where(rows.lengths > 0, rows.flat[np.maximum(rows.offsets[1:] - 1, 0)], 0)
-        stops = sorts[3][ends]  # whether the last token ends a sentence
+        stops = flags[3][ends]  # whether the last token ends a sentence
         self.single: Floats = np.column_stack([self.lengths, self.distinct / self.lengths, shares, stops])
         self.vectors, self.groups = encoded
 

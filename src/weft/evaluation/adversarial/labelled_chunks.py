@@ -83,8 +83,8 @@ def mean_tokens(labelled: LabelledChunks) -> tuple[float, float]:
 def match_lengths(labelled: LabelledChunks, *, seed: int) -> LabelledChunks:
     """Return a subset of the chunks in which both sides have the same number of continuations of every length.
 
-    The evaluators are trained on such a subset too. Evaluators trained on all chunks would have learned that long
-    continuations are human, and weighting their verdicts could not undo that.
+    Evaluators are also trained on such a subset: evaluators trained on all chunks would have learned that long
+    continuations are human.
 
     Args:
         labelled: Human and machine chunks.

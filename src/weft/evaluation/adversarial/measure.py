@@ -1,4 +1,4 @@
-"""The task `adversarial` (section 4.3, Table 4): can evaluators tell a model's continuations from human ones?"""
+"""The task `adversarial` (section 4.3, Table 4): evaluators tell a model's continuations from human ones."""
 
 from __future__ import annotations
 

@@ -64,13 +64,13 @@ class EvaluatorNetwork(nn.Module):
 
     def sentences(self, read: ReadSentences) -> Tensor:
         """Return sentence vectors: [sentences, width]."""
-        embedded = self._dropped(self.embedding(read.ids))  # [sentences, time, dimensions]
+        embedded = self._with_dropout(self.embedding(read.ids))  # [sentences, time, dimensions]
         states, _ = self.words(embedded)  # [sentences, time, hidden]
         last = states[torch.arange(len(states), device=states.device), read.lengths - 1]
         real = torch.arange(read.ids.shape[1], device=read.ids.device) < read.lengths[:, None]
         mean = (embedded * real[:, :, None]).sum(dim=1) / read.lengths[:, None]  # [sentences, dimensions]
         parts = [last, mean] if self.normal is None else [last, mean, self.normal(read.vectors.to(last.dtype))]
-        return torch.tanh(self.sentence(self._dropped(torch.cat(parts, dim=-1))))
+        return torch.tanh(self.sentence(self._with_dropout(torch.cat(parts, dim=-1))))
 
     def forward(self, read: ReadSentences, places: Tensor) -> Tensor:
         """Return the log-odds of chunks being human.
@@ -83,11 +83,11 @@ class EvaluatorNetwork(nn.Module):
             [chunks].
         """
         vectors = self.sentences(read)[places]  # [chunks, sentences, width]
-        others = _those_before(vectors)
+        others = _previous(vectors)
         likeness = [part for other in others for part in (vectors * other, (vectors - other).abs())]
-        inputs = [self._dropped(torch.cat([vectors, *likeness], dim=-1)), *self._cosines(read.vectors[places])]
+        inputs = [self._with_dropout(torch.cat([vectors, *likeness], dim=-1)), *self._cosines(read.vectors[places])]
         states, _ = self.text(torch.cat(inputs, dim=-1))  # [chunks, sentences, width]
-        odds: Tensor = self.verdict(self._dropped(states[:, -1])).squeeze(1)
+        odds: Tensor = self.verdict(self._with_dropout(states[:, -1])).squeeze(1)
         return odds.float()
 
     def _cosines(self, frozen: Tensor) -> list[Tensor]:
@@ -95,14 +95,14 @@ class EvaluatorNetwork(nn.Module):
         return [
             SHARPNESS * functional.cosine_similarity(kind, other, dim=-1)[:, :, None]
             for kind in (torch.split(frozen, list(self.groups), dim=-1) if self.groups else ())
-            for other in _those_before(kind)
+            for other in _previous(kind)
         ]
 
-    def _dropped(self, values: Tensor) -> Tensor:
+    def _with_dropout(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout, self.training)
 
 
-def _those_before(vectors: Tensor) -> tuple[Tensor, Tensor]:
+def _previous(vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Return the vector of the sentence before, and the mean of all before: [chunks, sentences, size] each."""
     before = torch.cat([torch.zeros_like(vectors[:, :1]), vectors[:, :-1]], dim=1)
     count = torch.arange(vectors.shape[1], device=vectors.device).clamp(min=1)[:, None]  # [sentences, 1]
@@ -164,7 +164,7 @@ def network_verdicts(
     runtime: Runtime,
     *,
     seed: int = 1,
-    listen: Callable[[Report], None] | None = None,
+    on_report: Callable[[Report], None] | None = None,
 ) -> Verdicts:
     """Train an evaluator, stopped early by the dev part, and return its verdicts on dev and test.
 
@@ -177,13 +177,13 @@ def network_verdicts(
         settings: How the evaluator is built and trained.
         runtime: Device.
         seed: Seed of initialisation, order and dropout.
-        listen: Called with every report of the training.
+        on_report: Called with every report of the training.
     """
     seed_step(seed, 0, 0)
     network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)
     network.embedding.weight.data.copy_(embedding)
     network.to(runtime.device)
-    training = _train(network, labelled, vectors, pad, settings, runtime, seed=seed, listen=listen)
+    training = _train(network, labelled, vectors, pad, settings, runtime, seed=seed, on_report=on_report)
     found = [
         {part: _odds(network, labelled.rows, side[part], vectors, pad, runtime) for part in ("dev", "test")}
         for side in (labelled.human, labelled.machine)
@@ -200,7 +200,7 @@ def _train(
     runtime: Runtime,
     *,
     seed: int,
-    listen: Callable[[Report], None] | None,
+    on_report: Callable[[Report], None] | None,
 ) -> dict[str, Any]:
     """Train until the dev loss stops falling, restore the best weights, and return facts about the training."""
     stream = ChunkStream(labelled, "train", pairs=settings.pairs, pad=pad, seed=seed)
@@ -220,8 +220,8 @@ def _train(
     trainer = Trainer(network, loss, stream, _training(settings, len(stream.human), seed), runtime, validate)
     reports = []
     for report in trainer.run():
-        if listen is not None:
-            listen(report)
+        if on_report is not None:
+            on_report(report)
         if report.kind == "validation":
             reports.append({"step": report.step, "loss": report.loss, **(report.parts or {})})
     network.load_state_dict(trainer.result())

@@ -44,12 +44,12 @@ class SentenceEncoder:
 
     A vector has three groups side by side: the state of the forward encoder, that of the backward encoder, and a
     sketch of the tokens. The sketch is a sum of random vectors in which rare tokens weigh more, so that cosines of
-    sketches approximate cosines of weighted bags of words. It is there because encoders forget names, and repeated
-    names connect many sentences.
+    sketches approximate cosines of weighted bags of words. It represents names, which encoder states often lose;
+    repeated names connect many sentences.
 
     Args:
         reader: A Seq2Seq.
-        token_counts: [vocabulary] how often each token occurs in human text.
+        token_counts: [vocabulary] number of occurrences of each token in human text.
         tokenizer: The reader's tokenizer.
         device: Device of the reader's networks.
     """

@@ -1,4 +1,4 @@
-"""Sentences as rows of token ids in one flat array: half a million of them need no Python objects."""
+"""Sentences as rows of token ids in one flat array, without a Python object for each of half a million rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TokenRows:
     offsets: Integers
 
     def __post_init__(self) -> None:
-        for name in ("flat", "offsets"):  # shared by many readers, so it must not change
+        for name in ("flat", "offsets"):  # shared, so they must not change
             fixed = getattr(self, name).view()
             fixed.flags.writeable = False
             object.__setattr__(self, name, fixed)
@@ -93,7 +93,7 @@ def single_spaced(text: str) -> str:
 
 
 def canonical_rows(texts: Iterable[str], tokenizer: Tokenizer, *, longest: int) -> TokenRows:
-    """Return the ids that evaluators read; human and machine sentences are treated alike.
+    """Return the ids that evaluators read, computed in the same way for human and machine sentences.
 
     Runs of spaces become one space. Ids are cut at ``longest``, decoded and tokenised again, so that the ids of every
     sentence are those of a plain text that was tokenised once.

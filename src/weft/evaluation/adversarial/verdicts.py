@@ -112,23 +112,20 @@ def _per_page(taken: Shares, names: Sequence[str], pages: Sequence[str]) -> Meas
 
 
 def training_record(panel: Sequence[Verdicts]) -> dict[str, Any]:
-    """Return how evaluators were trained, and how often they were right and were fooled on the dev part."""
+    """Return how evaluators were trained, and their accuracy and AdverSuc on the dev part."""
     fooled, known = (float(np.mean([one.judged_human(side, "dev").mean() for one in panel])) for side in SIDES[::-1])
     return {
         "dev_adversuc": fooled,  # decoding settings are chosen by this
         "dev_accuracy": (known + 1 - fooled) / 2,
-        "adversuc": [
-            float(np.mean(one.judged_human("machine", "test"))) for one in panel
-        ],  # shows how much evaluators differ
+        # One value per evaluator shows how much they differ.
+        "adversuc": [float(np.mean(one.judged_human("machine", "test"))) for one in panel],
         "trainings": [dict(one.training) for one in panel],
     }
 
 
 def write_verdicts(path: Path, verdicts: Verdicts) -> None:
     """Write verdicts, so that the evaluator need not be trained again."""
-    arrays: Arrays = {
-        f"{side}_{part}": getattr(verdicts, side)[part] for side in ("human", "machine") for part in ("dev", "test")
-    }
+    arrays: Arrays = {f"{side}_{part}": getattr(verdicts, side)[part] for side in SIDES for part in ("dev", "test")}
     arrays["note"] = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
     write_arrays(path, arrays, compressed=True)
 
