@@ -81,10 +81,13 @@ def test_the_readme_shows_the_real_output(workplace: Path, monkeypatch: pytest.M
     code, output = run(command.removeprefix("$ "))
     assert code == 0, output
     number = re.compile(r"-?\d+\.\d{4}")
-    assert number.sub("N", output).split() == number.sub("N", expected).split()
+    parts = [" ".join(part.split()) for part in expected.split("…")]  # … stands for lines that are left out
+    pattern = ".*".join(re.escape(number.sub("N", part)) for part in parts)
+    assert re.fullmatch(pattern, number.sub("N", " ".join(output.split())))
     # The last place may differ from one machine's arithmetic to another's.
-    values = [[float(value) for value in number.findall(text)] for text in (output, expected)]
-    assert values[0] == pytest.approx(values[1], abs=2e-4)
+    values = [[float(value) for value in number.findall(text)] for text in (expected, output)]
+    rest = iter(values[1])
+    assert all(any(value == pytest.approx(found, abs=2e-4) for found in rest) for value in values[0])
 
 
 def test_links_lead_somewhere() -> None:

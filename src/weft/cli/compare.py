@@ -114,6 +114,7 @@ def compare(
 
     reading = read_options(input, encoding, language, column)
     if task or is_result_file(first) or is_result_file(second):
+        _check_no_model_options(combine, setting)
         options = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
         with progress_bar() as progress:
             found = compare_models(
@@ -125,6 +126,19 @@ def compare(
     texts = [_text(name, reading) for name in (first, second)]
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
     _write_texts(loaded.compare(*texts), texts[0], texts[1], format.value)
+
+
+def _check_no_model_options(combine: str | None, setting: list[str]) -> None:
+    """Raise ConfigError if options of one model are given for two."""
+    from weft.errors import ConfigError
+
+    if combine is not None or setting:
+        raise ConfigError(
+            "--combine and --set apply to the model that scores two texts",
+            seen=f"--combine {combine}" if combine is not None else f"--set {setting[0]}",
+            allowed="names such as seq2seq.bi and vlv-gm.mmi for two models",
+            next_step="omit the option; for a model with other settings, run `weft evaluate` and name its result file",
+        )
 
 
 def _write_versus(found: Versus, shown: int, form: str) -> None:
