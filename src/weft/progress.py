@@ -20,4 +20,4 @@ class Progress(Protocol):
 
 
 def silent(label: str, done: int, total: int | None = None, note: str = "") -> None:
-    """Report nothing; the default of library calls."""
+    """Do nothing: the default of library functions."""

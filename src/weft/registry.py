@@ -47,7 +47,14 @@ MODELS: Mapping[str, str] = {
     "year-sort": "weft.models.trivial:YearSort",
 }
 MODEL_GROUP, READER_GROUP, TASK_GROUP = "weft.models", "weft.readers", "weft.tasks"
-CONTRACT = ("Settings", "card", "fit", "load", "save", "score")  # what a model class of another package must have
+CONTRACT = (
+    "Settings",
+    "card",
+    "fit",
+    "load",
+    "save",
+    "score",
+)  # attributes of every model class
 
 
 def entry_points(group: str) -> list[EntryPoint]:
@@ -63,7 +70,7 @@ def added_names(group: str) -> list[str]:
 
 
 def load_added(group: str, name: str) -> Any:
-    """Import what another installed package adds under a name.
+    """Import the object that another installed package adds under a name.
 
     Returns:
         The object behind the entry point, or None if no installed package adds the name.

@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar
 
 from weft.errors import CorpusError, WeftError
 
-# Items in progress per process: one being computed, one waiting, one on its way back.
+# Items in progress per process: one is computed, one waits, and one is being returned.
 BACKLOG = 3
 # There is one process per core already: threads inside each process would compete for the cores.
 ONE_THREAD = {
@@ -45,7 +45,7 @@ class WorkerStoppedError(CorpusError):
 
 
 class WorkerTask(Protocol[TaskItem, TaskResult]):
-    """What a worker process needs; it is sent to each process once."""
+    """A task for worker processes; it is sent to each process once."""
 
     def start(self) -> Callable[[TaskItem], TaskResult]:
         """Return the function that is applied to every item; called once in each process."""
@@ -57,7 +57,7 @@ def map_in_order(
     """Apply a task to all items and return the results in order.
 
     Args:
-        task: What is done with an item.
+        task: The task to apply to each item.
         items: The items; at most a few per process are held in memory.
         workers: Number of processes; with one, the work is done in this process.
         next_step: What a person can do if a process dies; part of the error message.

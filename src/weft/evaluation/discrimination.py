@@ -1,4 +1,4 @@
-"""The tasks `pairs`, `inner` and `swaps`: tell documents from their permutations (sections 4.1 and 4.2.1)."""
+"""The tasks `pairs`, `inner` and `swaps`: distinguish documents from permutations (sections 4.1 and 4.2.1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Negatives = Callable[..., tuple[tuple[int, ...], ...]]
 
 
 def measure_pairs(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
-    """Tell documents from the permutations in the data, or from seeded ones where the data have none."""
+    """Compare documents with the permutations in the data, or with seeded ones if the data have none."""
     documents = [
         item if item.orders or item.replacements else _permuted(item, permutations, options) for item in data.permuted()
     ]
@@ -29,13 +29,13 @@ def measure_pairs(subject: Subject, data: DataFile, options: EvaluateOptions, pr
 
 
 def measure_inner(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
-    """Tell documents from permutations that keep the first and the last sentence."""
+    """Compare documents with permutations that keep the first and the last sentence."""
     documents = [_permuted(item, inner_permutations, options) for item in data.permuted()]
     return discriminate(subject.model, documents, progress=progress)
 
 
 def measure_swaps(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
-    """Tell documents from copies with a few sentences exchanged, with a measure for each number of swaps."""
+    """Compare documents with copies in which a few sentences are exchanged; each number of swaps has a measure."""
     documents = [_permuted(item, swapped_orders, options) for item in data.permuted()]
     return discriminate(subject.model, documents, kind=swaps_name, progress=progress)
 
@@ -52,12 +52,12 @@ def discriminate(
     kind: Kind | None = None,
     progress: Progress = silent,
 ) -> Outcome:
-    """Score every document against its negatives.
+    """Compare the score of every document with those of its negatives.
 
     Args:
         model: The model.
         documents: Documents with their negatives.
-        kind: Names the kind of a permutation; each kind gets a measure of its own.
+        kind: Returns the kind of a permutation; each kind has a measure.
         progress: Called after each document.
 
     Returns:
@@ -76,7 +76,7 @@ def discriminate(
     found = []
     for number, item in enumerate(documents):
         found.append(_document_wins(model, item))
-        progress("telling originals from permutations", number + 1, len(documents))
+        progress("comparing documents with permutations", number + 1, len(documents))
     measures = {"accuracy": _accuracy(found)}
     if kind is not None:
         measures |= _by_kind(found, documents, kind)
@@ -120,7 +120,7 @@ def _replacement_wins(model: DocumentScorer, item: PermutedDocument) -> list[Win
 
 
 def _permutation_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
-    """Compare the original with its permutations, each time restricted to the sentences that the permutation has."""
+    """Compare the original with its permutations; it is restricted to the sentences that a permutation has."""
     originals = sorted({tuple(sorted(order)) for order in item.orders})
     values = order_values(model, item.document, [*originals, *item.orders]) if item.orders else []
     original_value = dict(zip(originals, values, strict=False))

@@ -13,7 +13,7 @@ from weft.io.file_hash import sha256_of
 from weft.progress import Progress, silent
 from weft.scoring.pairs import estimator_of
 
-__all__ = ["EvaluateOptions", "Subject", "evaluate", "sha256_of_data"]
+__all__ = ["EvaluateOptions", "Subject", "evaluate"]
 
 
 def evaluate(
@@ -52,7 +52,7 @@ def evaluate(
     """
     experiment = find_experiment(task, data)
     source = experiment.open(options)
-    data_sha256 = sha256_of_data(source.path)  # first, so that a missing file is reported at once
+    data_sha256 = _sha256_of_data(source.path)  # first, so that a missing file is reported at once
     outcome = experiment.task.run(subject, source, options, progress)
     return _result(experiment, subject, outcome, options, data_sha256, command)
 
@@ -86,7 +86,7 @@ def _result(
     )
 
 
-def sha256_of_data(path: Path) -> str:
+def _sha256_of_data(path: Path) -> str:
     """Return the hash of a file, or of all files below a folder with their names."""
     if not path.is_dir():
         return sha256_of(path)

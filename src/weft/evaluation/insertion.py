@@ -18,12 +18,12 @@ def measure_insertion(
     options: EvaluateOptions,  # noqa: ARG001  part of the contract
     progress: Progress,
 ) -> Outcome:
-    """Put every sentence of every document back."""
+    """Insert every sentence of every document at its best place."""
     return insert_sentences(subject.model, data.documents(), progress=progress)
 
 
 def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, progress: Progress = silent) -> Outcome:
-    """Take every sentence out of every document in turn, and find the place in which the model scores it highest.
+    """Remove every sentence of every document in turn, and find the place where it scores highest.
 
     Returns:
         ``accuracy``: share of sentences whose own place scored strictly highest. ``distance``: mean distance of the
@@ -45,7 +45,7 @@ def insert_sentences(model: DocumentScorer, documents: Sequence[Document], *, pr
         distance.append(sum(off) / max(len(document) - 1, 1))
         tried.append(float(len(places)))
         ties += sum(len(best) > 1 for best in places)
-        progress("putting sentences back", number + 1, len(documents))
+        progress("inserting sentences", number + 1, len(documents))
     measures = {
         "accuracy": Measure(tuple(correct), tuple(tried)),
         "distance": Measure(tuple(distance), tuple(tried)),

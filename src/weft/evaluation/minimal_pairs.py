@@ -59,7 +59,7 @@ def measure_minimal_pairs(
 
 
 def read_pairs(source: str | Path, options: ReadOptions = ReadOptions()) -> Iterator[MinimalPair]:  # noqa: B008  frozen
-    """Read minimal pairs: ``{"id", "phenomenon", "better": [sentences], "worse": [sentences]}``, one a line.
+    """Read minimal pairs: ``{"id", "phenomenon", "better": [sentences], "worse": [sentences]}``, one per line.
 
     Raises:
         CorpusError: A line is not such a pair, two pairs have the same id, or the file has no pair.

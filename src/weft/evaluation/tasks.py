@@ -24,7 +24,7 @@ __all__ = [
 
 TASKS: Mapping[str, Task] = {
     "pairs": Task(
-        "tell documents from their permutations (Tables 1 and 2)",
+        "distinguish documents from their permutations (Tables 1 and 2)",
         "weft.evaluation.discrimination:measure_pairs",
         "wikipedia",
         ("permutations",),
@@ -36,7 +36,7 @@ TASKS: Mapping[str, Task] = {
         ("permutations",),
     ),
     "swaps": Task(
-        "tell documents from copies with a few sentences exchanged: neighbours, or 1, 2, 4 or 8 swaps",
+        "distinguish documents from copies with a few sentences exchanged: neighbours, or 1, 2, 4 or 8 swaps",
         "weft.evaluation.discrimination:measure_swaps",
         "wikipedia",
         ("permutations",),
@@ -64,7 +64,7 @@ TASKS: Mapping[str, Task] = {
         "probes",
     ),
     "adversarial": Task(
-        "tell continuations written by a model from those written by people (Table 4)",
+        "distinguish continuations written by a model from those written by people (Table 4)",
         "weft.evaluation.adversarial.measure:measure_adversarial",
         "wikipedia",
         searching=True,

@@ -16,8 +16,8 @@ from weft.protocols import DocumentScorer
 
 SentenceKind = Literal["same", "changed", "moved", "added", "removed"]
 TransitionKind = Literal["kept", "changed", "new", "gone"]
-ALIKE = 0.5  # least share of common words at which a sentence counts as changed and not as another one
-REACH = 100  # distance at which a changed sentence is searched; keeps long texts fast
+ALIKE = 0.5  # smallest share of common words of a changed sentence; below it, two sentences are different ones
+REACH = 100  # largest distance of a changed sentence from its old place; limits the time for long texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ Matches = dict[int, tuple[int, float]]  # by position in the second text: positi
 
 
 def _equal(first: Sequence[str], second: Sequence[str]) -> Matches:
-    """Match equal sentences, ignoring spaces; of several, the n-th with the n-th."""
+    """Match equal sentences, ignoring spaces; of repeated sentences, the n-th matches the n-th."""
     places: dict[str, deque[int]] = defaultdict(deque)
     for place, sentence in enumerate(first):
         places[" ".join(sentence.split())].append(place)

@@ -177,7 +177,7 @@ def shared_digest(artifact: Artifact, names: Mapping[str, str], texts: Sequence[
 
 
 def _read_shared(place: Path, shared: Shared) -> tuple[Tensors, Mapping[str, str]]:
-    """Read weights and texts from the other folder; raise if they are not those this folder was written with."""
+    """Read weights and texts from the other folder; raise if they differ from those that this folder was saved with."""
     beside = Path(os.path.realpath(place)).parent / shared.folder
     if not (beside / MANIFEST).is_file():
         raise _not_beside(place, shared, "no such model folder")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from torch import Tensor  # scoring with the embedded model does without torch
+    from torch import Tensor  # the model in the package scores without torch
 
 SCALE = ".scale"
 Packed = dict[str, npt.NDArray[Any]]

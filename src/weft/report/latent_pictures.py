@@ -21,7 +21,7 @@ from weft.report.figures import new_figure, picture_format, save_figure
 from weft.report.terminal import printable, shorten
 
 if TYPE_CHECKING:
-    from weft.models.vlv.vlv_gm import VlvGm  # imports torch, which topics do without
+    from weft.models.vlv.vlv_gm import VlvGm  # imports torch, which pictures of topics do not need
 
 Reals = npt.NDArray[np.float64]
 MOST_SENTENCES = 200  # more are not readable

@@ -23,7 +23,7 @@ KNOWN = (
     "discriminative",
 )  # fmt: skip
 FEW_PLACES = 6  # tick labels that fit side by side
-MARKS = "osD^vPX"  # seven marks and eleven colours have no common divisor: the first 77 styles differ
+MARKS = "osD^vPX"  # 7 marks and 11 colours have no common divisor, so the first 77 styles differ
 
 
 def draw_plots(plots: Sequence[Plot], folder: str | Path) -> list[Path]:

@@ -37,7 +37,7 @@ def test_structure_comes_back(store: TokenStore) -> None:
     articles = [[[texts[i] for i in store.paragraph(p)] for p in store.article(a)] for a in range(store.article_count)]
     assert articles == PARAGRAPHS
     assert (store.article_count, store.paragraph_count, store.sentence_count) == (3, 5, 9)
-    assert store.token_count == len(store.ids) == store.lengths().sum()
+    assert store.info.counts["tokens"] == len(store.ids) == store.lengths().sum()
 
 
 def test_lengths_are_those_of_the_sentences(store: TokenStore) -> None:

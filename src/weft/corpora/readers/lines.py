@@ -123,7 +123,7 @@ def _lines(text: io.TextIOWrapper, name: str, max_line_bytes: int) -> Iterator[t
         if not line:
             return
         line = line.removesuffix("\n")
-        # isascii() takes constant time, so the common case costs nothing.
+        # isascii() takes constant time; encoding is needed for other lines only.
         if (len(line) if line.isascii() else len(line.encode())) > max_line_bytes:
             raise _too_long(name, number, max_line_bytes)
         if number == 1:
@@ -133,7 +133,7 @@ def _lines(text: io.TextIOWrapper, name: str, max_line_bytes: int) -> Iterator[t
 
 def _undecodable(error: UnicodeError, name: str, encoding: str, consumed: int) -> CorpusError:
     if isinstance(error, UnicodeDecodeError):
-        # error.object is what the decoder held from before, and the last chunk; it ends at the number of bytes read.
+        # error.object is the bytes that were left from before and the last chunk; it ends at the number of bytes read.
         offset = consumed - len(error.object) + error.start
         problem = f"byte 0x{error.object[error.start]:02x} at offset {offset} is not valid {encoding}"
     else:

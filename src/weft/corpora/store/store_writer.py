@@ -1,8 +1,8 @@
 """A writer of token stores that can be interrupted and resumed.
 
 It works in the folder ``<out>.partial`` and only appends to the arrays. ``progress.json`` records their valid lengths;
-what is behind them was written by a process that died, and is cut off when the run resumes. A complete store is
-renamed to ``<out>``.
+bytes after these lengths were written by a process that died, and are removed when the run resumes. A complete store
+is renamed to ``<out>``.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def temporary_name(name: str) -> str:
 
 
 def write_text_atomically(path: Path, text: str) -> None:
-    """Write a file atomically, with a fixed temporary name, which is among the own files of `partial_folder`."""
+    """Write a file atomically, with a fixed temporary name, which `partial_folder` recognises as its own."""
     new = path.with_name(temporary_name(path.name))
     with new.open("wb") as file:
         file.write(text.encode("utf-8"))

@@ -104,11 +104,6 @@ class TokenStore:
         self.article_offsets = self._offsets("articles", counts["paragraphs"])  # [articles + 1]
 
     @property
-    def token_count(self) -> int:
-        """Number of tokens, without special tokens."""
-        return self.info.counts["tokens"]
-
-    @property
     def sentence_count(self) -> int:
         """Number of sentences."""
         return self.info.counts["sentences"]

@@ -45,7 +45,7 @@ class Annotator(Protocol):
 
 
 class Parser:
-    """A parser of sentences, with a memory of recent parses.
+    """A parser of sentences that keeps recent parses in memory.
 
     A sentence is never split. White space and control characters become single spaces, and lone surrogates U+FFFD. A
     text of more than 2,000 characters is parsed in pieces, cut after the end of a sentence, else between words, else

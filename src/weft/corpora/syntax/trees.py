@@ -112,7 +112,7 @@ def tree_of_parse(parse: ParsedSentence) -> Tree:
     labels: list[str] = []
     parents: list[int] = []
     words: list[str] = []
-    # A stack of what is still to be written: (word, parent node, whether only the tag of the word).
+    # A stack of nodes to write: (word, parent node, whether the node is only the tag of the word).
     waiting = [(word, -1, False) for word in reversed(roots)]
     while waiting:
         word, above, own = waiting.pop()

@@ -1,7 +1,7 @@
 """Adversarial evaluation (section 4.3, Table 4): chunks, continuations, evaluators, verdicts, result.
 
-The files follow the flow: `chunks` selects contexts; `writing` and `continuations` let a model continue them;
-`labelled_chunks` and `controls` put human and machine continuations side by side; `network_evaluator` and
-`tree_evaluator` learn to tell them apart; `verdicts` computes AdverSuc; `experiment` joins the steps,
-and `measure` is the task that `weft evaluate adversarial` runs.
+The steps: `chunks` selects contexts; `writing` and `continuations` write continuations with a model;
+`labelled_chunks` and `controls` join human and machine continuations; `network_evaluator` and `tree_evaluator` learn
+to distinguish them; `verdicts` computes AdverSuc. `experiment` runs the steps, and `measure` is the task that
+`weft evaluate adversarial` runs.
 """

@@ -1,4 +1,4 @@
-"""The task `adversarial` (section 4.3, Table 4): evaluators tell a model's continuations from human ones."""
+"""The task `adversarial` (section 4.3, Table 4): evaluators distinguish a model's continuations from human ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft.training.devices import start_runtime
 
 
 def measure_adversarial(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
-    """Let a model continue contexts, or take a control, and train evaluators to tell its sentences from human ones.
+    """Write continuations with a model, or take those of a control, and train evaluators to detect them.
 
     Raises:
         ConfigError: A setting is wrong, or the model cannot write.

@@ -124,7 +124,7 @@ def training_record(panel: Sequence[Verdicts]) -> dict[str, Any]:
 
 
 def write_verdicts(path: Path, verdicts: Verdicts) -> None:
-    """Write verdicts, so that the evaluator need not be trained again."""
+    """Write verdicts to a file, from which `read_verdicts` reads them in a later run."""
     arrays: Arrays = {f"{side}_{part}": getattr(verdicts, side)[part] for side in SIDES for part in ("dev", "test")}
     arrays["note"] = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
     write_arrays(path, arrays, compressed=True)
