@@ -86,6 +86,11 @@ def test_the_default_model_is_the_registered_one() -> None:
     assert DEFAULT_MODEL == REGISTERED
 
 
+def test_a_mistake_names_the_help_of_the_command() -> None:
+    assert weft("scor").stderr.endswith("next: weft --help\n")
+    assert weft("score", "--foo", "x").stderr.endswith("next: weft score --help\n")
+
+
 def test_mistakes_in_the_command_are_one_line() -> None:
     for arguments in (("scor",), ("score",), ("score", "--foo", "x"), ("evaluate", "-t", "accidents", "--seed", "-1")):
         result = weft(*arguments)

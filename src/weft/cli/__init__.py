@@ -112,8 +112,16 @@ def main() -> None:
         # A mistake in the command line; the class is in click or in typer, depending on typer's version.
         if not hasattr(error, "format_message"):
             raise
-        _fail(f"{error.format_message()}{_seen(error)}; next: weft {' '.join(sys.argv[1:2])} --help")
+        _fail(
+            f"{error.format_message().replace('Value error, ', '').rstrip('.')}{_seen(error)}; next: {_help_command()}"
+        )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _help_command() -> str:
+    """Return the command that shows the help of the command in use, or of weft."""
+    names = {command.__name__ for commands in PANELS.values() for command in commands}
+    return f"weft {sys.argv[1]} --help" if sys.argv[1:] and sys.argv[1] in names else "weft --help"
 
 
 def _seen(error: Exception) -> str:

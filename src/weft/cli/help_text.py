@@ -16,8 +16,9 @@ class PlainCommand(TyperCommand):
     """A command with plain help."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the usage line, with ``FILE`` instead of ``{FILE}``."""
-        return [piece.strip("{}").replace("}...", "...") for piece in super().collect_usage_pieces(ctx)]
+        """Return the parts of the usage line, such as ``[OPTIONS]``, ``[TASK]...`` and ``FILE``."""
+        arguments = [one for one in self.get_params(ctx) if one.param_type_name == "argument"]
+        return ["[OPTIONS]", *(_argument(argument) for argument in arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options."""
@@ -48,9 +49,20 @@ def _parameter_sections(parameters: list[Any]) -> dict[str, list[tuple[str, str]
     for parameter in parameters:
         if parameter.hidden:
             continue
-        title = ARGUMENTS if parameter.param_type_name == "argument" else parameter.rich_help_panel or OPTIONS
-        sections.setdefault(title, []).append((_names(parameter), _description(parameter)))
+        sections.setdefault(_section(parameter), []).append((_names(parameter), _description(parameter)))
     return {title: rows for title, rows in sections.items() if rows}
+
+
+def _section(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return ARGUMENTS
+    panel: str | None = vars(parameter).get("rich_help_panel")  # older versions of typer take --help from click
+    return panel or OPTIONS
+
+
+def _argument(argument: Any) -> str:
+    name = argument.metavar if argument.required else f"[{argument.metavar}]"
+    return name if argument.nargs == 1 else f"{name}..."
 
 
 def _names(parameter: Any) -> str:
