@@ -1,8 +1,8 @@
-"""The contract of models that write for many contexts at once, as the adversarial evaluation needs it.
+"""The contract of models that write for many contexts at once, for the adversarial evaluation.
 
-`continuation` continues one text at a time and reranks candidates as texts. A bulk writer searches a whole batch of
-contexts and scores all candidates before anything leaves the device. It scores candidates as the token ids it wrote; in
-rare cases the text of a candidate has other ids when it is tokenised again.
+`continuation` continues one text at a time and reranks candidates as texts. A bulk writer searches a batch of contexts
+and scores all candidates on the device. It scores the token ids that it wrote; in rare cases, the text of a candidate
+has other ids when it is tokenised again.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from weft.scoring.pairs import PairLogProbs
 if TYPE_CHECKING:
     import torch
 
-Contexts = Sequence[Sequence[Sequence[int]]]  # for every context the ids of its sentences, the nearest last
+Contexts = Sequence[Sequence[Sequence[int]]]  # for each context, the ids of its sentences, the nearest last
 Reals = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """Candidates for every context, and the log-probabilities of each with the sentence before it.
+    """Candidates for each context, and their log-probabilities.
 
     Attributes:
         ids: [contexts, beam, time], ``eos`` from the end on.
         lengths: [contexts, beam] tokens, the end included.
-        log_probs: [contexts, beam] used by the search for ranking; given the latent variable if there is one.
+        log_probs: [contexts, beam] log-probabilities in the search; given the latent variable if there is one.
         overlap: [contexts, beam] highest token overlap (Jaccard) of a candidate with a sentence before it.
-        pairs: What reranking combines, each [contexts, beam]; None without reranking.
+        pairs: The log-probabilities that reranking combines, each [contexts, beam]; None without reranking.
     """
 
     ids: npt.NDArray[np.int32]
@@ -53,7 +53,7 @@ class BulkWriter(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """The device it computes on."""
+        """The device of the model."""
 
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
         """Return candidates; with ``reranked``, also the log-probabilities that bi and MMI need."""
@@ -64,7 +64,7 @@ def bulk_writer(model: object, name: str) -> BulkWriter:
 
     Args:
         model: Any model.
-        name: Its name, for messages.
+        name: The name of the model, for messages.
 
     Raises:
         ConfigError: The model cannot write.

@@ -1,4 +1,4 @@
-"""Continuing a text: a model proposes next sentences, which are reranked and joined to the text one by one."""
+"""Continuing a text: a model proposes next sentences, and the best one after reranking is added to the text."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Writer(Protocol):
     """A model that proposes next sentences."""
 
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """Return several candidates for every context (sentences, the nearest last), best first."""
+        """Return several candidates for each context (sentences, the nearest last), best first."""
 
 
 def best_first(candidates: Iterable[Candidate], decoding: Decoding) -> list[Candidate]:
-    """Return the candidates of several searches in the order of one search, without duplicates."""
+    """Return the candidates of several searches, best first and without duplicates."""
     best: dict[str, Candidate] = {}
     for one in sorted(candidates, key=lambda one: -one.log_prob / max(1, one.tokens) ** decoding.length_power):
         best.setdefault(one.text, one)
@@ -32,9 +32,9 @@ def best_first(candidates: Iterable[Candidate], decoding: Decoding) -> list[Cand
 
 
 def rerank(candidates: Sequence[Candidate], context: Sequence[str], scorer: Scorer | SequenceScorer) -> list[Candidate]:
-    """Return candidates ranked by how well they follow the context; bi and MMI need whole sentences (§3.1)."""
-    known = tuple(context[-REMEMBERED:] if isinstance(scorer, SequenceScorer) else context[-1:])
-    documents = [Document(str(number), (*known, candidate.text)) for number, candidate in enumerate(candidates)]
+    """Return candidates ranked by their score after the context; bi and MMI need whole sentences (section 3.1)."""
+    before = tuple(context[-REMEMBERED:] if isinstance(scorer, SequenceScorer) else context[-1:])
+    documents = [Document(str(number), (*before, candidate.text)) for number, candidate in enumerate(candidates)]
     values = [score.transitions[-1] for score in scorer.score(documents)]
     ranked = sorted(zip(values, range(len(candidates)), strict=True), key=lambda pair: (-pair[0], pair[1]))
     return [candidates[number] for _, number in ranked]
@@ -49,14 +49,14 @@ def continue_document(
     scorer: Callable[[Combine], Scorer | SequenceScorer] | None = None,
     combine: Combine = "uni",
 ) -> Iterator[str]:
-    """Write sentences one by one, each joining the context of the next.
+    """Write sentences one by one; each is part of the context of the next.
 
     Args:
         writer: The model that proposes sentences.
         document: The text so far.
         sentences: Number of sentences to write.
         decoding: Settings of decoding.
-        scorer: Returns the scorer that reranks; needed for ``bi`` and ``mmi``.
+        scorer: A function that returns the scorer for reranking; needed for ``bi`` and ``mmi``.
         combine: ``uni`` takes the first candidate of the search; ``bi`` and ``mmi`` rerank its N-best list.
 
     Yields:
@@ -66,15 +66,15 @@ def continue_document(
     for number in range(sentences):
         seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
         candidates = writer.propose([context], replace(decoding, seed=seed))[0]
-        fresh = _new_candidates(candidates, context, decoding.alike)
+        usable = _new_candidates(candidates, context, decoding.alike)
         if combine != "uni" and scorer is not None and context:
-            fresh = rerank(fresh, context, scorer(combine))
-        context.append(fresh[0].text)
-        yield fresh[0].text
+            usable = rerank(usable, context, scorer(combine))
+        context.append(usable[0].text)
+        yield usable[0].text
 
 
 def _new_candidates(candidates: Sequence[Candidate], context: Sequence[str], alike: float) -> list[Candidate]:
-    """Return the candidates unlike the context; without any, those not in the context; without any, all."""
+    """Return the candidates that overlap little with the context; if there are none, those not in it; otherwise all."""
     written = [candidate for candidate in candidates if candidate.text]
     absent = [candidate for candidate in written if candidate.text not in context]
     new = [one for one in absent if all(_overlap(one.text, other) <= alike for other in context)]

@@ -32,12 +32,12 @@ class Decoding:
         diversity: Penalty of a word that another group has just written, in nats.
         temperature: Temperature of sampling.
         top_k: Sample among the k likeliest words; 0 for all.
-        top_p: Sample among the likeliest words that make up this much probability.
+        top_p: Sample among the likeliest words whose probabilities sum to this value.
         length_power: Hypotheses are ranked by log-probability divided by length to this power; 0 favours short ones.
         min_tokens: Minimum length of a sentence.
         max_tokens: Maximum length of a sentence.
         no_repeat: Length of token runs that may not repeat within a sentence; 0 for no limit.
-        alike: Highest word overlap (Jaccard) with an earlier sentence, if there are other candidates.
+        alike: Highest word overlap (Jaccard) with an earlier sentence; ignored if all candidates exceed it.
         draws: Number of latent variables drawn per context, each with a beam of its own (vlv-gm).
         seed: Seed of sampled words and latent variables.
     """
@@ -73,8 +73,8 @@ class Decoding:
         _check(1 <= self.min_tokens <= self.max_tokens, "lengths out of range", self.min_tokens, "min up to max tokens")
 
 
-def _check(fine: bool, what: str, seen: object, allowed: str) -> None:
-    if not fine:
+def _check(valid: bool, what: str, seen: object, allowed: str) -> None:
+    if not valid:
         raise ConfigError(what, seen=seen, allowed=allowed, next_step="change the decoding option")
 
 
@@ -82,23 +82,23 @@ State = TypeVar("State")
 
 
 class Steps(Protocol[State]):
-    """A decoder that advances many rows by one word at a time."""
+    """A decoder that advances many rows by one word per step."""
 
     bos: int
     eos: int
     forbidden: tuple[int, ...]
 
     def begin(self, rows_each: int) -> State:
-        """Return the state before the first word, every context repeated ``rows_each`` times."""
+        """Return the state before the first word, with each context repeated ``rows_each`` times."""
 
     def advance(self, state: State, words: Tensor) -> tuple[Tensor, State]:
-        """Read the last word of every row, [rows]; return log-probabilities [rows, vocabulary] and the new state."""
+        """Read the last word of each row, [rows]; return log-probabilities [rows, vocabulary] and the new state."""
 
     def select(self, state: State, rows: Tensor) -> State:
-        """Return the state of some rows, in any order; a row stays with its context."""
+        """Return the state of some rows, in any order; each row stays with its context."""
 
     def keep(self, state: State, rows: Tensor) -> State:
-        """Return the state of some rows with their contexts; the others have ended."""
+        """Return the state of some rows with their contexts; the other rows have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Hypotheses:
 
 @torch.inference_mode()
 def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
-    """Return ``decoding.beam`` sentences for every context, best first."""
+    """Return ``decoding.beam`` sentences for each context, best first."""
     if decoding.method == "sample":
         return _sorted(_sampled(steps, contexts, decoding, device), decoding)
     beam = decoding.beam
@@ -156,7 +156,7 @@ def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch
 
 
 def _sampled(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
-    """Sample every row; rows that have ended are removed now and then, since most are short."""
+    """Sample all rows; rows that have ended are removed from time to time, because most are short."""
     rows, eos = contexts * decoding.beam, steps.eos
     generator = torch.Generator(device=device).manual_seed(decoding.seed)
     state = steps.begin(decoding.beam)
@@ -207,7 +207,7 @@ def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> T
     runs = history.unfold(1, size, 1)  # [rows, runs, size]
     same = (runs[:, :, :before] == ends[:, None, :]).all(dim=2)  # [rows, runs]
     following = runs[:, :, -1].masked_fill(~same, eos)
-    ends = allowed[:, eos].clone()  # above, the end id stands for "nothing to forbid"
+    ends = allowed[:, eos].clone()  # in `following`, the end id means that nothing is forbidden
     allowed.scatter_(1, following, -torch.inf)
     allowed[:, eos] = ends
     return allowed
@@ -216,13 +216,13 @@ def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> T
 def _best(
     allowed: Tensor, sums: Tensor, lengths: Tensor, ended: Tensor, eos: int, decoding: Decoding, step: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the best continuations of every beam: parents, words, and whether one exists; each [contexts, beam]."""
+    """Return the best continuations of each beam: parents, words, and whether one exists; each [contexts, beam]."""
     contexts, beam = sums.shape
     vocabulary = allowed.shape[1]
     gains = allowed.view(contexts, beam, vocabulary)
     stay = torch.full_like(gains, -torch.inf)
     stay[:, :, eos] = 0.0
-    gains = torch.where(ended[:, :, None], stay, gains)  # a finished hypothesis can only stay as it is
+    gains = torch.where(ended[:, :, None], stay, gains)  # a finished hypothesis does not change
     totals = sums[:, :, None] + gains
     norms = (lengths + (~ended)).clamp(min=1) ** decoding.length_power
     values = totals / norms[:, :, None]
@@ -237,7 +237,7 @@ def _best(
     for group in range(groups):
         part = values[:, group * width : (group + 1) * width] - penalty[:, None, :]  # [contexts, width, vocabulary]
         value, chosen = part.reshape(contexts, -1).topk(width, dim=1)
-        possible.append(value.isfinite())  # a beam wider than the choices holds dead hypotheses
+        possible.append(value.isfinite())  # a beam with more places than choices holds impossible hypotheses
         parents.append(chosen // vocabulary + group * width)
         words.append(chosen % vocabulary)
         if groups > 1:
@@ -249,7 +249,7 @@ def _best(
 def _draw(allowed: Tensor, decoding: Decoding, generator: torch.Generator) -> Tensor:
     """Return one word per row, sampled among the likeliest: [rows]."""
     scores = allowed / decoding.temperature
-    if decoding.top_k:  # sorting all words takes longer than the network
+    if decoding.top_k:  # sorting all words would take longer than the network
         scores, places = scores.topk(min(decoding.top_k, scores.shape[1]), dim=1)  # best first
         ordered = scores.softmax(dim=1)
     else:

@@ -1,1 +1,1 @@
-"""Scoring: uni, bi and MMI once (equations 1-3), over pairs and over sequences, and what a score means."""
+"""Scoring: uni, bi and MMI (equations 1 to 3) over pairs and over sequences, and calibration of scores."""

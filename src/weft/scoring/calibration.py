@@ -1,4 +1,4 @@
-"""Reference scores: the percentile of a score among scores of written texts, and of the same texts shuffled."""
+"""Reference scores: the percentile of a score among the scores of written texts and of the same texts shuffled."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from weft.errors import ModelError
 
 REFERENCE = "reference.json"  # in a model folder
-STEPS = 100  # quantiles are kept in steps of one per cent
+STEPS = 100  # quantiles are stored in steps of one per cent
 
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """The percentages of reference texts that score lower: of texts as written, and of shuffled texts."""
+    """The percentages of written and of shuffled reference texts that score lower."""
 
     written: float
     shuffled: float
@@ -27,10 +27,10 @@ class Group:
     """Reference scores of texts of similar length: a mean over few transitions varies more than one over many.
 
     Attributes:
-        fewest: Sentences of the shortest texts in the group.
+        fewest: Number of sentences of the shortest texts in the group.
         n: Number of texts.
-        written: 101 quantiles of their scores, lowest first.
-        shuffled: The same for one shuffle of each.
+        written: 101 quantiles of the scores of the texts, lowest first.
+        shuffled: 101 quantiles of the scores of one shuffle of each text.
     """
 
     fewest: int
@@ -45,10 +45,10 @@ class Reference:
 
     Attributes:
         texts: A description of the texts.
-        setting: The combination of the model they were scored with, such as ``mmi``.
-        groups: By length, shortest first.
-        seed: Of the shuffles.
-        command: The command that computed them.
+        setting: The combination that computed the scores, such as ``mmi``.
+        groups: The scores by length of the text, shortest first.
+        seed: Seed of the shuffles.
+        command: The command that computed the scores.
     """
 
     texts: str
@@ -76,7 +76,7 @@ class Reference:
 
 
 def _percentile(quantiles: Sequence[float], value: float) -> float:
-    """Return the percentile of a value, 0 to 100; the middle of the quantiles that equal it."""
+    """Return the percentile of a value, 0 to 100; for equal quantiles, the middle one."""
     low, high = bisect_left(quantiles, value), bisect_right(quantiles, value)
     if low < high:
         return (low + high - 1) / 2
@@ -87,7 +87,7 @@ def _percentile(quantiles: Sequence[float], value: float) -> float:
 
 
 def make_group(fewest: int, written: Sequence[float], shuffled: Sequence[float]) -> Group:
-    """Return the quantiles of two lists of scores."""
+    """Return a group with the quantiles of the scores of written and of shuffled texts."""
     return Group(fewest, len(written), _quantiles(written), _quantiles(shuffled))
 
 
@@ -101,7 +101,7 @@ def read_reference(text: str, *, source: str) -> Reference:
     """Parse the result of `Reference.to_text`.
 
     Raises:
-        ModelError: The text is something else.
+        ModelError: The text has another format.
     """
     try:
         content = json.loads(text)
@@ -124,7 +124,7 @@ def read_reference(text: str, *, source: str) -> Reference:
 
 
 def reference_for(reference: Reference | None, setting: str) -> Reference | None:
-    """Return reference scores if they belong to this combination, else None."""
+    """Return the reference scores if they belong to a combination, else None."""
     return reference if reference is not None and reference.setting == setting else None
 
 

@@ -1,6 +1,6 @@
-"""The scores of all models: means along tables of pairs, and uni, bi and MMI over sentence models.
+"""Scores as means over pairs of sentences: along tables of pairs, and uni, bi and MMI over sentence models.
 
-Length normalisation happens here and nowhere else (the paper's equations 1 to 3, as corrected in docs/paper.md).
+This module holds the paper's equations 1 to 3, as corrected in docs/paper.md. No other module normalises by length.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMBINATIONS: tuple[Combine, ...] = ("uni", "bi", "mmi")
 
 
 def checked_combine(combine: str) -> Combine:
-    """Return ``combine`` as a typed value.
+    """Return a combination as a typed value.
 
     Raises:
         ConfigError: ``combine`` is not one of uni, bi, mmi.
@@ -42,9 +42,9 @@ def checked_combine(combine: str) -> Combine:
         >>> checked_combine("bi")
         'bi'
     """
-    for way in COMBINATIONS:
-        if combine == way:
-            return way
+    for known in COMBINATIONS:
+        if combine == known:
+            return known
     raise ConfigError(
         "unknown combination", seen=str(combine), allowed=", ".join(COMBINATIONS), next_step="change `combine`"
     )
@@ -53,8 +53,8 @@ def checked_combine(combine: str) -> Combine:
 def path_value(table: Table, order: Sequence[int]) -> float | None:
     """Return the mean of a table's entries along an order; None for fewer than two sentences.
 
-    Summed exactly (`math.fsum`), so that orders of equal value tie exactly instead of differing by rounding:
-    with a symmetric table, a text and its reverse.
+    The sum is exact (`math.fsum`). Orders of equal value therefore tie, such as a text and its reverse under a
+    symmetric table.
 
     Example:
         >>> path_value(np.array([[0.0, 1.0], [3.0, 0.0]]), [1, 0])
@@ -67,7 +67,7 @@ def path_value(table: Table, order: Sequence[int]) -> float | None:
 
 
 def order_values(model: DocumentScorer, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-    """Return the scores of a document in other orders: look-ups if the model has a table, else rescoring."""
+    """Return the scores of a document in other orders; a model with a table of pairs computes it once."""
     if isinstance(model, PairwiseModel):
         table = model.pair_table(document)
         return [path_value(table, order) for order in orders]
@@ -82,11 +82,11 @@ class PairLogProbs:
 
     Attributes:
         forward: log p_F(right | left), [pairs] or [sentences, sentences] (row: left).
-        backward: log p_B(left | right), the same shape; zeros without a backward model.
-        prior_left: log p_L(left), in a shape that broadcasts; zeros without a prior.
+        backward: log p_B(left | right), of the same shape; zeros without a backward model.
+        prior_left: log p_L(left), of a shape that broadcasts; zeros without a prior.
         prior_right: log p_L(right).
-        count_left: Tokens of left, ``</s>`` included.
-        count_right: Tokens of right.
+        count_left: Number of tokens of left, ``</s>`` included.
+        count_right: Number of tokens of right.
     """
 
     forward: Table
@@ -119,7 +119,7 @@ def inverted(forward: Table, prior_left: Table, prior_right: Table) -> Table:
 
 
 class BoundedCache(Generic[Key, Value]):
-    """A cache of limited size; the oldest entry is dropped first."""
+    """A cache of limited size, which drops its oldest entry first."""
 
     def __init__(self, limit: int = 2048) -> None:
         self.limit = limit
@@ -137,7 +137,7 @@ class BoundedCache(Generic[Key, Value]):
         return self._cache[key]
 
 
-# Of pairs: uni, bi, MMI and all orders of a text are look-ups in one table.
+# By the sentences of a text: uni, bi, MMI and all orders of the text use the same log-probabilities.
 TableCache = BoundedCache[tuple[str, ...], PairLogProbs]
 
 
@@ -146,11 +146,11 @@ class Scorer:
     """A coherence model made of sentence models that read one neighbour: uni, bi or MMI.
 
     Attributes:
-        forward: p_F, the next sentence given the one before.
-        backward: p_B, the sentence before given the next; not needed for ``uni``.
-        prior: p_L, a sentence alone; needed for ``mmi``.
+        forward: The model of p_F, of a sentence given the one before.
+        backward: The model of p_B, of a sentence given the one after; not needed for ``uni``.
+        prior: The model of p_L, of a sentence without context; needed for ``mmi``.
         combine: The combination.
-        memory: Cache of tables, shared between combinations of the same models.
+        memory: Cache of log-probabilities, shared by all combinations of the same models.
     """
 
     forward: SentenceModel
@@ -161,7 +161,7 @@ class Scorer:
 
     @property
     def estimator(self) -> str:
-        """``exact``, or the name of the estimate of the forward model's log-probabilities."""
+        """How the forward model computes log-probabilities: ``exact``, or the name of its estimate."""
         return estimator_of(self.forward)
 
     def __post_init__(self) -> None:
@@ -181,8 +181,8 @@ class Scorer:
 
     def pair_table(self, document: Document) -> Table:
         """Return the scores of all ordered pairs, in one batch: [sentences, sentences], zero on the diagonal."""
-        known = self.memory.get(document.sentences, lambda: self._table_log_probs(document.sentences))
-        table = known.combined(self.combine)
+        log_probs = self.memory.get(document.sentences, lambda: self._table_log_probs(document.sentences))
+        table = log_probs.combined(self.combine)
         np.fill_diagonal(table, 0.0)
         return table
 
@@ -191,14 +191,14 @@ class Scorer:
         off_diagonal = ~np.eye(size, dtype=bool)
         tables = np.zeros((2, size, size))
         pairs = [(left, right) for i, left in enumerate(sentences) for j, right in enumerate(sentences) if i != j]
-        tables[:, off_diagonal] = self._both_directions(pairs)  # row by row, as the pairs
+        tables[:, off_diagonal] = self._both_directions(pairs)  # row by row, like `pairs`
         forward, backward = tables
         prior, counts = self._priors_and_counts(sentences)
         return PairLogProbs(forward, backward, prior[:, None], prior[None, :], counts[:, None], counts[None, :])
 
     def _log_probs(self, pairs: Sequence[tuple[str, str]]) -> PairLogProbs:
         forward, backward = self._both_directions(pairs)
-        # Left and right in one call: most sentences are the left of one pair and the right of another.
+        # Both sides in one call: most sentences are the left of one pair and the right of another.
         prior, counts = self._priors_and_counts([*(left for left, _ in pairs), *(right for _, right in pairs)])
         middle = len(pairs)
         return PairLogProbs(forward, backward, prior[:middle], prior[middle:], counts[:middle], counts[middle:])
@@ -217,11 +217,11 @@ class Scorer:
 
 
 def estimator_of(model: object, *, searching: bool = False) -> str:
-    """Return ``exact``, or the name of the estimate of a model's log-probabilities.
+    """Return how a model computes log-probabilities: ``exact``, or the name of its estimate.
 
     Args:
         model: Any model.
-        searching: Whether for a search for an order, in which some models use fewer samples.
+        searching: Whether the model searches for an order, in which some models use fewer samples.
     """
     if searching and isinstance(model, SearchEstimatingModel):
         return model.search_estimate.name
@@ -229,10 +229,10 @@ def estimator_of(model: object, *, searching: bool = False) -> str:
 
 
 def check_parts(scorer: object, combine: str) -> None:
-    """Check that a scorer has all models that its combination needs.
+    """Check that a scorer has the models that its combination needs.
 
     Raises:
-        ConfigError: One is missing.
+        ConfigError: A model is missing.
     """
     missing = [name for name in NEEDED[combine] if vars(scorer)[name] is None]
     if missing:
@@ -240,19 +240,19 @@ def check_parts(scorer: object, combine: str) -> None:
             f"{combine} needs the {' and the '.join(missing)} model",
             seen=combine,
             allowed="uni with forward; bi with backward too; mmi with prior too",
-            next_step="give the missing model or choose another combination",
+            next_step="add the missing model, or choose another combination",
         )
 
 
 def check_numbers(scores: Table) -> None:
-    """Check that scores are finite: damaged or diverged models give others.
+    """Check that scores are finite; those of a damaged or diverged model may not be.
 
     Raises:
         ModelError: A score is NaN or infinite.
     """
     if not np.isfinite(scores).all():
         raise ModelError(
-            "the model's scores are not all numbers",
+            "the model's scores are not all finite",
             seen=f"{int((~np.isfinite(scores)).sum())} of {scores.size}",
             allowed="finite scores",
             next_step="train the model again, or use another",
@@ -260,12 +260,12 @@ def check_numbers(scores: Table) -> None:
 
 
 def prior_log_probs(prior: SentenceModel | None, sentences: Sequence[str]) -> Table:
-    """Return log p_L of every sentence, each distinct one computed once; zeros without a language model."""
+    """Return log p_L of each sentence; zeros without a language model. A distinct sentence is computed once."""
     if prior is None:
         return np.zeros(len(sentences))
     distinct = list(dict.fromkeys(sentences))
-    known = dict(zip(distinct, prior.log_prob([Window((), s) for s in distinct]), strict=True))
-    return np.array([known[sentence] for sentence in sentences])
+    values = dict(zip(distinct, prior.log_prob([Window((), s) for s in distinct]), strict=True))
+    return np.array([values[sentence] for sentence in sentences])
 
 
 NEEDED: dict[str, tuple[str, ...]] = {

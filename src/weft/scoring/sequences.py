@@ -1,4 +1,4 @@
-"""Scoring with models that read all sentences before: whole texts, and the search for an order."""
+"""Scoring with models that read all previous sentences: scores of texts, and the search for an order."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from weft.scoring.pairs import (
     prior_log_probs,
 )
 
-GROUP_SENTENCES = 256  # of several texts that are read in one batch
+GROUP_SENTENCES = 256  # sentences of the texts that are read in one batch
 # Log-probabilities by sentences and orders, shared by uni, bi and MMI.
 OrderCache = BoundedCache[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
 
 
 @dataclass(frozen=True)
 class Inverted:
-    """Marks a model that only reads forwards: its backward model is Bayes' rule over the model itself.
+    """Marks a scorer whose backward probabilities follow from the forward model and the prior by Bayes' rule.
 
     log p_B(s_{n−1} | s_n) = log p_F(s_n | s_1 … s_{n−1}) − log p_L(s_n) + log p_L(s_{n−1}). It is exact for the second
-    sentence of a text; further on, the information of all earlier sentences about s_n is attributed to the nearest. In
-    MMI both directions then hold the same information, divided by the length of one sentence and of the other.
+    sentence of a text. For later ones, it attributes the information of all earlier sentences about s_n to the nearest
+    one. In MMI, both directions then hold the same information, divided by the lengths of the two sentences.
     """
 
 
 @dataclass(frozen=True)
 class SequenceScorer:
-    """A coherence model made of models that read all sentences before: uni, bi or MMI.
+    """A coherence model made of models that read all previous sentences: uni, bi or MMI.
 
     Attributes:
-        forward: p_F, the next sentence given all before it.
-        backward: p_B, the same of texts read from their end, or `Inverted`; not needed for ``uni``.
-        prior: p_L, a sentence alone; needed for ``mmi``, and where ``backward`` is `Inverted`.
+        forward: The model of p_F, of a sentence given all before it.
+        backward: The model of p_B, of a sentence given all after it, or `Inverted`; not needed for ``uni``.
+        prior: The model of p_L, of a sentence without context; needed for ``mmi``, and if ``backward`` is `Inverted`.
         combine: The combination.
-        memory: Cache of log-probabilities, shared between combinations of the same models.
+        memory: Cache of log-probabilities, shared by all combinations of the same models.
     """
 
     forward: SequenceModel
@@ -62,7 +62,7 @@ class SequenceScorer:
 
     @property
     def estimator(self) -> str:
-        """``exact``, or the name of the estimate of the forward model's log-probabilities."""
+        """How the forward model computes log-probabilities: ``exact``, or the name of its estimate."""
         return estimator_of(self.forward)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
@@ -81,7 +81,7 @@ class SequenceScorer:
         return [score.value for score in self._scores(document.sentences, orders)]
 
     def backward_table(self, sentences: Sequence[str]) -> Table:
-        """Return log p_B(left | right) of every pair, without what follows: [sentences, sentences], row: left.
+        """Return log p_B(left | right) of each pair, with right as the only context: [left sentences, right].
 
         The table is zero without a backward model.
         """
@@ -113,7 +113,7 @@ class SequenceScorer:
         backward = [np.zeros_like(values) for values in forward]
         if self.backward is not None and not isinstance(self.backward, Inverted):
             backwards = self.backward.log_probs(sentences, [list(order)[::-1] for order in orders])
-            backward = [values[::-1] for values in backwards]  # the first sentence was predicted last
+            backward = [values[::-1] for values in backwards]  # in reading order
         found = []
         for order, one, other in zip(orders, forward, backward, strict=True):
             places = np.asarray(order, dtype=np.int64)
@@ -125,7 +125,7 @@ class SequenceScorer:
 
 
 def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Yield groups of documents of bounded size: a batch of one short document would be mostly overhead."""
+    """Yield groups of documents of limited size; a batch of one short document is mostly overhead."""
     group: list[Document] = []
     count = 0
     for document in documents:
@@ -139,28 +139,28 @@ def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
 
 
 class Paths(Protocol):
-    """Partial orders of a text under a model that remembers them."""
+    """Partial orders of a text, with the state of a model that reads all previous sentences."""
 
     def begin(self, firsts: Sequence[int]) -> None:
         """Start one path with each of these sentences."""
 
     def log_probs(self) -> Table:
-        """Return log p_F of every sentence after every path: [paths, sentences]; placed sentences are unused."""
+        """Return log p_F of each sentence after each path, [paths, sentences]; placed ones are unused."""
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Continue with some paths, each one sentence longer."""
+        """Keep some paths (``rows``) and add one sentence (``columns``) to each."""
 
 
 class SequenceOrderSearch:
-    """The scores of next sentences in partial orders; a `weft.protocols.OrderSearch`.
+    """The state of a beam search with a `SequenceScorer`; a `weft.protocols.OrderSearch`.
 
-    The forward model reads all sentences that are placed. The backward model reads the next sentence alone, since
-    those after it are not placed yet.
+    The forward model reads all placed sentences. The backward model reads only the next sentence, because those after
+    it are not placed yet.
 
     Args:
-        scorer: The models put together.
-        paths: The forward model's partial orders.
-        sentences: Of the text.
+        scorer: The scorer.
+        paths: The partial orders of the forward model.
+        sentences: The sentences of the text.
     """
 
     def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:
@@ -170,13 +170,13 @@ class SequenceOrderSearch:
         self.counts = np.array(scorer.forward.token_counts(sentences), dtype=np.float64)
 
     def begin(self, firsts: Sequence[int]) -> Table:
-        """Start one path with each of these sentences; the first sentence has no score."""
+        """Start one path with each of these sentences; a first sentence gains 0: [paths]."""
         self.last = np.asarray(firsts, dtype=np.int64)
         self.paths.begin(firsts)
         return np.zeros(len(firsts))
 
     def gains(self) -> Table:
-        """[paths, sentences]."""
+        """Return the gain of each sentence if it comes next: [paths, sentences]."""
         last = self.last[:, None]
         forward, backward = self.paths.log_probs(), self.backward[self.last]
         prior, counts = self.prior, self.counts
@@ -186,6 +186,6 @@ class SequenceOrderSearch:
         return pairs.combined(self.combine)
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Continue with some paths, each one sentence longer."""
+        """Keep some paths (``rows``) and add one sentence (``columns``) to each."""
         self.last = np.asarray(columns, dtype=np.int64)
         self.paths.keep(rows, columns)

@@ -1,1 +1,1 @@
-"""Training: settings, the one loop, checkpoints, devices, and runs from a configuration to a model folder."""
+"""Training: settings, the training loop, checkpoints, devices, and runs from a configuration to a model folder."""

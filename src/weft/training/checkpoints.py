@@ -1,4 +1,4 @@
-"""The files of a run: one checkpoint, replaced as a whole, and a log that is never ahead of it."""
+"""The files of a run: one checkpoint, which is replaced as a whole, and a log that ends at the checkpoint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Snapshot = tuple[dict[str, Tensor], dict[str, Any]]
 
 
 def save_checkpoint(folder: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], *, recipe: str) -> None:
-    """Write a snapshot as one file (numbers in its header), then rename it, so that it is never seen incomplete."""
+    """Write a snapshot as one file, with the numbers in its header, and rename it when it is complete."""
     from safetensors.torch import save
 
     header = {"numbers": json.dumps(dict(numbers)), "recipe": recipe}
@@ -30,7 +30,7 @@ def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
     """Return the last snapshot of a run, or None.
 
     Raises:
-        ModelError: The run was started with other settings or data, or its file is damaged.
+        ModelError: The run was started with other settings or data, or the file is damaged.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -59,11 +59,11 @@ def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
 
 
 class RunLog:
-    """``log.jsonl``: one line per report; lines after the checkpoint that a run resumes from are dropped.
+    """The file ``log.jsonl``, with one line per report; a resumed run drops the lines after its checkpoint.
 
     Args:
         folder: The run's folder.
-        step: The step the run resumes from.
+        step: The step that the run resumes from.
     """
 
     def __init__(self, folder: Path, step: int) -> None:

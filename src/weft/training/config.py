@@ -1,7 +1,7 @@
 """The configuration of a run: frozen dataclasses, a strict TOML reader, and ``--set a.b=c``.
 
-A file has four sections: model, data, run and, for neural models, training, which can hold a table for each part of the
-model. An unknown section, table, key or type is an error that suggests the nearest name.
+A file has four sections: model, data, run and, for neural models, training. The last can hold a table for each part of
+the model. An unknown section, table or key is an error that suggests the nearest name.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class DataSection:
         limit: Number of documents to read; 0 for all.
         valid: Validation files, for neural models.
         store: A store made by `weft prepare`, instead of ``train``.
-        valid_store: The same, instead of ``valid``; made with the training store's tokenizer.
+        valid_store: A store made with the tokenizer of the training store, instead of ``valid``.
         tokenizer: The kind of tokenizer to learn if no store is given: ``bpe`` or ``words``.
-        vocabulary: Size of its vocabulary.
+        vocabulary: Size of the vocabulary to learn.
     """
 
     train: tuple[str, ...] = ()
@@ -51,14 +51,14 @@ class DataSection:
 
 @dataclass(frozen=True, slots=True)
 class RunSection:
-    """The run itself.
+    """The output, the seed and the device of a run.
 
     Attributes:
         seed: Seed of all random numbers.
         out: The model folder to write.
         folder: Folder of checkpoints and logs; ``OUT.run`` if empty.
-        base: A trained model folder whose parts are taken over instead of trained.
-        start: A trained model folder whose weights are what training starts from.
+        base: A trained model folder whose parts are copied instead of trained.
+        start: A trained model folder whose weights training starts from.
         parts: The parts of a neural model to train; if empty, all that ``base`` does not have.
         device: ``auto``, ``cpu`` or ``cuda``.
         deterministic: Whether operations whose result depends on timing are errors.
@@ -80,8 +80,8 @@ class RunConfig:
 
     Attributes:
         model: The model to train.
-        data: Its data.
-        run: Output folder, seed, device.
+        data: The training data.
+        run: The output folder, the seed and the device.
         training: Settings of the training loop, for neural models, with a table for each part that differs.
     """
 
@@ -103,7 +103,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """Read a TOML file and apply ``section.key=value`` and ``training.PART.key=value`` overrides.
 
     Raises:
-        ConfigError: The file is missing or not TOML, a name or value is wrong, or no run is possible with it.
+        ConfigError: The file is missing or not TOML, a name or value is wrong, or the settings allow no run.
 
     Example:
         >>> import pathlib, tempfile
@@ -124,11 +124,11 @@ def _with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[s
 
 def _table(content: dict[str, Any], path: str) -> dict[str, Any]:
     """Return the table at a dotted path; it is created if it does not exist."""
-    section, *below = path.split(".")
+    section, *names = path.split(".")
     table = content.setdefault(section, {})
     if not isinstance(table, dict):
         raise _not_a_section(section, table)
-    for name in below:
+    for name in names:
         inner = table.setdefault(name, {})
         if not isinstance(inner, dict):
             raise ConfigError(
@@ -207,7 +207,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConfig:
-    """Return the checked configuration of a parsed file; ``to_run`` also checks what only a run needs."""
+    """Return the checked configuration of a parsed file; with ``to_run``, also check what only a run needs."""
     _check_names("section", content, ("model", "data", "run", "training"))
     for section, value in content.items():
         if not isinstance(value, dict):
@@ -256,12 +256,12 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
 
 
 def _training(values: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
-    """Return the checked settings of the training loop; its length is checked later, when the command line is known.
+    """Return the checked settings of the training loop; the length of the run is checked later, with the command line.
 
-    A table below them, such as [training.precedence], holds the settings in which one part differs.
+    A table such as [training.precedence] holds the settings in which one part differs.
     """
     common, tables = split_tables(values)
-    _check_names("table below [training]", tables, parts)
+    _check_names("table in [training]", tables, parts)
     for name, table in {"training": common, **{f"training.{part}": own for part, own in tables.items()}}.items():
         _check_names(f"key in [{name}]", table, tuple(TRAINING_DEFAULTS))
         for key, value in table.items():
@@ -271,7 +271,7 @@ def _training(values: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]
 
 
 def split_tables(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Mapping[str, Any]]]:
-    """Return the plain values of a section, and the tables below it.
+    """Return the plain values of a section, and its tables.
 
     Example:
         >>> split_tables({"steps": 200, "prior": {"steps": 100}})
@@ -282,7 +282,7 @@ def split_tables(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, M
 
 
 def part_settings(config: RunConfig, part: str) -> TrainingSettings:
-    """Return how a part is trained: the values of [training], replaced by those of [training.PART]."""
+    """Return the training settings of a part: those of [training], replaced by those of [training.PART]."""
     common, tables = split_tables(config.training)
     return TrainingSettings(**{**common, **tables.get(part, {}), "seed": config.run.seed})
 
@@ -291,12 +291,12 @@ def check_neural_run(config: RunConfig, parts: Sequence[str], known: Sequence[st
     """Check what a run of a neural model needs, before any data are read.
 
     Args:
-        config: Of the run.
-        parts: Parts named on the command line.
+        config: The configuration of the run.
+        parts: The parts named on the command line.
         known: The parts of the model.
 
     Raises:
-        ConfigError: A part is unknown, frozen weights have no source, a limit is set, or a run has no length.
+        ConfigError: A part is unknown, frozen weights have no source, `data.limit` is set, or the run has no length.
     """
     for part in [*parts, *config.run.parts, *split_tables(config.training)[1]]:
         if part not in known:
@@ -336,7 +336,7 @@ def _not_a_section(name: str, value: object) -> ConfigError:
 
 
 def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:
-    """Return the configuration in a file, or the defaults of a model if the name is that of a model."""
+    """Return the configuration in a file, or the defaults of the model of that name."""
     if is_registered(name) and not Path(name).is_file():
         return build_config(_with_overrides({"model": {"name": name}}, overrides))
     if not Path(name).exists() and not name.endswith(".toml"):

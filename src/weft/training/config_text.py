@@ -1,4 +1,4 @@
-"""A configuration as TOML: every value written out, with what each setting of the model means."""
+"""A configuration as TOML text, with all values and a comment on each setting of the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft.training.config import RunConfig, split_tables
 
 
 def render_config(config: RunConfig) -> str:
-    """Return a configuration as TOML, with all defaults; comments say what the settings of the model mean.
+    """Return a configuration as TOML, with all defaults and the help text of each setting of the model.
 
     Example:
         >>> from weft.training.config import config_of

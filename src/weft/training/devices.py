@@ -1,6 +1,7 @@
-"""Device, precision, seeds and processes: the only module that uses torch.distributed.
+"""Device, precision, seeds and processes of a run.
 
-One process on a CPU, one on a GPU, or several under ``torchrun`` run the same code; the differences are here.
+One process on a CPU, one on a GPU, and several under ``torchrun`` run the same code. Only this module uses
+torch.distributed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Runtime:
         return self.rank == 0
 
     def autocast(self) -> AbstractContextManager[object]:
-        """Return a context of reduced precision on devices that support it."""
+        """Return a context in which matrix products run in bfloat16, if `bf16` is set."""
         return torch.autocast(self.device.type, dtype=torch.bfloat16) if self.bf16 else nullcontext()
 
     def release(self) -> None:
@@ -59,13 +60,13 @@ class Runtime:
         return float(self.sum_over_processes(torch.tensor(value, dtype=torch.float64, device=self.device))) / self.world
 
     def sum_gradients(self, network: nn.Module) -> None:
-        """Sum gradients over all processes, as one flat tensor: each tensor costs a round trip."""
+        """Sum gradients over all processes, as one flat tensor, because each tensor costs a round trip."""
         if self.world == 1:
             return
         gradients = [p.grad for p in network.parameters() if p.grad is not None]
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])  # [all parameters]
         self.sum_over_processes(flat)
-        torch._foreach_copy_(gradients, _like(flat, gradients))
+        torch._foreach_copy_(gradients, _split_like(flat, gradients))
 
     def broadcast(self, network: nn.Module) -> None:
         """Copy the parameters of the first process to all others."""
@@ -74,7 +75,7 @@ class Runtime:
                 torch.distributed.broadcast(parameter.data, src=0)
 
 
-def _like(flat: Tensor, shapes: Iterable[Tensor]) -> list[Tensor]:
+def _split_like(flat: Tensor, shapes: Iterable[Tensor]) -> list[Tensor]:
     parts, start = [], 0
     for shape in shapes:
         parts.append(flat[start : start + shape.numel()].view_as(shape))
@@ -88,7 +89,8 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
 
     Args:
         device: ``auto`` (a GPU if there is one), ``cpu`` or ``cuda``.
-        deterministic: Whether operations whose result depends on timing are errors, so that runs repeat bit by bit.
+        deterministic: Whether operations whose result depends on timing are errors, so that a run can be repeated
+            exactly.
 
     Example:
         >>> with start_runtime("cpu") as runtime:

@@ -1,7 +1,7 @@
 """The training loop: a generator that yields reports and neither prints nor saves.
 
-CPU, one GPU and several processes run the same code. A step depends only on the seed, its number and the parameters:
-a run that is killed and resumed from its last snapshot gives the same result as an uninterrupted run.
+A CPU, one GPU and several processes run the same code. A step depends only on the seed, its number and the parameters,
+so that a run resumed from a snapshot gives the same result as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from weft.training.devices import Runtime, seed_step
 from weft.training.prefetch import prefetched
 from weft.training.settings import TrainingSettings
 
-# Steps between reports, by kind of device. On a GPU every report makes the host wait for the device, and then the
-# device for the host. A divisor of `weft.training.run_folder.LOG_EVERY`.
+# Number of steps between reports, by kind of device; a divisor of `weft.training.run_folder.LOG_EVERY`. On a GPU,
+# the host and the device wait for each other at every report.
 REPORT_EVERY = {"cpu": 1, "cuda": 10}
 
 
 @dataclass(frozen=True, slots=True)
 class LossPart:
-    """The loss of one batch in one process: a differentiable sum, the number of its terms, and parts for the log."""
+    """The loss of a batch in one process: a differentiable sum, the number of its terms, and parts for the log."""
 
     total: Tensor
     count: int
@@ -36,24 +36,24 @@ class LossPart:
 
 
 def summed(losses: Sequence[LossPart]) -> LossPart:
-    """Return the loss of several batches together."""
+    """Return the sum of the losses of several batches."""
     names = losses[0].parts or {}
     parts = {name: torch.stack([(one.parts or {})[name].detach() for one in losses]).sum() for name in names}
     return LossPart(torch.stack([one.total for one in losses]).sum(), sum(one.count for one in losses), parts)
 
 
 class Batches(Protocol):
-    """A source of batches; the plan of an epoch depends on its number alone, so training can resume anywhere."""
+    """A source of batches; the plan of an epoch depends on its number alone, so that training can resume anywhere."""
 
     def epoch(self, number: int) -> Sequence[Any]:
-        """Return the plan of an epoch, one entry per batch."""
+        """Return the plan of an epoch, with one entry per batch."""
 
     def batch(self, pairs: Any) -> Any:
         """Return the batch of one entry."""
 
 
 def endless(stream: Batches, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:
-    """Yield (epoch, number of the batch in it, batch) without end, from a given place."""
+    """Yield (epoch, number of the batch in the epoch, batch) without end, from a given epoch and batch."""
     while True:
         for number, planned in enumerate(stream.epoch(epoch)[start:], start):
             yield epoch, number, stream.batch(planned)
@@ -67,14 +67,14 @@ class Report:
     Attributes:
         kind: ``step`` or ``validation``.
         step: Number of steps done.
-        epoch: Number of the present pass over the data.
-        loss: Mean per token, in natural-log units.
-        tokens: Tokens predicted in these steps (all processes).
+        epoch: Number of the current pass over the data.
+        loss: Mean loss per token, in natural-log units.
+        tokens: Number of tokens predicted in these steps, in all processes.
         seconds: Training time so far.
         share: Share of the run that is done, 0 to 1.
-        learning_rate: In the last step.
-        gradient: Norm of its gradient before clipping; −1 if it was not a number, so that the step changed nothing.
-        best: Lowest validation loss so far, None before the first.
+        learning_rate: Learning rate of the last step.
+        gradient: Norm of the last gradient before clipping; −1 if it was not finite and the step changed nothing.
+        best: Lowest validation loss so far; None before the first validation.
         parts: Further parts of the loss, per token.
     """
 
@@ -96,11 +96,11 @@ class Trainer:
 
     Args:
         network: The network to train.
-        loss: Returns the loss of a batch, on the device of this process.
+        loss: A function that returns the loss of a batch, on the device of this process.
         stream: The training batches.
-        settings: Of the training.
-        runtime: Devices and processes.
-        validate: Returns the validation loss of the network; None for no validation.
+        settings: The training settings.
+        runtime: The device and the processes.
+        validate: A function that returns the validation loss of the network; None for no validation.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Trainer:
         self._clock = time.monotonic()
 
     def run(self) -> Iterator[Report]:
-        """Train to the end; yield a report every few steps and after every validation. A snapshot can be taken then."""
+        """Train to the end; yield a report every few steps and after each validation, when a snapshot can be taken."""
         batches = prefetched(endless(self.stream, self.epoch, self.next_batch), depth=8)
         self.network.train()
         self._clock = time.monotonic()
@@ -150,18 +150,18 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether the run is over: its end is reached, or validation has not improved for too long."""
+        """Whether the run has reached its end, or validation has not improved for `patience` validations."""
         return self.share >= 1.0 or bool(self.settings.patience and self.stale >= self.settings.patience)
 
     def _steps_to_report(self) -> int:
-        """Return the steps to the next report, which also comes at the end of the run and at a validation."""
+        """Return the number of steps to the next report, validation or end of the run."""
         ends = [self._report_every - self.step % self._report_every]
         ends += [every - self.step % every for every in (self.settings.validate_every,) if every and self.validate]
         ends += [self.settings.steps - self.step] if self.settings.steps else []
         return max(1, min(ends))
 
     def _one_step(self, batches: Iterator[tuple[int, int, Any]]) -> Tensor:
-        """Start one step on the device without waiting for it: [loss sum, token count, gradient norm, parts]."""
+        """Run one step without waiting for the device; return [loss sum, token count, gradient norm, parts]."""
         seed_step(self.settings.seed, self.step, self.runtime.rank)
         rate = learning_rate(self.settings, self.step, self.share)
         for group in self.optimizer.param_groups:
@@ -178,7 +178,7 @@ class Trainer:
         return torch.cat([sums[:2], gradient.double()[None], sums[2:]])
 
     def _report(self, steps: Tensor) -> Report:
-        """Report on some steps, [steps, 3 + parts]; only here the host waits for the device."""
+        """Return the report on some steps, [steps, 3 + parts]; only here, the host waits for the device."""
         rows = steps.tolist()
         self._advance_clock()
         total, count, _, *parts = (sum(column) for column in zip(*rows, strict=True))
@@ -187,7 +187,7 @@ class Trainer:
                 f"training diverged at step {self.step}: the loss is not a number",
                 seen=total,
                 allowed="a finite loss",
-                next_step="lower training.learning_rate; the last checkpoint is from before",
+                next_step="lower training.learning_rate; the last checkpoint precedes the divergence",
             )
         rate = self.optimizer.param_groups[0]["lr"]
         return Report(
@@ -207,8 +207,8 @@ class Trainer:
         sums = torch.stack([self._row(part) for part in losses]).sum(dim=0)  # [2 + parts]
         self.runtime.sum_over_processes(sums)
         self.runtime.sum_gradients(self.network)
-        # Divide the summed gradient by the count of ALL processes: dividing by the count of each rank would give
-        # tokens of short shares more weight (gradients were off by 60 to 70%).
+        # Divide the summed gradient by the count of ALL processes. Dividing by the count of each rank would give tokens
+        # of small shares more weight (gradients were off by 60 to 70%).
         scale = (1.0 / sums[1]).float()
         torch._foreach_mul_([p.grad for p in self.network.parameters() if p.grad is not None], scale)
         return sums
@@ -220,7 +220,7 @@ class Trainer:
 
     def _advance_clock(self) -> None:
         elapsed, self._clock = time.monotonic() - self._clock, time.monotonic()
-        # All processes must have the same time, or one would stop while the others wait for it.
+        # All processes must measure the same time; otherwise one would stop while the others wait for it.
         self.seconds += self.runtime.mean_over_processes(elapsed)
 
     def _validation_is_due(self) -> bool:
@@ -238,7 +238,7 @@ class Trainer:
         self._clock = time.monotonic()  # validation does not count as training time
         if loss < self.best:
             self.best, self.stale = loss, 0
-            # A copy: the parameters themselves keep changing.
+            # Copy the weights: training changes them in place.
             self.best_weights = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
         else:
             self.stale += 1
@@ -285,13 +285,13 @@ def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
 
 
-def clip_gradient(network: nn.Module, largest: float) -> Tensor:
+def clip_gradient(network: nn.Module, highest_norm: float) -> Tensor:
     """Clip the gradient and return its norm; a gradient that overflowed becomes zero, with norm −1.
 
-    A chain of samples multiplies gradients from sentence to sentence, and in one of some hundred thousand texts they
-    overflow: such a text must not make all weights NaN. The host does not wait for the device here.
+    A chain of latent variables multiplies gradients from sentence to sentence. In about one of 100,000 texts they
+    overflow, and without this step all weights would become NaN. The host does not wait for the device here.
     """
-    norm = torch.nn.utils.clip_grad_norm_(network.parameters(), largest)
+    norm = torch.nn.utils.clip_grad_norm_(network.parameters(), highest_norm)
     for parameter in network.parameters():
         if parameter.grad is not None:
             parameter.grad.nan_to_num_(0.0, 0.0, 0.0)  # clipping by an infinite norm leaves zeros and NaN

@@ -1,4 +1,4 @@
-"""A training run of a neural model: open the data, train its parts in order, write one model folder."""
+"""A training run of a neural model: open the data, train the parts in order, write one model folder."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from weft.training.part_training import Corpus, finished_part, train_part
 from weft.training.parts import ENCODERS, PRECEDENCE
 from weft.training.records import store_record, training_record
 
-RECENT_REPORTS = 50  # that the shown loss and speed are a mean of; a report is one step, or ten on a GPU
+RECENT_REPORTS = 50  # averaged in the shown loss and speed; a report is one step, or ten on a GPU
 
 Weights = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which parts a run trains, and where the others come from.
+    """The parts that a run trains, and the networks that it takes from other models.
 
     Attributes:
-        train: Parts to train, in training order.
-        taken: Trained networks of `run.base` that are taken over, by part.
-        starts: Weights of `run.start` that training starts from, by part.
+        train: The parts to train, in training order.
+        taken: The trained networks of `run.base` that are copied, by part.
+        starts: The weights of `run.start` that training starts from, by part.
     """
 
     train: Sequence[str]
@@ -57,11 +57,11 @@ def train_parts(
 ) -> None:
     """Train parts of a model and write its folder once all parts are trained.
 
-    A part whose run is finished is not trained again: its checkpoint holds the result. Parts of the model folder
-    `run.base` that are not to be trained are taken over as they are.
+    A part whose run is finished is not trained again, because its checkpoint holds the result. Parts of the model
+    folder `run.base` that are not to be trained are copied.
 
     Raises:
-        ConfigError: No run is possible with this configuration.
+        ConfigError: The configuration allows no run.
     """
     check_neural_run(config, parts, model.parts)
     model.prepare()
@@ -78,7 +78,7 @@ def train_parts(
                 network: nn.Module | None = train_part(
                     model, part, corpus, settings, runtime, folder=folder / part, start=start, listen=listen
                 )
-            else:  # what this run has finished goes before what it was built on
+            else:  # a part that this run has finished takes precedence over that of `run.base`
                 finished = finished_part(model, part, corpus, settings, folder / part, start)
                 network = finished or plan.taken.get(part)
                 if part == PRECEDENCE and not set(ENCODERS) <= set(model.networks()):
@@ -96,7 +96,7 @@ def train_parts(
 def _open_corpus(
     config: RunConfig, files: Sequence[Path], folder: Path, data_root: str | None, progress: Progress
 ) -> Corpus:
-    """Open the stores, or prepare them from the files; a store that exists already is used."""
+    """Open the stores, or prepare them from the files; a store that already exists is used."""
     data = config.data
     if data.store:
         train = TokenStore(find_data(data.store, data_root))
@@ -117,7 +117,7 @@ def _check_tokenizer(train: TokenStore, valid: TokenStore, name: str) -> None:
     theirs, ours = valid.tokenizer().fingerprint, train.tokenizer().fingerprint
     if theirs != ours:
         raise ConfigError(
-            "the validation store has another tokenizer than the training store",
+            "the validation store and the training store have different tokenizers",
             seen=f"{theirs} in {name}",
             allowed=ours,
             next_step="prepare it again with --tokenizer and the tokenizer.json of the training store",
@@ -132,22 +132,22 @@ def _read_texts(
     data_root: str | None,
     progress: Progress,
 ) -> None:
-    """Give the model the texts behind the stores; most models need only the tokens and read nothing."""
-    every = [*files, *(find_data(name, data_root) for name in config.data.valid)]
-    texts = (sentence for path in every for document in read_documents(path) for sentence in document.sentences)
+    """Pass the training texts to the model; most models need only the tokens and read nothing."""
+    paths = [*files, *(find_data(name, data_root) for name in config.data.valid)]
+    texts = (sentence for path in paths for document in read_documents(path) for sentence in document.sentences)
     model.read_texts(texts, tokenizer, progress=progress)
 
 
 def _plan(model: NeuralModel, config: RunConfig, parts: Sequence[str], tokenizer: Tokenizer) -> Plan:
-    """Decide what is trained; the folders `run.base` and `run.start` are loaded once, even if they are the same."""
-    known = {name: _networks_of(name, tokenizer) for name in {config.run.base, config.run.start} if name}
-    base, start = known.get(config.run.base, {}), known.get(config.run.start, {})
+    """Return the plan of a run; the folders `run.base` and `run.start` are loaded once, even if they are the same."""
+    loaded = {name: _networks_of(name, tokenizer) for name in {config.run.base, config.run.start} if name}
+    base, start = loaded.get(config.run.base, {}), loaded.get(config.run.start, {})
     wanted = [part for part in model.parts if part in parts or (not parts and part not in base)]
-    own = {*wanted, *config.run.parts}  # trained by this command or by another one of the run
+    own = {*wanted, *config.run.parts}  # trained by this command or by another command of the run
     taken = {part: network for part, network in base.items() if part in model.parts and part not in own}
     _check_shapes(model, taken, tokenizer, config.run.base)
     source = {part: model.initial_parts().get(part, part) for part in model.parts}
-    # Copies: a network that is taken over is rounded and moved in place.
+    # Copy the weights: the networks of `run.base` are rounded and moved in place.
     starts = {part: _copied(start[name]) for part, name in source.items() if name in start}
     return Plan(wanted, taken, starts)
 
@@ -168,7 +168,7 @@ def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
         )
     if base.tokenizer.fingerprint != tokenizer.fingerprint:
         raise ConfigError(
-            "the model to build on has another tokenizer than the store",
+            "the model to build on and the store have different tokenizers",
             seen=base.tokenizer.fingerprint,
             allowed=tokenizer.fingerprint,
             next_step="prepare the store with --tokenizer and the tokenizer.json of that model's folder",
@@ -179,19 +179,19 @@ def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
 def _check_shapes(model: NeuralModel, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:
     for part, network in networks.items():
         ours, theirs = model.new_network(part, tokenizer).state_dict(), network.state_dict()
-        odd = [name for name in {**ours, **theirs} if name not in ours or name not in theirs]
-        odd += [name for name in ours if name in theirs and ours[name].shape != theirs[name].shape]
-        if odd:
+        differing = [name for name in {**ours, **theirs} if name not in ours or name not in theirs]
+        differing += [name for name in ours if name in theirs and ours[name].shape != theirs[name].shape]
+        if differing:
             raise ConfigError(
-                f"the {part} network of {folder} has another shape than the one configured",
-                seen=odd[0],
-                allowed="the settings that model was trained with",
+                f"the {part} network of {folder} does not have the configured shape",
+                seen=differing[0],
+                allowed="the settings that the model was trained with",
                 next_step="copy its [model] settings, or omit run.base",
             )
 
 
 def _report_progress(part: str, progress: Progress) -> Callable[[Report], None]:
-    """Return a listener that shows the progress of a part, its loss and its speed, smoothed over recent steps."""
+    """Return a listener that shows the progress of a part, with its loss and speed averaged over recent reports."""
     recent: deque[Report] = deque(maxlen=RECENT_REPORTS)
     best = ""
 

@@ -1,4 +1,4 @@
-"""Training one part of a neural model: a prepared corpus in, a trained network out, resumable at every step."""
+"""Training of one part of a neural model, from a prepared corpus to a trained network; a run can be resumed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from weft.training.settings import TrainingSettings
 
 VALIDATION_BATCHES = 40
 CHECKPOINT_SECONDS = 60.0
-NETWORKS = 2  # format of networks: checkpoints of another format are not resumed
+NETWORKS = 2  # version of the networks; checkpoints of another version are not resumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ def train_part(
         model: The model of the part.
         part: Name of the part.
         corpus: Training and validation data.
-        settings: Of the training.
-        runtime: Devices and processes.
+        settings: The training settings.
+        runtime: The device and the processes.
         folder: Folder of checkpoints and the log; None writes nothing.
-        start: Weights to start from; weights not among them start as in a new network.
+        start: Weights to start from; other weights start as in a new network.
         listen: Called with every report.
         checkpoint_seconds: Time between checkpoints.
 
@@ -72,7 +72,7 @@ def train_part(
         for report in trainer.run():
             if listen:
                 listen(report)
-            stop = stop_requested()  # read once: a run that stops here has also saved this step
+            stop = stop_requested()  # read once, so that a run that stops here has saved this step
             run_folder.write(report, now=stop)
             if stop and not trainer.finished:
                 raise KeyboardInterrupt
@@ -82,16 +82,17 @@ def train_part(
 
 @contextmanager
 def stop_requests() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C and SIGTERM into a request to stop after the present step; only the main thread receives signals."""
+    """Turn Ctrl-C and SIGTERM into a request to stop after the current step; only the main thread receives signals."""
     requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield requested.is_set
         return
-    before = {number: signal.signal(number, lambda *_: requested.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    stops = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.signal(number, lambda *_: requested.set()) for number in stops}
     try:
         yield requested.is_set
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
@@ -115,7 +116,7 @@ def finished_part(
 
 @dataclass(frozen=True, slots=True)
 class PartTraining:
-    """One part of a model, and everything that decides how it is trained."""
+    """One part of a model, with its data and its training settings."""
 
     model: NeuralModel
     part: str
@@ -124,7 +125,7 @@ class PartTraining:
     start: Mapping[str, Tensor] | None
 
     def network(self) -> nn.Module:
-        """Return the network before its first step, the same in every process."""
+        """Return the network before its first step; it is the same in all processes."""
         seed_step(self.settings.seed, 0, 0)
         network = self.model.new_network(self.part, self.corpus.train.tokenizer())
         if self.start is not None:
@@ -152,7 +153,7 @@ class PartTraining:
         )
 
     def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], LossPart] | None:
-        """Return a function that computes the loss of a fixed sample of validation batches of all lengths."""
+        """Return a function that computes the loss of a fixed sample of validation batches."""
         if self.corpus.valid is None:
             return None
         stream = self.stream(self.corpus.valid, replace(self.settings, seed=0))
@@ -164,7 +165,7 @@ class PartTraining:
         return validate
 
     def recipe(self) -> str:
-        """Return a hash of everything that decides the run; a checkpoint of another recipe is not resumed."""
+        """Return a hash of everything that determines the run; a checkpoint of another recipe is not resumed."""
         settings = self.model.settings.to_dict()
         plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
         stores = [store.info.fingerprint if store else "" for store in (self.corpus.train, self.corpus.valid)]
@@ -177,20 +178,21 @@ class PartTraining:
 
 
 def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
-    """Check that the weights to start from belong to such a network: otherwise most of it would silently start anew."""
-    odd = [name for name, value in given.items() if name in own and own[name].shape != value.shape]
-    if odd or not any(name in own for name in given):
-        seen = f"{odd[0]} {tuple(given[odd[0]].shape)}" if odd else "no weight of the same name"
+    """Raise ConfigError if weights to start from belong to another network, which would silently start anew."""
+    differing = [name for name, value in given.items() if name in own and own[name].shape != value.shape]
+    if differing or not any(name in own for name in given):
+        name = differing[0] if differing else ""
+        seen = f"{name} {tuple(given[name].shape)}" if name else "no weight of the same name"
         raise ConfigError(
-            f"the {part} network to start from has other sizes than the one configured",
+            f"the {part} network to start from does not have the configured sizes",
             seen=seen,
-            allowed=str(tuple(own[odd[0]].shape)) if odd else "weights of an encoder-decoder",
+            allowed=str(tuple(own[name].shape)) if name else "weights of an encoder-decoder",
             next_step="copy the [model] sizes of that model, or omit run.start",
         )
 
 
 class Batch(Protocol):
-    """A batch that is split between processes."""
+    """A batch that is divided among processes."""
 
     def rows(self, start: int, step: int) -> Any:
         """Return every ``step``-th row from ``start``."""

@@ -1,4 +1,4 @@
-"""Names of the networks that generative models are made of."""
+"""Names of the networks of generative models."""
 
 from __future__ import annotations
 

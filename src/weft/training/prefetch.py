@@ -1,4 +1,4 @@
-"""Prefetching: the next items are made in a thread while the present one is used."""
+"""Prefetching: a thread computes the next items while the current one is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 
 def prefetched(items: Iterator[Item], *, depth: int) -> Generator[Item, None, None]:
-    """Yield the items of an iterator that runs a few items ahead in a thread; closing stops it.
+    """Yield the items of an iterator that runs up to ``depth`` items ahead in a thread; closing stops the thread.
 
     Example:
         >>> list(prefetched(iter(range(4)), depth=2))
@@ -35,7 +35,7 @@ def prefetched(items: Iterator[Item], *, depth: int) -> Generator[Item, None, No
                 if not offer((True, item)):
                     return
             offer((False, None))
-        except BaseException as error:  # passed on, and raised where the items are used
+        except BaseException as error:  # raised again where the items are used
             offer((False, error))
 
     thread = threading.Thread(target=work, daemon=True)

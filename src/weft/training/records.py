@@ -1,4 +1,4 @@
-"""What a model folder records about its training."""
+"""The record of a training run in a model folder."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def training_record(config: RunConfig, data: Mapping[str, Any], command: str) ->
     """Return the record of a run.
 
     Args:
-        config: Of the run.
-        data: The record of its data: `files_record` or `store_record`.
-        command: The command that started it.
+        config: The configuration of the run.
+        data: The record of the data: `files_record` or `store_record`.
+        command: The command that started the run.
     """
     record = {"seed": config.run.seed, **data}
     if config.training:
@@ -29,7 +29,7 @@ def training_record(config: RunConfig, data: Mapping[str, Any], command: str) ->
 
 
 def files_record(config: RunConfig, files: Sequence[Path]) -> dict[str, Any]:
-    """Return the record of files of documents."""
+    """Return the record of training data in files of documents."""
     hashes = [sha256_of(path) for path in files]
     return {
         "data": dict(zip(config.data.train, hashes, strict=True)),
@@ -39,7 +39,7 @@ def files_record(config: RunConfig, files: Sequence[Path]) -> dict[str, Any]:
 
 
 def store_record(store: TokenStore) -> dict[str, Any]:
-    """Return the record of a store of tokens."""
+    """Return the record of training data in a token store."""
     return {
         "data": store.info.body.get("inputs", []),
         "data_fingerprint": store.info.fingerprint,
@@ -55,7 +55,7 @@ def _built_on(config: RunConfig) -> dict[str, Any]:
 
 
 def lineage(folder: str) -> dict[str, Any]:
-    """Return the record of a model that another one is built on: its hash, and how it was made in turn."""
+    """Return the record of a model that another one is built on: its hash and its own training record."""
     manifest = read_manifest(model_folder(folder))
     made = {name: value for name, value in manifest.get("training", {}).items() if name != "data"}
     return {"folder": folder, "sha256": manifest["sha256"], "training": made}

@@ -1,4 +1,4 @@
-"""The folder of a training run: its log and its checkpoints, from which a stopped run is resumed."""
+"""The folder of a training run, with the log and the checkpoint from which a stopped run is resumed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class RunFolder:
     """Restores a trainer from its last checkpoint, then writes its log and its checkpoints.
 
     Args:
-        trainer: The training; restored here if there is a checkpoint.
+        trainer: The trainer; it is restored if there is a checkpoint.
         folder: The folder of the run; None writes nothing.
-        recipe: Hash of everything that decides the run; a checkpoint of another recipe is refused.
+        recipe: Hash of everything that determines the run; a checkpoint of another recipe raises ModelError.
         seconds: Time between checkpoints.
     """
 

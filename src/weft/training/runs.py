@@ -1,7 +1,7 @@
 """A training run: from a configuration to a model folder.
 
-The path is one line: check the output folder, find the data, build the model once, train it, write its folder. A neural
-model is trained part by part (`neural_run`); any other model learns from documents with `fit`.
+The steps are: check the output folder, find the data, build the model, train it, write its folder. A neural model is
+trained part by part (`neural_run`); any other model learns from documents with `fit`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def train(
         The trained model.
 
     Raises:
-        ConfigError: No run is possible with this configuration.
+        ConfigError: The configuration allows no run.
 
     Example:
         >>> import pathlib, tempfile
@@ -68,7 +68,7 @@ def train(
 
 
 def untrained_parts(model: CoherenceModel) -> list[str]:
-    """Return the parts of a neural model that are not trained yet; none for other models."""
+    """Return the parts of a neural model that are not trained yet; other models have none."""
     if not isinstance(model, NeuralModel):
         return []
     trained = model.networks()
@@ -85,12 +85,12 @@ def _train_on_documents(
 
 
 def _documents(files: Sequence[Path], limit: int) -> Iterator[Document]:
-    every = (document for path in files for document in read_documents(path))
-    return islice(every, limit or None)
+    documents = (document for path in files for document in read_documents(path))
+    return islice(documents, limit or None)
 
 
 def _check_output(out: str) -> None:
-    """Raise an error if the model folder cannot be written, now and not after hours of training."""
+    """Raise an error before training if the model folder cannot be written."""
     if not out:
         raise ConfigError("no output folder given", seen=out, allowed="a folder", next_step="give --out FOLDER")
     place = Path(out)
@@ -102,5 +102,5 @@ def _check_output(out: str) -> None:
 
 def _already_trained(name: str) -> ConfigError:
     return ConfigError(
-        f"{name} is trained already", seen=name, allowed="a model that can be trained", next_step="train a seq2seq"
+        f"{name} is already trained", seen=name, allowed="a model that can be trained", next_step="train a seq2seq"
     )

@@ -1,4 +1,4 @@
-"""Settings of the training loop, in a module without torch, so that configurations are checked fast."""
+"""Settings of the training loop; this module does not import torch, so that configurations are checked fast."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 LEAST_COUNTS: Mapping[str, int] = {
     "warmup": 0, "steps": 0, "batch_tokens": 1, "accumulate": 1, "max_tokens": 1, "validate_every": 0, "patience": 0,
 }  # fmt: skip
-HIGHEST_COUNT = 2**31 - 1  # the largest count that every library below accepts
+HIGHEST_COUNT = 2**31 - 1  # the largest count that all libraries accept
 FROM_ZERO, ABOVE_ZERO = ("minutes", "weight_decay"), ("learning_rate", "clip")
 
 
@@ -74,7 +74,7 @@ def check_training(values: Mapping[str, Any], section: str = "training") -> None
         section: Their section, such as ``training.precedence``.
 
     Raises:
-        ConfigError: One is out of range or unknown.
+        ConfigError: A value is out of range or unknown.
 
     Example:
         >>> check_training({"clip": 0.5, "decay": "none"}, "training.prior")
@@ -87,7 +87,7 @@ def check_training(values: Mapping[str, Any], section: str = "training") -> None
 
 
 def _broken_bound(name: str, value: object) -> str | None:
-    """Return what is allowed if a value is out of range, else None."""
+    """Return the allowed range if a value is out of range, else None."""
     if name in LEAST_COUNTS:
         least = LEAST_COUNTS[name]
         return None if is_number(value) and least <= value <= HIGHEST_COUNT else f"{least} to {HIGHEST_COUNT}"

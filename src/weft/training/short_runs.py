@@ -1,4 +1,4 @@
-"""Training on documents in memory: the short way, for small corpora and for tests."""
+"""Training on documents in memory, for small corpora and for tests."""
 
 from __future__ import annotations
 

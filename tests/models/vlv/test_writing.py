@@ -190,7 +190,7 @@ def test_what_cannot_be_written_is_refused(chain_model: VlvGm) -> None:
     with pytest.raises(ModelError):
         traversal(VlvGm(), CONTEXT)
     for write in (prior_sentences, traversal):
-        with pytest.raises(CorpusError, match="one text was given.*saw 'abc'"):
+        with pytest.raises(CorpusError, match="expected a list of sentences.*saw 'abc'"):
             write(chain_model, "abc")
     for changes in ({"dimension": 4}, {"dimension": -1}, {"points": 1}, {"reach": 0.0}, {"reach": float("nan")}):
         with pytest.raises(ConfigError, match="allowed"):

@@ -1,1 +1,1 @@
-"""Code shared by several model families; what needs torch is in `neural`."""
+"""Code shared by several model families; code that needs torch is in `neural`."""

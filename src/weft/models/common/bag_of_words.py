@@ -26,14 +26,14 @@ class Vocabulary:
     """The vocabulary of a topic model.
 
     Attributes:
-        words: Most frequent first.
+        words: The words, most frequent first.
     """
 
     words: tuple[str, ...]
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Number of every word."""
+        """The number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     def numbers(self, sentence: str) -> list[int]:
@@ -42,7 +42,7 @@ class Vocabulary:
         return [number for word in words_only(sentence) if (number := find(word)) is not None]
 
     def bags(self, documents: Iterable[Sequence[str]]) -> Bags:
-        """Return the counts of known words in every sentence; a document is a sequence of sentences."""
+        """Return the counts of known words in each sentence; a document is a sequence of sentences."""
         ids, ends, offsets = array("i"), array("q", [0]), array("q", [0])
         for sentences in documents:
             for sentence in sentences:
@@ -58,7 +58,7 @@ class Bags:
 
     Attributes:
         counts: Sparse [sentences, words], float32.
-        offsets: [documents + 1], where each document begins among the sentences.
+        offsets: First sentence of each document: [documents + 1].
     """
 
     counts: Any
@@ -71,7 +71,7 @@ class Bags:
 
     @cached_property
     def chains(self) -> Chains:
-        """The sentences laid out as chains, one per document."""
+        """The layout of the sentences as chains, one per document."""
         return Chains(self.offsets)
 
     @cached_property
@@ -80,7 +80,7 @@ class Bags:
         return self.counts[self.chains.sentences]
 
     def blocks(self, sentences: int) -> Iterator[tuple[slice, Bags]]:
-        """Yield whole documents in blocks of about ``sentences`` sentences, with the slice of their numbers."""
+        """Yield blocks of whole documents with up to ``sentences`` sentences, and the slice of their numbers."""
         start = 0
         while start < len(self.offsets) - 1:
             stop = int(np.searchsorted(self.offsets, self.offsets[start] + sentences, side="right")) - 1
@@ -91,7 +91,14 @@ class Bags:
 
 
 def make_bags(ids: npt.NDArray[Any], ends: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], words: int) -> Bags:
-    """Return bags of a flat sequence of words; ``ends`` divide it into sentences, ``offsets`` those into documents."""
+    """Return the bags of a flat sequence of words.
+
+    Args:
+        ids: The number of each word: [tokens].
+        ends: First word of each sentence: [sentences + 1].
+        offsets: First sentence of each document: [documents + 1].
+        words: Number of words of the vocabulary.
+    """
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(ids), dtype=np.float32)
@@ -103,16 +110,16 @@ def make_bags(ids: npt.NDArray[Any], ends: npt.NDArray[np.int64], offsets: npt.N
 def read_bags(
     documents: Iterable[Document], *, vocabulary: int, drop_top: int, rarest: int, progress: Progress = silent
 ) -> tuple[Vocabulary, Bags]:
-    """Read documents once: choose the words to keep, and count them.
+    """Return a vocabulary and the word counts of documents, which are read once.
 
-    Function words come in every sentence, whatever its topic: left in, every topic becomes a mixture of them. The most
-    frequent words are dropped for that, and rare ones since nothing can be learned of them.
+    The most frequent words are dropped: they are function words, which occur in sentences of all topics. Rare words are
+    dropped because nothing can be learned about them.
 
     Args:
-        documents: Each paragraph of a document is a chain of its own.
-        vocabulary: How many words are kept.
-        drop_top: How many of the most frequent are dropped.
-        rarest: Words seen fewer times are dropped.
+        documents: The documents; each paragraph is a chain.
+        vocabulary: Number of words to keep.
+        drop_top: Number of most frequent words to drop.
+        rarest: Words that occur fewer times are dropped.
         progress: Called with the progress of reading.
 
     Raises:
@@ -136,7 +143,7 @@ def read_bags(
         raise CorpusError(
             "no words to learn topics from",
             seen=f"{len(numbers)} different words",
-            allowed=f"words that occur {rarest} times or more, beside the {drop_top} most frequent",
+            allowed=f"words that occur {rarest} times or more, except the {drop_top} most frequent",
             next_step="give more training text, or lower `drop_top` or `rarest`",
         )
     names = list(numbers)
@@ -153,8 +160,8 @@ def _renumbered(
     lookup: npt.NDArray[np.int64],
     words: int,
 ) -> Bags:
-    """Return bags of the words that ``lookup`` keeps; words with −1 are dropped."""
+    """Return the bags with new word numbers; words whose new number is −1 are dropped."""
     new = lookup[ids]
     kept = new >= 0
-    before = np.concatenate([[0], np.cumsum(kept)])  # [tokens + 1], how many are kept up to each
+    before = np.concatenate([[0], np.cumsum(kept)])  # [tokens + 1], number of words kept before each token
     return make_bags(new[kept], before[ends], offsets, words)

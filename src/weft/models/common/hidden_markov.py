@@ -1,8 +1,8 @@
-"""Chains of sentence topics: forward and backward passes over many documents at once, in numpy.
+"""Hidden Markov chains of sentence topics: forward and backward passes over many documents at once, in numpy.
 
-Every sentence has one topic, which depends on the topic of the sentence before, in one of two forms: a matrix (topic
-to topic), or a switch (the topic stays, or is drawn anew from the mixture of the document: Gruber et al. 2007).
-Documents are processed in parallel, sentence by sentence, longest first.
+Each sentence has one topic. It depends on the topic of the previous sentence through a matrix (topic to topic) or a
+switch (the topic stays, or is drawn from the mixture of the document: Gruber et al. 2007). All documents are processed
+together, sentence by sentence.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Reals = npt.NDArray[np.floating[Any]]  # float32 in training, where half the memory is half the time
+Reals = npt.NDArray[np.floating[Any]]  # float32 in training, which halves time and memory
 Whole = npt.NDArray[np.int64]
 
 
 class Chains:
-    """Documents laid out for passes that take the n-th sentence of all documents at once.
+    """A layout of documents for passes that process the n-th sentence of all documents at once.
 
-    Documents are sorted longest first, and sentences by step: the first sentences of all documents, then the second
-    ones, and so on. Each step is then one slice, and so is the step before it.
+    Documents are sorted longest first. Sentences are sorted by step: the first sentences of all documents, then the
+    second ones, and so on. Each step is then one slice.
 
     Args:
-        offsets: [documents + 1], where each document begins among the sentences.
+        offsets: First sentence of each document: [documents + 1].
 
     Attributes:
-        documents: [documents that have a sentence], longest first.
-        sentences: [sentences] numbers of the sentences in this layout.
-        steps: For n = 0, 1, …: the slice of the n-th sentences.
+        documents: Numbers of the documents that have a sentence, longest first: [documents].
+        sentences: Numbers of the sentences in this layout: [sentences].
+        steps: The slice of the n-th sentences, for n = 0, 1, ….
 
     Example:
         >>> chains = Chains(np.array([0, 1, 4]))
@@ -53,12 +53,12 @@ class Chains:
         self.sentences: Whole = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)
 
     def moves(self) -> Iterator[tuple[slice, slice]]:
-        """For n = 1, 2, …: the slice of the n-th sentences, and that of the sentences before them."""
+        """Yield the slice of the n-th sentences and that of the sentences before them, for n = 1, 2, …."""
         for before, now in itertools.pairwise(self.steps):
             yield now, slice(before.start, before.start + now.stop - now.start)
 
     def restored(self, values: Reals) -> Reals:
-        """Rows of this layout back in the order of the sentences."""
+        """Return rows of this layout in the order of the sentences."""
         found = np.empty_like(values)
         found[self.sentences] = values
         return found
@@ -68,13 +68,13 @@ class Transitions(Protocol):
     """Transitions between topics, for documents sorted longest first."""
 
     def first(self, count: int) -> Reals:
-        """p(topic of the first sentence) of the first ``count`` documents: [count, topics]."""
+        """Return p(topic of the first sentence) of the first ``count`` documents: [count, topics]."""
 
     def advance(self, filtered: Reals) -> Reals:
-        """p(next topic) from p(topic), of as many of the first documents as there are rows: [count, topics]."""
+        """Return p(next topic) from p(topic) of the first ``count`` documents: [count, topics]."""
 
     def retreat(self, weights: Reals) -> Reals:
-        """Σ_j p(next = j | topic) · weights_j: both [count, topics]."""
+        """Return Σ_j p(next = j | topic) · weights_j of the first ``count`` documents: [count, topics]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,52 +82,52 @@ class MatrixTransitions:
     """Transitions by a matrix, as in the paper: "drawn given the topic of the sentence before".
 
     Attributes:
-        initial: [topics].
-        matrix: [topics, topics], row: from.
+        initial: p(topic of the first sentence): [topics].
+        matrix: p(next topic | topic), row: topic: [topics, topics].
     """
 
     initial: Reals
     matrix: Reals
 
     def first(self, count: int) -> Reals:
-        """The same for all documents."""
+        """Return p(first topic), the same for all documents."""
         return np.broadcast_to(self.initial, (count, len(self.initial)))
 
     def advance(self, filtered: Reals) -> Reals:
-        """One step along the matrix."""
+        """Return p(next topic) by the matrix."""
         moved: Reals = filtered @ self.matrix
         return moved
 
     def retreat(self, weights: Reals) -> Reals:
-        """One step back."""
+        """Return the weights one step earlier."""
         moved: Reals = weights @ self.matrix.T
         return moved
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchTransitions:
-    """The topic stays, or with probability ``redraw`` is drawn anew from the document's mixture (Gruber et al. 2007).
+    """The topic stays, or is drawn from the document's mixture with probability ``redraw`` (Gruber et al. 2007).
 
     Attributes:
-        redraw: ε.
-        mixtures: θ, [documents, topics], longest document first.
+        redraw: Probability ε of a draw.
+        mixtures: Mixture θ of each document, longest document first: [documents, topics].
     """
 
     redraw: float
     mixtures: Reals
 
     def first(self, count: int) -> Reals:
-        """The first topic is always drawn."""
+        """Return the mixtures, because the first topic is always drawn."""
         return self.mixtures[:count]
 
     def advance(self, filtered: Reals) -> Reals:
-        """Stay or redraw."""
+        """Return p(next topic), which stays or is drawn."""
         moved: Reals = filtered * (1.0 - self.redraw)
         moved += self.mixtures[: len(filtered)] * self.redraw
         return moved
 
     def retreat(self, weights: Reals) -> Reals:
-        """Stayed or redrawn."""
+        """Return the weights one step earlier."""
         drawn = np.einsum("ij,ij->i", weights, self.mixtures[: len(weights)])  # [count]
         moved: Reals = weights * (1.0 - self.redraw)
         moved += self.redraw * drawn[:, None]
@@ -135,29 +135,29 @@ class SwitchTransitions:
 
 
 class OnlineSwitch:
-    """The switch for documents of unknown mixture, which is estimated along the chain from the sentences so far.
+    """The switch for new documents, whose mixtures are estimated along the chain.
 
-    The mixture is a base distribution plus the draws expected so far, so that a prediction depends only on the
+    The mixture is the base distribution plus the draws expected so far. A prediction therefore depends only on the
     sentences before it.
 
     Args:
-        redraw: ε.
-        base: [topics].
-        weight: Weight of the base, in draws.
+        redraw: Probability ε of a draw.
+        base: Base distribution: [topics].
+        weight: Weight of the base distribution, in draws.
         documents: Number of documents.
     """
 
     def __init__(self, redraw: float, base: Reals, weight: float, documents: int) -> None:
         self.redraw = redraw
         self.draws = np.tile(weight * base, (documents, 1))  # [documents, topics]
-        self._share = np.ones_like(self.draws)  # of a prediction, how much was drawn: the first is nothing else
+        self._share = np.ones_like(self.draws)  # share of a prediction that was drawn; all of the first
 
     def first(self, count: int) -> Reals:
-        """The base."""
+        """Return the base distribution."""
         return self._mixtures(count)
 
     def advance(self, filtered: Reals) -> Reals:
-        """Count what was drawn in the sentence before, then stay or redraw."""
+        """Add the draws of the previous sentence, and return p(next topic)."""
         count = len(filtered)
         self.draws[:count] += filtered * self._share[:count]
         drawn = self.redraw * self._mixtures(count)
@@ -171,8 +171,8 @@ class OnlineSwitch:
         return mixtures
 
     def retreat(self, weights: Reals) -> Reals:
-        """Mixtures change along the chain, so there is no way back."""
-        raise NotImplementedError("an online switch only goes forward; use SwitchTransitions")
+        """Raise NotImplementedError: the mixtures change along the chain."""
+        raise NotImplementedError("an online switch has no backward pass; use SwitchTransitions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +180,11 @@ class Passes:
     """Results of passes over chains, each [sentences, topics], in the layout of the chains.
 
     Attributes:
-        predicted: p(z_n | s_1 … s_{n−1}), one step ahead, without the sentence itself.
+        predicted: p(z_n | s_1 … s_{n−1}).
         filtered: p(z_n | s_1 … s_n).
-        evidence: [sentences] log p(s_n | s_1 … s_{n−1}).
-        onward: After a backward pass, the evidence of sentence n and those after it about z_n, relative to the
-            prediction: p(z_n | all sentences) is ``predicted · onward``.
+        evidence: log p(s_n | s_1 … s_{n−1}): [sentences].
+        onward: The evidence of s_n and all later sentences about z_n, so that p(z_n | all sentences) is
+            ``predicted · onward``; None before a backward pass.
     """
 
     predicted: Reals
@@ -208,19 +208,19 @@ class Passes:
 
 
 def forward_pass(log_likelihood: Reals, chains: Chains, transitions: Transitions) -> tuple[Passes, Reals]:
-    """Run the forward pass: predict and filter.
+    """Run the forward pass, which predicts and filters.
 
     Args:
         log_likelihood: log p(s_n | topic), [sentences, topics], in the layout of the chains; it is overwritten.
         chains: The documents.
-        transitions: Between topics.
+        transitions: The transitions between topics.
 
     Returns:
         The results, and p(s_n | z_n) / p(s_n | s_1 … s_{n−1}), [sentences, topics].
     """
     highest = log_likelihood.max(axis=1)  # [sentences]
     likelihood = np.exp(np.subtract(log_likelihood, highest[:, None], out=log_likelihood), out=log_likelihood)
-    # No topic is ever ruled out: a sum of products must not become 0.
+    # No topic gets probability 0, so that a sum of products does not become 0.
     np.maximum(likelihood, np.finfo(likelihood.dtype).tiny ** 0.5, out=likelihood)
     predicted, filtered = np.empty_like(likelihood), np.empty_like(likelihood)
     totals = np.empty(len(likelihood), dtype=likelihood.dtype)
@@ -261,9 +261,9 @@ def expected_moves(passes: Passes, chains: Chains, matrix: Reals) -> Reals:
 
 
 def expected_draws(passes: Passes, chains: Chains, switch: SwitchTransitions) -> tuple[Reals, float, int]:
-    """Return expected draws from each mixture, [documents, topics]; the number of redraws; of transitions."""
+    """Return the expected draws from each mixture, [documents, topics], of redraws, and the number of transitions."""
     assert passes.onward is not None
-    drawn = np.zeros_like(switch.mixtures)  # of redraws only, and not yet weighed by ε θ
+    drawn = np.zeros_like(switch.mixtures)  # redraws only, without the factor ε θ
     for now, _ in chains.moves():
         drawn[: now.stop - now.start] += passes.onward[now]
     drawn *= switch.mixtures * switch.redraw

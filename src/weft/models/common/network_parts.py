@@ -1,4 +1,4 @@
-"""Reading the parts of a generative model from its folder, for its torch and its numpy form."""
+"""Reading the parts of a generative model from its folder; shared by the torch and the numpy implementation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from weft.scoring.calibration import REFERENCE, Reference, read_reference
 from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
 
 TOKENIZER = "tokenizer.json"
-PRECEDENCE_WEIGHT = 1.0  # by default
+PRECEDENCE_WEIGHT = 1.0  # default
 
 
 def saved_parts(artifact: Artifact, folder: str | Path = "the model folder") -> list[str]:
-    """Return the parts of a folder in the order they are built: precedence builds on the others.
+    """Return the parts of a folder in building order; the precedence part builds on the others.
 
     Raises:
-        ModelError: The parts are not listed, or a necessary one is missing.
+        ModelError: The parts are not listed, or a required one is missing.
     """
     named, known = artifact.config.get("parts"), (*PARTS, PRECEDENCE)
     listed = named if isinstance(named, list) else []
@@ -44,7 +44,7 @@ def saved_weights(artifact: Artifact, part: str) -> Weights:
     """Return the weights of one part.
 
     Raises:
-        ValueError: They were not packed by `weft.io.quantization`.
+        ValueError: The weights were not packed by `weft.io.quantization`.
     """
     prefix = f"{part}/"
     packed = {name.removeprefix(prefix): value for name, value in artifact.tensors.items() if name.startswith(prefix)}
@@ -52,10 +52,10 @@ def saved_weights(artifact: Artifact, part: str) -> Weights:
 
 
 def _with_keys(weights: Weights) -> Weights:
-    """Return weights in the present format; older ones have queries instead of keys and values.
+    """Return weights in the current format; older weights have queries instead of keys and values.
 
     The products are the same: (Q h) · s = h · (Qᵀ s). Old networks merged the attention result with the state before
-    the output layer; both are linear, so that the two can be multiplied separately.
+    the output layer. Both steps are linear, so that their matrices can be multiplied.
     """
     current = dict(weights)
     for module in ("decoder", "attention"):
@@ -84,7 +84,7 @@ def saved_reference(artifact: Artifact, folder: str | Path) -> Reference | None:
 
 
 def check_precedence_weight(weight: object, *, learned: bool) -> None:
-    """Check the weight of the precedence part; without that part it would silently change nothing.
+    """Check the weight of the precedence part, which has no effect on a model without that part.
 
     Args:
         weight: The weight.
@@ -105,7 +105,7 @@ def check_precedence_weight(weight: object, *, learned: bool) -> None:
 
 @contextmanager
 def fitting_weights(part: str, folder: str | Path) -> Iterator[None]:
-    """Turn a ValueError of the block into an error that names the network and its folder.
+    """Turn a ValueError of the block into a ModelError that names the network and its folder.
 
     Raises:
         ModelError: The block raised a ValueError.

@@ -1,7 +1,7 @@
-"""A pairwise ranker: a linear SVM on the differences between what should win and what should lose.
+"""A pairwise ranker: a linear SVM on feature differences between texts and their permutations.
 
-Reference: T. Joachims, "Optimizing search engines using clickthrough data", KDD 2002. Without an intercept, whether a
-difference is above 0 is whether the first of a pair ranks higher.
+Reference: T. Joachims, "Optimizing search engines using clickthrough data", KDD 2002. The SVM has no intercept: the
+first text of a pair ranks higher if the weighted difference is above 0.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from weft.errors import CorpusError
 from weft.progress import Progress, silent
 
 COSTS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-SINGLE_COST = 1e-2  # for a single text, of which nothing can be left out
+SINGLE_COST = 1e-2  # for a single text, which allows no cross-validation
 FOLDS = 5
-MOST_STEPS = 20_000  # the library's 1,000 are too few for a large C
+MOST_STEPS = 20_000  # the default of 1,000 is too low for a large C
 
 Reals = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What was learned.
+    """The result of training.
 
     Attributes:
-        weights: One a feature: [features].
-        cost: The C of the machine.
-        accuracy: The share of pairs ranked right in cross-validation with this C; None where there was none.
+        weights: The weight of each feature: [features].
+        cost: The parameter C of the SVM.
+        accuracy: Share of pairs that are ranked correctly in cross-validation; None without cross-validation.
     """
 
     weights: Reals
@@ -41,12 +41,12 @@ class Ranking:
 def learn_ranking(
     differences: npt.NDArray[np.floating[Any]], group: npt.NDArray[np.int64], *, progress: Progress = silent
 ) -> Ranking:
-    """Weights under which most differences are above 0.
+    """Return weights under which most differences are above 0.
 
     Args:
-        differences: Features of what should win less those of what should lose: [pairs, features].
-        group: Which text each pair is of; all pairs of a text are on one side in cross-validation: [pairs].
-        progress: Told of the cross-validation.
+        differences: Features of the better text minus those of the worse one: [pairs, features].
+        group: The text of each pair; cross-validation does not divide the pairs of a text: [pairs].
+        progress: Called with the progress of cross-validation.
 
     Raises:
         CorpusError: There are no pairs.
@@ -61,7 +61,7 @@ def learn_ranking(
     if not len(used):
         raise CorpusError(
             "not enough text to learn from",
-            seen=f"{len(differences)} permutations, none of which differs from its text in any feature",
+            seen=f"{len(differences)} permutations, all with the same features as their texts",
             allowed="at least one text that differs from its permutations",
             next_step="give more training text",
         )
@@ -77,16 +77,16 @@ def learn_ranking(
 def choose_cost(
     rows: Reals, group: npt.NDArray[np.int64], *, progress: Progress = silent
 ) -> tuple[float, float | None]:
-    """The C that ranks most pairs of texts that were left out, of equals the smallest, and the share of them."""
+    """Return the C that ranks most held-out pairs correctly, the smallest of equals, and the share of such pairs."""
     numbers, fold = np.unique(group, return_inverse=True)
     folds = min(FOLDS, len(numbers))
     if folds < 2:
         return SINGLE_COST, None
     right = dict.fromkeys(COSTS, 0)
     for done in range(folds):
-        out = fold % folds == done
+        held_out = fold % folds == done
         for cost in COSTS:
-            right[cost] += int((rows[out] @ _fit(rows[~out], cost) > 0).sum())
+            right[cost] += int((rows[held_out] @ _fit(rows[~held_out], cost) > 0).sum())
         best = max(COSTS, key=lambda cost: right[cost])
         progress(f"cross-validation (C = {best:g})", done + 1, folds)
     best = max(COSTS, key=lambda cost: right[cost])
@@ -96,11 +96,11 @@ def choose_cost(
 def _fit(rows: Reals, cost: float) -> Reals:
     from sklearn.svm import LinearSVC
 
-    # The library wants two classes: every second pair is turned round, which changes nothing without an intercept.
+    # LinearSVC needs two classes: every second pair is negated, which changes nothing without an intercept.
     sign = np.where(np.arange(len(rows)) % 2, -1.0, 1.0)
     if len(rows) == 1:
         rows, sign = np.concatenate([rows, -rows]), np.array([1.0, -1.0])
-    # The primal problem has one solution and needs no random numbers. C counts per pair, whatever their number.
+    # The primal problem has one solution and needs no random numbers.
     machine = LinearSVC(C=cost, fit_intercept=False, dual=False, max_iter=MOST_STEPS).fit(rows * sign[:, None], sign)
     weights: Reals = machine.coef_[0]
     return weights

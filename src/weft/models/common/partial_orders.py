@@ -1,4 +1,4 @@
-"""Partial orders of sentences: which sentences are not placed yet, so that only those are decoded."""
+"""Partial orders of sentences: the sentences that are not placed yet, so that only those are decoded."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Reals = npt.NDArray[np.float64]
 
 
 def unplaced(paths: Sequence[Sequence[int]], size: int) -> Whole:
-    """Return the sentences missing from each of these partial orders of one length: [paths, left].
+    """Return the sentences that are missing from each partial order; all have the same length: [paths, left].
 
     Example:
         >>> unplaced([[1], [0]], 3).tolist()
         [[0, 2], [1, 2]]
     """
-    lacking = np.ones((len(paths), size), dtype=bool)
-    lacking[np.arange(len(paths))[:, None], np.asarray(paths, dtype=np.int64)] = False
-    return np.nonzero(lacking)[1].reshape(len(paths), -1)
+    missing = np.ones((len(paths), size), dtype=bool)
+    missing[np.arange(len(paths))[:, None], np.asarray(paths, dtype=np.int64)] = False
+    return np.nonzero(missing)[1].reshape(len(paths), -1)
 
 
 def spread(values: Reals, columns: Whole, size: int) -> Reals:
-    """Return values of the missing sentences laid out over all: [paths, left] → [paths, size], 0 elsewhere.
+    """Return a table of all sentences from the values of the missing ones, 0 elsewhere: [paths, left] → [paths, size].
 
     Example:
         >>> spread(np.array([[5.0, 7.0]]), np.array([[0, 2]]), 3).tolist()

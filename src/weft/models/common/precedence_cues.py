@@ -1,24 +1,24 @@
-"""Sizes and number cues of the precedence network, shared by its torch and its numpy form."""
+"""Sizes and number cues of the precedence network, shared by the torch and the numpy implementation."""
 
 from __future__ import annotations
 
 from typing import Any
 
-CUES = 4  # dated or not, year relative to the text's years, year, length
+CUES = 4  # whether there is a year, year relative to the text, year, length
 HEADS = 4  # attention heads between sentences
 PAIR = 64  # size of the vectors in which two sentences are compared
 
 
 def number_cues(years: Any, dated: Any, log_lengths: Any) -> tuple[Any, Any, Any, Any]:
-    """Return number cues, which sentence vectors represent badly; works on arrays and on tensors.
+    """Return number cues, which sentence vectors represent badly; the arguments are arrays or tensors.
 
     Args:
-        years: [texts, longest], 0 for none.
-        dated: [texts, longest], 1 where there is a year and 0 elsewhere.
-        log_lengths: [texts, longest] log of the tokens of each sentence.
+        years: First year in each sentence, 0 for none: [texts, longest].
+        dated: 1 if there is a year, else 0: [texts, longest].
+        log_lengths: Logarithm of the number of tokens of each sentence: [texts, longest].
 
     Returns:
-        CUES of the same shape.
+        CUES arrays or tensors of the same shape.
 
     Example:
         >>> import numpy as np

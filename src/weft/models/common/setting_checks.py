@@ -56,14 +56,14 @@ def check_sentences(sentences: object) -> None:
     """Raise CorpusError if one string is given instead of a list of sentences.
 
     Raises:
-        CorpusError: The argument is a string, whose letters would be taken for sentences.
+        CorpusError: The argument is a string, whose letters would count as sentences.
 
     Example:
         >>> check_sentences(("Cats purr.", "Dogs bark."))
     """
     if isinstance(sentences, str):
         raise CorpusError(
-            "one text was given instead of its sentences",
+            "expected a list of sentences, not a single text",
             seen=sentences if len(sentences) <= 40 else sentences[:40] + "…",
             allowed='a list of sentences, such as ["Cats purr.", "Dogs bark."]',
             next_step="put it in a list, or split it with weft.corpora.text.sentences",
@@ -113,7 +113,7 @@ def check_finite(folder: str | Path, **arrays: npt.ArrayLike) -> None:
     for name, values in arrays.items():
         if not np.isfinite(values).all():
             raise ModelError(
-                f"the weights in {folder} are not all numbers",
+                f"the weights in {folder} are not all finite",
                 seen=f"NaN or infinity in {name}",
                 allowed="finite numbers",
                 next_step="copy or train the model again",

@@ -1,4 +1,4 @@
-"""Threads for numpy work: numpy releases the interpreter lock while it computes."""
+"""Threads for numpy computations, during which numpy releases the interpreter lock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 
 class _Limits:
-    """The limits in force: set by the first caller that enters, lifted by the last one that leaves."""
+    """The current limits of threads, set by the first caller that enters and lifted by the last that leaves."""
 
     def __init__(self) -> None:
         self.lock, self.callers = threading.Lock(), 0
@@ -79,11 +79,10 @@ def few_threads(*, sentences: int | None = None) -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """How many threads to compute with.
+    """Return the number of threads to compute with.
 
-    Threads of our own pay only where the library of matrix products keeps to the thread that calls it: inside
-    `few_threads`, or where OPENBLAS_NUM_THREADS is 1. Elsewhere the library splits its products itself, and threads
-    on top of that would wait for one another.
+    It is above 1 only if matrix products run on the calling thread: inside `few_threads`, or if OPENBLAS_NUM_THREADS is
+    1. Otherwise the library divides its products among threads itself, and further threads would wait for each other.
 
     Example:
         >>> thread_count() >= 1

@@ -9,11 +9,11 @@ from weft.document import Window
 
 
 class TokenCache:
-    """A cache of token ids: every network reads the same sentences, as contexts and as targets.
+    """A cache of token ids, because all networks read the same sentences, as contexts and as targets.
 
     Args:
         tokenizer: The tokenizer.
-        limit: Number of sentences to remember.
+        limit: Number of cached sentences; a full cache is emptied.
     """
 
     def __init__(self, tokenizer: Tokenizer, limit: int = 4096) -> None:

@@ -1,4 +1,4 @@
-"""Word vectors: the table inside the package, GloVe files, and sentences as weighted sums of words."""
+"""Word vectors: the table in the package, GloVe files, and sentences as weighted sums of word vectors."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class WordVectors:
 
     Attributes:
         vocabulary: The words.
-        stored: [words, dimensions], float16, float32 or int8.
-        scales: [words], factors of int8 rows; empty for floats.
+        stored: The vectors, float16, float32 or int8: [words, dimensions].
+        scales: Factor of each int8 row, [words]; empty for floats.
     """
 
     vocabulary: tuple[str, ...]
@@ -41,7 +41,7 @@ class WordVectors:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Row number of every word."""
+        """The row number of each word."""
         return {word: row for row, word in enumerate(self.vocabulary)}
 
     def rows(self, numbers: Sequence[int] | npt.NDArray[np.int64]) -> Vectors:
@@ -52,7 +52,7 @@ class WordVectors:
         return chosen
 
     def quantized(self) -> WordVectors:
-        """The same table in int8 with one scale a row: a quarter of float32, off by 0.4% of the peak at most."""
+        """Return the table in int8 with one scale per row: a quarter of float32, with errors up to 0.4% of the peak."""
         full = self.rows(np.arange(len(self.vocabulary)))  # [words, dimensions]
         peaks = np.abs(full).max(axis=1)  # [words]
         scales = np.maximum(peaks / 127, np.finfo(np.float16).tiny).astype(np.float16)
@@ -65,7 +65,11 @@ class WordVectors:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact, folder: str | Path) -> WordVectors:
-        """Read a table out of a model folder, checking that its parts fit together."""
+        """Return the table of a model folder.
+
+        Raises:
+            ModelError: Its parts do not fit together.
+        """
         require(artifact, folder, tensors=("vectors", "scales"), texts=(VOCABULARY,))
         vocabulary = tuple(artifact.texts[VOCABULARY].split("\n"))
         stored, scales = artifact.tensors["vectors"], artifact.tensors["scales"]
@@ -73,7 +77,7 @@ class WordVectors:
             raise ModelError(
                 f"the word vectors in {folder} do not fit their vocabulary",
                 seen=f"{stored.shape} vectors, {scales.shape} scales, {len(vocabulary)} words",
-                allowed="one vector a word",
+                allowed="one vector per word",
                 next_step="copy or train the model again",
             )
         check_finite(folder, vectors=stored, scales=scales)
@@ -84,7 +88,10 @@ Weigh = Callable[[Counter[int]], Iterable[float]]
 
 
 def weighted_sums(table: WordVectors, sentences: Sequence[str], weigh: Weigh) -> Vectors:
-    """Sentence vectors as weighted sums of word vectors: [sentences, dimensions]; no known word, a zero vector."""
+    """Return sentence vectors as weighted sums of word vectors: [sentences, dimensions].
+
+    A sentence without known words has a zero vector.
+    """
     sums = np.zeros((len(sentences), table.stored.shape[1]), dtype=np.float32)
     for number, sentence in enumerate(sentences):
         counts = Counter(table.index[token] for token in words_only(sentence) if token in table.index)
@@ -134,7 +141,7 @@ def _read_text(path: Path) -> WordVectors:
         vocabulary.append(word)
         rows.append(row)
     if not rows:
-        raise _bad_vectors(path, "no line in it")
+        raise _bad_vectors(path, "the file is empty")
     return WordVectors(tuple(vocabulary), np.stack(rows))
 
 

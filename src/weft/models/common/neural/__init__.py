@@ -1,1 +1,1 @@
-"""What the neural models share: networks, decoding, training parts and model folders. Importing it imports torch."""
+"""Networks, decoding, training parts and model folders of the neural models; its modules import torch."""

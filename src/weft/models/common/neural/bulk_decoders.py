@@ -1,4 +1,4 @@
-"""Decoders of token ids on a device: what the bulk writers of all generative models share."""
+"""Decoders of token ids on a device, shared by the bulk writers of all generative models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BulkDecoders:
     """A forward model, a backward model and a language model that decode token ids.
 
     Args:
-        tokenizer: The tokenizer of all three.
+        tokenizer: The tokenizer of all three models.
         forward: The forward encoder-decoder.
         backward: The backward encoder-decoder.
         prior: The language model.
@@ -31,9 +31,9 @@ class BulkDecoders:
         self, tokenizer: Tokenizer, forward: Seq2SeqNetwork, backward: Seq2SeqNetwork, prior: Predictor
     ) -> None:
         self.tokenizer = tokenizer
-        known = TokenCache(tokenizer)
-        self.forward, self.backward = GuidedDecoder(forward, known), GuidedDecoder(backward, known)
-        self.prior = GuidedDecoder(prior.network, known)
+        ids = TokenCache(tokenizer)
+        self.forward, self.backward = GuidedDecoder(forward, ids), GuidedDecoder(backward, ids)
+        self.prior = GuidedDecoder(prior.network, ids)
 
     @property
     def device(self) -> torch.device:
@@ -49,7 +49,14 @@ class BulkDecoders:
         return padded([ids or [self.tokenizer.eos_id] for ids in sentences], self.tokenizer.pad_id, self.device)
 
     def search_candidates(self, read: ReadText, owners: Tensor, guide: Tensor | None, decoding: Decoding) -> Hypotheses:
-        """Search for candidates."""
+        """Return the candidates of a search.
+
+        Args:
+            read: The encoded sentences.
+            owners: The source of each context: [contexts].
+            guide: Guiding vectors, [contexts, guide], if the network has a guide.
+            decoding: Settings of decoding.
+        """
         steps = PredictorSteps(
             self.forward.network, read.sources, len(owners), self.tokenizer, owners=owners, guide=guide
         )
@@ -67,7 +74,7 @@ class BulkDecoders:
         )
 
     def prior_log_probs(self, tokens: Tokens) -> Tensor:
-        """Return log p_L of every sentence: [sentences]."""
+        """Return log p_L of each sentence: [sentences]."""
         read = self.prior.read_tokens(tokens)
         rows = torch.arange(len(tokens.lengths), device=self.device)
         return self.prior.log_probs(read, rows, rows)
@@ -82,7 +89,7 @@ class BulkDecoders:
         return PairLogProbs(*(part.double().cpu().numpy() for part in parts))
 
     def backward_log_probs(self, found: Hypotheses, last: Tokens, guide: Tensor | None = None) -> Tensor:
-        """Return log p_B(sentence before | candidate), without memory of later sentences: [contexts, beam]."""
+        """Return log p_B(sentence before | candidate), where the candidate is the only context: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
         rows = torch.arange(contexts * beam, device=self.device)  # candidates come first
         read = self.backward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
@@ -90,7 +97,7 @@ class BulkDecoders:
 
 
 def candidate_tokens(found: Hypotheses) -> Tokens:
-    """Return all candidates as sentences, without their ends: [contexts · beam, time]."""
+    """Return all candidates as sentences, without their end tokens: [contexts · beam, time]."""
     lengths = (found.lengths.flatten().long() - 1).clamp(min=1)
     return Tokens(found.ids.flatten(0, 1), lengths)
 
@@ -100,7 +107,7 @@ def overlaps(found: Hypotheses, sentences: Tokens, vocabulary: int) -> Tensor:
 
     Args:
         found: The candidates.
-        sentences: Of all contexts, [contexts · sentences, time].
+        sentences: The sentences of all contexts: [contexts · sentences, time].
         vocabulary: Number of ids.
     """
     contexts, beam, _ = found.ids.shape
@@ -112,10 +119,13 @@ def overlaps(found: Hypotheses, sentences: Tokens, vocabulary: int) -> Tensor:
 
 
 def _token_sets(tokens: Tokens, vocabulary: int) -> Tensor:
-    """Return the ids in each sentence: [sentences, vocabulary]; counts up to 256 are exact in either precision."""
+    """Return the set of ids of each sentence, 0 or 1: [sentences, vocabulary].
+
+    Sums up to 256 are exact in both precisions.
+    """
     precision = torch.bfloat16 if tokens.ids.is_cuda else torch.float32
     real = torch.arange(tokens.ids.shape[1], device=tokens.ids.device) < tokens.lengths[:, None]
-    ids = torch.where(real, tokens.ids, tokens.ids[:, :1])  # the first token again instead of padding
+    ids = torch.where(real, tokens.ids, tokens.ids[:, :1])  # padding becomes the first token
     sets = torch.zeros(len(ids), vocabulary, device=ids.device, dtype=precision)
     return sets.scatter_(1, ids, 1.0)
 

@@ -1,8 +1,8 @@
 """The contrastive loss: predicting which of two contexts a sentence had. Not in the paper.
 
-By Bayes' rule and with equal odds, the first of two contexts was that of a sentence t with probability
-p(t|a) / (p(t|a) + p(t|b)). Its negative logarithm is the contrast, log(1 + exp(log p(t|b) − log p(t|a))): the criterion
-of maximum mutual information (Bahl et al. 1986). The network stays a distribution over sentences.
+By Bayes' rule, and if both contexts are equally likely, a is the context of a sentence t with probability
+p(t|a) / (p(t|a) + p(t|b)). The contrast is its negative logarithm, log(1 + exp(log p(t|b) − log p(t|a))): the criterion
+of maximum mutual information (Bahl et al. 1986). The network remains a distribution over sentences.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weft.training.loop import LossPart
 
 @dataclass(frozen=True, slots=True)
 class ContrastLoss:
-    """A loss and its two parts, each summed over a batch; only the whole has a gradient."""
+    """A loss and its two parts, each summed over a batch; only the total has a gradient."""
 
     total: Tensor
     likelihood: Tensor
@@ -40,8 +40,8 @@ def contrast_loss(
         network: Encoder and decoder.
         sources: The contexts, and as many other sentences.
         target: The sentences to predict.
-        places: Numbers of the real predictions, row by row.
-        weight: Of the contrast of a row relative to its likelihood.
+        places: Positions of the real predictions, row by row.
+        weight: Weight of the contrast relative to the likelihood.
         guides: Guiding vectors of each target after its source and after the other sentence: [rows, guide] each.
     """
     matrix = network.embedding.weight
@@ -50,11 +50,9 @@ def contrast_loss(
         for source, guide in zip(sources, guides or (None, None), strict=True)
     ]
     right, wrong = (row_log_probs(one, matrix) for one in found)  # [rows] each
-    doubt = wrong_context_probability(right, wrong)
+    share = weight * wrong_context_probability(right, wrong)  # [rows]
     likelihood, contrast = -right.sum(), functional.softplus(wrong - right).sum()
-    with_gradient = weighted_loss(found[0], matrix, 1 + weight * doubt) + weighted_loss(
-        found[1], matrix, -weight * doubt
-    )
+    with_gradient = weighted_loss(found[0], matrix, 1 + share) + weighted_loss(found[1], matrix, -share)
     return ContrastLoss(with_gradient_of(with_gradient, likelihood + weight * contrast), likelihood, contrast)
 
 
@@ -67,27 +65,27 @@ def contrast_loss_part(
     tokens: int,
     guides: tuple[Tensor, Tensor] | None = None,
 ) -> LossPart:
-    """Return the loss of a batch with contrast for the training loop, with its two parts for the log."""
+    """Return `contrast_loss` for the training loop, with its two parts for the log."""
     loss = contrast_loss(network, sources, target, places, weight, guides)
     return LossPart(loss.total, tokens, {"likelihood": loss.likelihood, "contrast": loss.contrast})
 
 
 def wrong_context_probability(right: Tensor, wrong: Tensor) -> Tensor:
-    """Return the probability of the wrong context: the derivative of the contrast by log p(t|b) − log p(t|a)."""
+    """Return the probability of the wrong context, the derivative of the contrast by log p(t|b) − log p(t|a)."""
     return (wrong - right).sigmoid()
 
 
 def row_log_probs(found: Predictions, matrix: Tensor) -> Tensor:
     """Return log-probabilities of rows, without gradients: [rows]."""
-    known = token_log_probs(found.hidden, matrix, found.wanted)  # [tokens]
-    return known.new_zeros(found.count).index_add(0, found.rows, known)
+    values = token_log_probs(found.hidden, matrix, found.wanted)  # [tokens]
+    return values.new_zeros(found.count).index_add(0, found.rows, values)
 
 
-def weighted_loss(found: Predictions, matrix: Tensor, shares: Tensor) -> Tensor:
-    """Return the weighted negative log-likelihood of rows, with gradients; shares are the weights: [rows]."""
-    return chunked_cross_entropy(found.hidden, matrix, found.wanted, shares.index_select(0, found.rows))
+def weighted_loss(found: Predictions, matrix: Tensor, weights: Tensor) -> Tensor:
+    """Return the negative log-likelihood of rows, weighted by [rows], with gradients."""
+    return chunked_cross_entropy(found.hidden, matrix, found.wanted, weights.index_select(0, found.rows))
 
 
 def with_gradient_of(with_gradient: Tensor, value: Tensor) -> Tensor:
-    """Return a number with the gradient of another: weighted losses have the contrast's gradient, not its value."""
+    """Return a value with the gradient of another tensor: weighted losses have the gradient of the contrast only."""
     return value + with_gradient - with_gradient.detach()

@@ -1,7 +1,7 @@
-"""Generative model 1 as a network: LSTM encoder-decoder, with or without attention (the paper's section 3.1).
+"""The network of generative model 1: an LSTM encoder-decoder, with or without attention (section 3.1).
 
-References: Sutskever et al. 2014 (sequence to sequence); Luong et al. 2015 (attention). The forward model, the backward
-model and the language model are this one class: backward swaps source and target, the language model has no encoder.
+References: Sutskever et al. 2014 (sequence to sequence); Luong et al. 2015 (attention). The same class is
+used for the forward model, the backward model (source and target are swapped) and the language model (no encoder).
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Architecture:
         vocabulary: Number of token types.
         dimensions: Size of token vectors.
         hidden: Size of LSTM states.
-        layers: LSTM layers of the decoder, and of the encoder.
+        layers: Number of LSTM layers of the decoder and of the encoder.
         attention: Whether the decoder attends to the source.
-        feed: Whether upper decoder layers also read the attention result of the first layer; needs two layers.
+        feed: Whether the upper decoder layers also read the attention result of the first; needs two layers.
         lexical: Whether attention also connects source words directly to the output.
         frozen: Whether input token vectors are given and fixed; the output matrix is then separate.
-        encoder: False for a language model, whose source is empty.
-        dropout: On token vectors, between layers and before the output.
-        word_dropout: Share of decoder input tokens hidden in training, so that it depends more on its source.
-        guide: Size of a vector that guides every word of a target (the paper's z_n); 0 for none.
+        encoder: Whether there is an encoder; a language model has none.
+        dropout: Dropout on token vectors, between layers and before the output.
+        word_dropout: Share of decoder input tokens hidden in training, which makes the decoder use its source more.
+        guide: Size of the vector that guides each word of a target (the paper's z_n); 0 for none.
     """
 
     vocabulary: int
@@ -75,9 +75,9 @@ class Predictions:
     """Decoder outputs for the real tokens of some rows, as one flat sequence.
 
     Attributes:
-        hidden: [tokens, dimensions], the input of the output matrix.
-        wanted: [tokens], the ids to predict.
-        rows: [tokens], the row each belongs to.
+        hidden: Input of the output matrix: [tokens, dimensions].
+        wanted: Ids to predict: [tokens].
+        rows: Row of each token: [tokens].
         count: Number of rows.
     """
 
@@ -92,9 +92,9 @@ class Seq2SeqNetwork(nn.Module):
 
     Args:
         architecture: The sizes.
-        bos: Id that starts a target.
-        eos: Id that ends it.
-        pad: Id that fills rows up.
+        bos: Id of the start token.
+        eos: Id of the end token.
+        pad: Id of the padding token.
     """
 
     def __init__(self, architecture: Architecture, *, bos: int, eos: int, pad: int) -> None:
@@ -116,7 +116,7 @@ class Seq2SeqNetwork(nn.Module):
         self.guides = Guides(sizes.guide, sizes.dimensions) if sizes.guide else None
 
     def encode(self, source: Tokens) -> Memory:
-        """Read the context sentences; a language model, or an empty source, remembers nothing."""
+        """Return the encoded context sentences; the memory of a language model or an empty source is empty."""
         if self.encoder is None or source.ids.shape[1] == 0:
             return Memory()
         embedded = self._dropped(self._look_up(source.ids))  # [rows, source time, dimensions]
@@ -137,10 +137,10 @@ class Seq2SeqNetwork(nn.Module):
         """Run the decoder over given input tokens, all steps at once.
 
         Args:
-            inputs: [rows, time] token ids, the first of a sentence being ``bos``.
-            memory: The source.
-            state: The state after an earlier call; at the beginning of a sentence, the final state of the source.
-            guide: [rows, guide], the vector that guides every word of the row.
+            inputs: Token ids, beginning with ``bos``: [rows, time].
+            memory: The encoded source.
+            state: The state after an earlier call; at the beginning of a sentence, None.
+            guide: The guiding vector of each row: [rows, guide].
 
         Returns:
             The input of the output matrix, [rows, time, dimensions], and the final state.
@@ -187,15 +187,15 @@ class Seq2SeqNetwork(nn.Module):
         Args:
             source: The contexts.
             target: The sentences to predict.
-            places: Numbers of the real predictions, row by row; computing them on a GPU would make the host wait.
-            guide: [rows, guide].
+            places: Positions of the real predictions, row by row; computing them on a GPU would make the host wait.
+            guide: The guiding vector of each row: [rows, guide].
         """
         return self.target_loss(self.encode(source), target, places, guide)
 
     def target_loss(
         self, memory: Memory, target: Tokens, places: Tensor | None = None, guide: Tensor | None = None
     ) -> Tensor:
-        """Return the loss for sources that are encoded already."""
+        """Return the loss of the targets for encoded sources."""
         found = self.predictions(memory, target, places, guide)
         return chunked_cross_entropy(found.hidden, self.embedding.weight, found.wanted)
 
@@ -216,7 +216,7 @@ class Seq2SeqNetwork(nn.Module):
 
     @torch.no_grad()
     def log_prob(self, memory: Memory, target: Tokens, guide: Tensor | None = None) -> Tensor:
-        """Return log-probabilities of the targets given their sources, summed over tokens with ``</s>``: [rows]."""
+        """Return the log-probability of each target given its source, summed over tokens with ``</s>``: [rows]."""
         inputs, predicted, real = self._shifted(target)
         outputs, _ = self.decode(inputs, memory, guide=guide)
         sums = torch.zeros(real.shape, device=inputs.device)

@@ -1,7 +1,7 @@
 """The base of the generative models: a forward part, a backward part and a language model, trained and saved together.
 
-A family says what its networks are (`sentence_network`), what they learn from (`sentence_batches`, `sentence_loss`) and
-how they are used (`predictor`, `encoders`, `scorer`).
+A subclass defines its networks (`sentence_network`), their training (`sentence_batches`, `sentence_loss`) and their use
+(`predictor`, `encoders`, `scorer`).
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class GenerativeModel:
     """A model made of networks that share a tokenizer; satisfies `weft.protocols.NeuralModel` and `WritingModel`.
 
     Attributes:
-        settings: Of the model.
-        tokenizer: Of all networks; None before training.
-        reference: Reference scores for the present combination; None before `weft calibrate`.
+        settings: The settings of the model.
+        tokenizer: The tokenizer of all networks; None before training.
+        reference: Reference scores of the current combination; None before `weft calibrate`.
         predictors: The trained parts forward, backward and prior.
         precedence: The fourth part.
     """
@@ -103,10 +103,10 @@ class GenerativeModel:
         self.predictors: dict[str, Any] = {}
         self.precedence = PrecedencePart(settings.hidden, self.encoders)
 
-    # What a family defines --------------------------------------------------------------------------------------------
+    # Defined by subclasses --------------------------------------------------------------------------------------------
 
     def sentence_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """Return a network for the forward, backward or prior part; its weights may be replaced."""
+        """Return a network for the forward, backward or prior part."""
         raise NotImplementedError
 
     def sentence_batches(self, part: Direction, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
@@ -118,7 +118,7 @@ class GenerativeModel:
         raise NotImplementedError
 
     def predictor(self, part: str, network: torch.nn.Module, ids: TokenCache) -> Any:
-        """Return what predicts sentences with a trained network."""
+        """Return the predictor of sentences with a trained network."""
         raise NotImplementedError
 
     def encoders(self) -> Mapping[str, Predictor]:
@@ -126,15 +126,15 @@ class GenerativeModel:
         raise NotImplementedError
 
     def forget_scores(self) -> None:
-        """Drop remembered scores: the networks have changed."""
+        """Clear the cache of scores, because the networks have changed."""
         raise NotImplementedError
 
     def share_with(self, other: Self) -> None:
-        """Give another model of the same networks what else this one has."""
+        """Share caches with another model that has the same networks; nothing by default."""
 
     @property
     def scorer(self) -> Any:
-        """The parts put together."""
+        """The scorer that combines the trained parts."""
         raise NotImplementedError
 
     # Training ---------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class GenerativeModel:
         return tuple(self.settings.parts())
 
     def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """Return a network of the right shape; its weights are about to be replaced."""
+        """Return a network of the right shape, whose weights are replaced afterwards."""
         return self.precedence.new_network() if part == PRECEDENCE else self.sentence_network(part, tokenizer)
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
@@ -171,18 +171,18 @@ class GenerativeModel:
         return self.precedence.foundation() if part == PRECEDENCE else {}
 
     def initial_parts(self) -> Mapping[str, str]:
-        """Return nothing: every part starts from its namesake in `run.start`."""
+        """Return an empty mapping: each part starts from its namesake in `run.start`."""
         return {}
 
     def prepare(self) -> None:
-        """Load nothing: the settings name no other model."""
+        """Do nothing: the settings name no other model."""
 
     def built_on(self) -> tuple[str, ...]:
-        """Return no folders by default."""
+        """Return the model folders named in the settings; none by default."""
         return ()
 
     def read_texts(self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
-        """Read nothing: the tokens of the store are all that is needed."""
+        """Do nothing: the model needs only the tokens of the store."""
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Train all parts on documents, with a BPE vocabulary learned from them; for small corpora."""
@@ -223,7 +223,7 @@ class GenerativeModel:
         """Return the forward, backward and prior parts.
 
         Raises:
-            ModelError: One is not trained.
+            ModelError: A part is not trained.
         """
         if not set(PARTS) <= set(self.predictors):
             raise untrained(self.name)
@@ -238,14 +238,14 @@ class GenerativeModel:
         return checked_combine(self.settings.combine)
 
     def combined(self, combine: str) -> Self:
-        """Return the same networks with another combination; what was computed for one is known to the other."""
+        """Return the same networks with another combination; both share one cache."""
         return self.adjusted({"combine": combine})
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same networks with other settings, of those that are adjustable.
 
         Raises:
-            ConfigError: A value is wrong, or the precedence part has a weight but was never trained.
+            ConfigError: A value is wrong, or the precedence part has a weight but is not trained.
         """
         if "precedence_weight" in changes:
             check_precedence_weight(changes["precedence_weight"], learned=self.precedence.trained is not None)
@@ -283,11 +283,11 @@ class GenerativeModel:
     # Model folder -----------------------------------------------------------------------------------------------------
 
     def companions(self) -> dict[str, Artifact]:
-        """Return no other models by default."""
+        """Return the other models that are saved in the same folder; none by default."""
         return {}
 
     def read_companions(self, artifact: Artifact, folder: str | Path) -> None:
-        """Restore what `companions` returned, before the networks are built."""
+        """Restore the models of `companions` before the networks are built; nothing by default."""
 
     def save(
         self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
@@ -308,7 +308,7 @@ class GenerativeModel:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
-        """Return the model that a folder holds."""
+        """Return the model with the contents of a folder."""
         tokenizer = saved_tokenizer(artifact, folder)
         settings: Any = restored_settings(cls.Settings, artifact, folder)
         model = cls(settings)

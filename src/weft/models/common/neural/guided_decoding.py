@@ -1,4 +1,4 @@
-"""Decoding sentences that are guided by a vector, for HMM-LDA-GM and VLV-GM."""
+"""Decoding of sentences that are guided by a vector, for HMM-LDA-GM and VLV-GM."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class ReadText:
 
     Attributes:
         ids: Token ids of each sentence.
-        tokens: The same on the device, padded.
-        lengths: [sentences] in ids.
-        sources: Encoded for decoders.
-        vectors: [sentences, 2 · hidden], the encoder's final states.
+        tokens: Token ids on the device, padded.
+        lengths: Number of tokens of each sentence: [sentences].
+        sources: The encoded sentences, for decoders.
+        vectors: The final states of the encoder: [sentences, 2 · hidden].
     """
 
     ids: list[list[int]]
@@ -65,7 +65,7 @@ class GuidedDecoder:
         return ReadText(ids, tokens, lengths_of(ids), sources, vectors)
 
     def read_tokens(self, tokens: Tokens) -> ReadText:
-        """Encode sentences that are on the device already, none of them empty; their ids are not listed."""
+        """Encode sentences that are on the device, none of them empty; `ids` of the result is empty."""
         sources, vectors = encode_rows(self.network, tokens)
         return ReadText([], tokens, tokens.lengths.cpu().numpy(), sources, vectors)
 
@@ -73,13 +73,13 @@ class GuidedDecoder:
         """Return log p(target | guide, source), decoded in groups of similar length.
 
         Args:
-            read: The text.
-            sources: [rows] numbers of sentences.
-            targets: [rows].
-            guide: [rows, guide], if the network has a guide.
+            read: The encoded text.
+            sources: Number of the source sentence of each row: [rows].
+            targets: Number of the target sentence of each row: [rows].
+            guide: Guiding vectors, if the network has a guide: [rows, guide].
 
         Returns:
-            [rows], summed over tokens, ``</s>`` included.
+            Log-probabilities, summed over tokens, ``</s>`` included: [rows].
         """
         values = torch.empty(len(targets), device=self.device)
         lengths = read.lengths[targets.cpu().numpy()]  # [rows]
@@ -92,16 +92,16 @@ class GuidedDecoder:
         return values
 
     def write(self, read: ReadText, sources: Tensor, guide: Tensor, decoding: Decoding) -> list[list[Candidate]]:
-        """Search for sentences that follow their source.
+        """Return several sentences that follow the source of each row, best first, by a search.
 
         Args:
-            read: The text.
-            sources: [rows] numbers of sentences.
-            guide: [rows, guide].
+            read: The encoded text.
+            sources: Number of the source sentence of each row: [rows].
+            guide: Guiding vectors: [rows, guide].
             decoding: Settings of decoding.
 
         Returns:
-            Several sentences for every row, best first, with log-probabilities given the guide.
+            Candidates for each row, with log-probabilities given the guide.
         """
         tokenizer = self.ids.tokenizer
         steps = PredictorSteps(self.network, read.sources, len(sources), tokenizer, owners=sources, guide=guide)

@@ -1,4 +1,4 @@
-"""What HMM-LDA-GM and VLV-GM share: an encoder-decoder guided by a vector, and the language model beside it."""
+"""Networks shared by HMM-LDA-GM and VLV-GM: an encoder-decoder guided by a vector, and a language model."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def guided_architecture(settings: GuidedSettings, tokenizer: Tokenizer, guide: i
     """Return the sizes of a guided encoder-decoder.
 
     Args:
-        settings: Of the model.
-        tokenizer: Of the network.
+        settings: The settings of the model.
+        tokenizer: The tokenizer of the network.
         guide: Size of the guiding vector.
     """
     return Architecture(
@@ -73,12 +73,12 @@ def language_model(settings: GuidedSettings, tokenizer: Tokenizer) -> Seq2SeqNet
 
 
 def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
-    """Return the ids that a network needs to know."""
+    """Return the ids of the special tokens, as arguments of a network."""
     return {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}
 
 
 def prior_batches(store: TokenStore, pad: int, settings: TrainingSettings) -> PairStream:
-    """Return single sentences, which the language model learns from."""
+    """Return batches of single sentences, for the language model."""
     return PairStream(
         store, "prior", batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed, pad=pad
     )
@@ -96,7 +96,7 @@ def prior_predictor(network: torch.nn.Module, ids: Any) -> Predictor:
 
 
 def inner_encoders(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
-    """Return the encoders inside the guided directions, by part."""
+    """Return the encoders of the guided networks, by part."""
     return {
         part: Predictor(one.network.words, one.ids.tokenizer, one.ids)
         for part, one in predictors.items()
@@ -105,13 +105,13 @@ def inner_encoders(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
 
 
 def freeze(network: torch.nn.Module, what: str) -> None:
-    """Exclude weights from training: a folder need not hold them again, and training is faster.
+    """Exclude weights from training; training is then faster, and a folder can share them with another model.
 
     Args:
-        network: Around an encoder-decoder.
+        network: A network that contains an encoder-decoder.
         what: "" (none), ``encoder`` (the encoder with its word vectors) or ``words`` (all of the encoder-decoder).
     """
-    kept = {"": (), "encoder": ("words.embedding.", "words.encoder."), "words": ("words.",)}[what]
+    prefixes = {"": (), "encoder": ("words.embedding.", "words.encoder."), "words": ("words.",)}[what]
     for name, parameter in network.named_parameters():
-        if name.startswith(kept) and not name.startswith("words.guides."):
+        if name.startswith(prefixes) and not name.startswith("words.guides."):
             parameter.requires_grad_(False)

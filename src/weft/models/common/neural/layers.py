@@ -1,4 +1,4 @@
-"""Layers of the neural models: LSTM, attention, and a cross-entropy that never holds all logits."""
+"""Layers of the neural models: LSTM, attention, and a cross-entropy that computes logits in chunks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch.nn import functional
 LstmState = tuple[Tensor, Tensor]  # (h, c), each [layers, rows, hidden]
 CHUNK_ROWS = 4096  # rows of logits held at once: 4096 × 16,384 float32 are 256 MiB
 
-CPU_CHUNK_ROWS = 256  # 256 × 8,192 float32 are 8 MiB: larger ones leave the cache between operations
+CPU_CHUNK_ROWS = 256  # 256 × 8,192 float32 are 8 MiB; larger chunks do not fit the cache
 
 
 def make_lstm(inputs: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
-    """Return an LSTM whose forget gates start open (bias 1), so that early training keeps the source."""
+    """Return an LSTM whose forget gates start open (bias 1), so that it remembers the source early in training."""
     lstm = nn.LSTM(inputs, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
     for name, parameter in lstm.named_parameters():
         if name.startswith("bias_ih"):
@@ -30,15 +30,15 @@ def make_lstm(inputs: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
 
 
 def _start_normal(parameter: Tensor, std: float) -> None:
-    """Initialise a new network with random numbers; a network on the meta device needs none."""
-    if not parameter.is_meta:  # torch imports its compiler for a normal_ there: a second
+    """Initialise a parameter with random numbers, unless it is on the meta device."""
+    if not parameter.is_meta:  # there, normal_ imports the compiler of torch, which takes a second
         nn.init.normal_(parameter, std=std)
 
 
 class Embedding(nn.Module):
-    """Token vectors of std D^-0.5, scaled by √D on the way in; the same matrix predicts tokens on the way out.
+    """Token vectors of standard deviation D^-0.5, scaled by √D as inputs; the same matrix predicts tokens.
 
-    With raw vectors of std 0.05 training sits at unigram loss for a thousand steps (docs/log.md).
+    With unscaled vectors of standard deviation 0.05, training stays at unigram loss for 1,000 steps (docs/log.md).
     """
 
     def __init__(self, vocabulary: int, dimensions: int) -> None:
@@ -48,18 +48,18 @@ class Embedding(nn.Module):
         self.scale = dimensions**0.5
 
     def forward(self, ids: Tensor) -> Tensor:
-        """[rows, time] → [rows, time, dimensions]."""
+        """Return the vectors of ids: [rows, time] → [rows, time, dimensions]."""
         looked_up: Tensor = functional.embedding(ids, self.weight) * self.scale
         return looked_up
 
 
 class Encoder(nn.Module):
-    """Reads a sentence, reversed, into states and into the state a decoder starts from (Sutskever et al. 2014).
+    """Encodes a reversed sentence as states and a start state for a decoder (Sutskever et al. 2014).
 
-    Rows are padded on the right, so that padding comes after the last real token and does not affect states before it:
-    a score must not depend on other rows of the batch. The decoder starts from the state at that token, through a
-    linear bridge, not from the last state of the LSTM, which includes padding. (Packed sequences are exact too, but
-    take twice the time: they launch one small kernel per step.)
+    Rows are padded on the right, so that padding does not affect the states before it: a score must not depend on other
+    rows of the batch. The decoder starts from the state at the last real token, through a linear bridge, because the
+    last state of the LSTM includes padding. (Packed sequences are exact too, but take twice the time, because they
+    launch one small kernel per step.)
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
@@ -72,12 +72,12 @@ class Encoder(nn.Module):
         """Encode sentences.
 
         Args:
-            embedded: [rows, time, inputs], padded on the right, in reading order.
-            lengths: [rows], on the device, each at least 1.
+            embedded: Token vectors in reading order, padded on the right: [rows, time, inputs].
+            lengths: Number of tokens, on the device, each at least 1: [rows].
 
         Returns:
-            States [rows, time, hidden], in reversed order, meaningless after the end; the vectors in that order [rows,
-            time, inputs]; and a start (h, c) for a decoder, [layers, rows, hidden].
+            States in reversed order, meaningless after the end, [rows, time, hidden]; the token vectors in that order,
+            [rows, time, inputs]; and a start state (h, c) for a decoder, [layers, rows, hidden] each.
         """
         time = torch.arange(embedded.shape[1], device=embedded.device)
         backwards = (lengths[:, None] - 1 - time).clamp(min=0)  # [rows, time]
@@ -93,11 +93,11 @@ class Encoder(nn.Module):
 class KeysValues:
     """The keys and values of a source, for attention.
 
-    Both depend on the source alone and are computed once per sentence, for all its targets.
+    Both depend only on the source and are computed once per sentence, for all its targets.
 
     Attributes:
-        keys: [rows, source time, hidden], multiplied with the decoder's states.
-        values: [rows, source time, size].
+        keys: Vectors that are multiplied with the states of the decoder: [rows, source time, hidden].
+        values: Vectors that are averaged: [rows, source time, size].
     """
 
     keys: Tensor
@@ -105,15 +105,15 @@ class KeysValues:
 
 
 def attend(states: Tensor, source: KeysValues, lengths: Tensor) -> Tensor:
-    """Return the values of a source, weighted by the match of its keys with each decoder state.
+    """Return the mean of the values of a source, weighted by the products of its keys with each decoder state.
 
     Args:
-        states: [rows, target time, hidden].
+        states: States of the decoder: [rows, target time, hidden].
         source: The keys and values of the source.
-        lengths: [rows], its length.
+        lengths: Number of tokens of the source: [rows].
 
     Returns:
-        [rows, target time, size].
+        Weighted means: [rows, target time, size].
     """
     scores = states @ source.keys.transpose(1, 2)  # [rows, target time, source time]
     beyond = torch.arange(source.keys.shape[1], device=lengths.device) >= lengths[:, None]  # [rows, source time]
@@ -122,10 +122,10 @@ def attend(states: Tensor, source: KeysValues, lengths: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    """Luong's general attention over the source states (Luong et al. 2015), which adds to the output.
+    """The general attention of Luong et al. (2015) over the source states, added to the output.
 
-    Luong concatenates the attention result with the decoder state before the output layer. That layer is linear here,
-    so that the two halves of its matrix are kept separate, and the half for the source is applied once per sentence.
+    Luong et al. concatenate the attention result with the decoder state before the output layer. That layer is linear
+    here, so that its matrix is a sum of two, and the one for the source is applied once per sentence.
     """
 
     def __init__(self, hidden: int, size: int) -> None:
@@ -141,9 +141,9 @@ class Attention(nn.Module):
 class LexicalAttention(nn.Module):
     """Attention over the source words, connected directly to the output (Nguyen & Chiang 2018).
 
-    A repeated name is a rare word that the decoder state represents badly; adding its vector from the source to the
-    input of the tied output matrix makes it likely. Values mix the vectors of a word and its two neighbours, since the
-    word after a matched word is often the next to write.
+    A repeated name is a rare word, which the decoder state represents badly. Adding its vector from the source to the
+    input of the tied output matrix makes it likely. Values mix the vectors of a word and its two neighbours, because
+    the word after a matched word is often the next word.
     """
 
     def __init__(self, hidden: int, dimensions: int) -> None:
@@ -156,9 +156,9 @@ class LexicalAttention(nn.Module):
         """Return keys and values of a source.
 
         Args:
-            source: [rows, source time, hidden].
-            words: [rows, source time, dimensions], the vectors that were read, in the order of ``source``.
-            lengths: [rows].
+            source: States of the source: [rows, source time, hidden].
+            words: Token vectors of the source, in the same order: [rows, source time, dimensions].
+            lengths: Number of tokens of the source: [rows].
         """
         real = torch.arange(words.shape[1], device=words.device) < lengths[:, None]  # [rows, source time]
         padded = functional.pad(words * real[:, :, None], (0, 0, 1, 1))  # [rows, source time + 2, dimensions]
@@ -169,8 +169,8 @@ class LexicalAttention(nn.Module):
 class FeedingDecoder(nn.Module):
     """A decoder whose upper layers read the attention result of the first layer (Wu et al. 2016).
 
-    The first layer does not depend on attention, so that all steps of a layer still run at once; input feeding into
-    the first layer (Luong et al. 2015) would require one word at a time.
+    The first layer does not depend on attention, so that all steps of a layer run at once. Input feeding into the first
+    layer (Luong et al. 2015) would require one word at a time.
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
@@ -189,13 +189,13 @@ class FeedingDecoder(nn.Module):
         """Run all steps.
 
         Args:
-            embedded: [rows, time, inputs].
+            embedded: Token vectors: [rows, time, inputs].
             state: (h, c), each [layers, rows, hidden]; zeros if None.
             source: The keys and values of the source, or None if it is empty.
-            lengths: [rows], its length.
+            lengths: Number of tokens of the source: [rows].
 
         Returns:
-            States of the last layer [rows, time, hidden], and the state reached.
+            States of the last layer, [rows, time, hidden], and the final state.
         """
         low = high = None
         if state is not None:
@@ -209,28 +209,29 @@ class FeedingDecoder(nn.Module):
 
 
 class Guides(nn.Module):
-    """Connections of a guiding vector to every step of a decoder: to its state update and to its output.
+    """Connections of a guiding vector to each step of a decoder: to its input and to its output.
 
     Paper: the state and z_n are concatenated. A matrix over a concatenation is a sum of two, and here the one for z_n
-    maps to the space of token vectors. Both start at zero, so that a network trained without a guide is unchanged.
+    maps to the space of token vectors. Both connections start at zero, so that a network trained without a guide is
+    unchanged.
     """
 
     def __init__(self, guide: int, dimensions: int) -> None:
         super().__init__()
         self.reading = nn.Linear(guide, dimensions, bias=False)
         self.writing = nn.Linear(guide, dimensions, bias=False)
-        for way in (self.reading, self.writing):
-            nn.init.zeros_(way.weight)
+        for connection in (self.reading, self.writing):
+            nn.init.zeros_(connection.weight)
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """Cross-entropy with gradients computed chunk by chunk in the forward pass: only one chunk of logits exists."""
+    """Cross-entropy with gradients computed chunk by chunk in the forward pass; memory holds one chunk of logits."""
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, shares: Tensor | None) -> Tensor:
         matrix = weight.to(hidden.dtype)  # [vocabulary, dimensions]
         gradient_hidden = torch.empty_like(hidden)
-        learned = ctx.needs_input_grad[1]  # frozen vectors of words need no gradient: a third of the work
+        learned = ctx.needs_input_grad[1]  # frozen vectors need no gradient, which saves a third of the work
         gradient_weight = torch.zeros_like(weight, dtype=torch.float32) if learned else None
         total = torch.zeros((), device=hidden.device, dtype=torch.float32)
         for start in range(0, len(hidden), CHUNK_ROWS):
@@ -263,10 +264,10 @@ def chunked_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, share
     """Return the summed cross-entropy of tied output weights without the full logits tensor.
 
     Args:
-        hidden: [tokens, dimensions].
-        weight: [vocabulary, dimensions].
-        targets: [tokens].
-        shares: [tokens] weights; 1 if None.
+        hidden: Inputs of the output matrix: [tokens, dimensions].
+        weight: The output matrix: [vocabulary, dimensions].
+        targets: Ids to predict: [tokens].
+        shares: Weight of each token; 1 if None: [tokens].
 
     Returns:
         A scalar, in natural-log units.
@@ -286,6 +287,6 @@ def token_log_probs(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
         logits = (hidden[rows] @ matrix).float()  # [chunk, vocabulary]
         picked = logits.gather(1, targets[rows, None]).squeeze(1)
         highest = logits.amax(dim=1, keepdim=True)
-        # logsumexp written over the logits: torch's own makes three copies of them.
+        # This logsumexp overwrites the logits; that of torch makes three copies of them.
         parts.append(picked - highest.squeeze(1) - logits.sub_(highest).exp_().sum(dim=1).log())
     return torch.cat(parts) if parts else hidden.new_zeros(0)

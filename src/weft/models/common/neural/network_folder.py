@@ -33,14 +33,14 @@ def save_networks(
     """Write a model folder.
 
     Args:
-        name: Of the model.
+        name: The name of the model.
         settings: All settings of the model.
-        networks: By part.
-        tokenizer: Of all networks.
+        networks: The networks by part.
+        tokenizer: The tokenizer of all networks.
         folder: The folder to write.
         companions: Other models to save in the same folder, by name.
         reference: Reference scores, if there are any.
-        training: How the model was made.
+        training: The training record.
         beside: Model folders in the same place; weights that one of them holds are not written again.
     """
     precision = settings["precision"]
@@ -63,10 +63,10 @@ def load_networks(
     """Return the networks of a model folder.
 
     Args:
-        parts: The parts to read, in the order they are built.
-        build: Returns a network of the right shape for a part; its weights are replaced.
+        parts: The parts to read, in building order.
+        build: A function that returns a network of the right shape for a part; its weights are replaced.
         artifact: The contents of the folder.
-        folder: For messages.
+        folder: The folder, for messages.
 
     Raises:
         ModelError: Weights do not fit the settings.
@@ -77,7 +77,7 @@ def load_networks(
 def _load_network(
     part: str, build: Callable[[str], torch.nn.Module], artifact: Artifact, folder: str | Path
 ) -> torch.nn.Module:
-    with torch.device("meta"):  # no memory and no random numbers for weights that are replaced anyway
+    with torch.device("meta"):  # no memory and no random numbers for weights that are replaced
         network = build(part)
     try:
         network.load_state_dict(as_tensors(saved_weights(artifact, part)), assign=True)
@@ -87,7 +87,7 @@ def _load_network(
 
 
 def round_as_saved(networks: Networks, precision: str) -> None:
-    """Round the weights of networks as saving them does, so that a model scores the same before and after."""
+    """Round the weights of networks as saving does, so that saving does not change scores."""
     for network in networks.values():
         network.load_state_dict(as_tensors(unpack(pack(network.state_dict(), precision))))
 

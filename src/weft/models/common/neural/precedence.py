@@ -1,7 +1,7 @@
 """The precedence network: a set network that predicts which of two sentences of a text comes first.
 
-Likelihood connects sentences of one topic but says little about which block comes first. This network reads all
-sentences of a text at once, without their order, and gives for every pair the log-odds that one precedes the other.
+Likelihoods connect sentences of one topic but contain little information about the order of topics. This network reads
+all sentences of a text at once, without their order, and returns the log-odds that one precedes another for each pair.
 References: Chen et al. 2016 (pairwise order of sentences); Lee et al. 2019 (set transformer). Not in the paper.
 """
 
@@ -29,9 +29,9 @@ class Bag:
     """Sentences of some texts as the input of the network.
 
     Attributes:
-        vectors: [texts, longest, features] encoder states of each sentence.
-        cues: [texts, longest, CUES].
-        real: [texts, longest] False after the end of a text.
+        vectors: Encoder states of each sentence: [texts, longest, features].
+        cues: Number cues: [texts, longest, CUES].
+        real: False after the end of a text: [texts, longest].
     """
 
     vectors: Tensor
@@ -44,9 +44,9 @@ class PrecedenceNetwork(nn.Module):
 
     Args:
         features: Size of a sentence's vector.
-        width: Of the transformer.
-        layers: Of the transformer.
-        dropout: In training; high, since the vectors are frozen and texts are few.
+        width: Width of the transformer.
+        layers: Number of layers of the transformer.
+        dropout: Dropout in training; high, because the vectors are frozen and there are few texts.
     """
 
     def __init__(self, features: int, width: int = 192, layers: int = 2, dropout: float = 0.3) -> None:
@@ -67,7 +67,7 @@ class PrecedenceNetwork(nn.Module):
         mixed = self.inputs(self.dropout(self.norm_in(bag.vectors))) + self.cues(bag.cues)  # [texts, longest, width]
         states = self.norm(self.among(mixed, src_key_padding_mask=~bag.real))  # [texts, longest, width]
         joint = self.earlier(states) @ self.later(states).transpose(1, 2) / PAIR**0.5  # [texts, longest, longest]
-        joint = joint + self.early(states)  # how early a sentence comes by itself
+        joint = joint + self.early(states)  # how early a sentence comes, independent of the others
         odds: Tensor = joint - joint.transpose(1, 2)
         return odds
 
@@ -81,13 +81,13 @@ class PrecedenceNetwork(nn.Module):
 
 
 def make_bag(vectors: Tensor, years: Tensor, lengths: Tensor, places: Tensor) -> Bag:
-    """Return sentences laid out by text.
+    """Return the sentences of texts as the input of the network.
 
     Args:
-        vectors: [sentences, features].
-        years: [sentences], 0 for none.
-        lengths: [sentences] in tokens.
-        places: [texts, longest] numbers of sentences, −1 after the end.
+        vectors: Encoder states of each sentence: [sentences, features].
+        years: First year in each sentence, 0 for none: [sentences].
+        lengths: Number of tokens of each sentence: [sentences].
+        places: Numbers of the sentences of each text, −1 after the end: [texts, longest].
     """
     real = places >= 0
     chosen = places.clamp(min=0)  # [texts, longest]
@@ -117,11 +117,11 @@ def batch_bag(networks: Sequence[Seq2SeqNetwork], batch: ParagraphBatch, device:
 
 
 class Precedence:
-    """A trained network with its encoders: sentences in, a table of log-odds out.
+    """A trained network with its encoders, which computes a table of log-odds.
 
     Args:
         network: The trained network.
-        predictors: The sentence models whose encoders it was trained on, in the same order.
+        predictors: The sentence models whose encoders the network was trained on, in the same order.
     """
 
     def __init__(self, network: PrecedenceNetwork, predictors: Sequence[Predictor]) -> None:

@@ -1,4 +1,4 @@
-"""The precedence part of a generative model: it learns on frozen encoders which of two sentences comes first."""
+"""The precedence part of a generative model, which learns from frozen encoders which of two sentences comes first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PrecedencePart:
 
     Args:
         hidden: Size of the encoders' LSTM states.
-        encoders: Returns the trained directions as sentence encoders, by part.
+        encoders: A function that returns the trained directions as sentence encoders, by part.
     """
 
     def __init__(self, hidden: int, encoders: Callable[[], Mapping[str, Predictor]]) -> None:
@@ -35,7 +35,7 @@ class PrecedencePart:
         return PrecedenceNetwork(4 * self.hidden)  # two states of two encoders
 
     def batches(self, store: TokenStore, pad: int, settings: TrainingSettings) -> ParagraphStream:
-        """Return whole paragraphs, in which the order of every pair is learned."""
+        """Return batches of whole paragraphs."""
         return ParagraphStream(
             store, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed, pad=pad
         )
@@ -46,7 +46,7 @@ class PrecedencePart:
         return LossPart(network.loss(batch_bag(encoders, batch, device)), batch.pairs)
 
     def foundation(self) -> dict[str, torch.Tensor]:
-        """Return the weights of the encoders: with other encoders, precedence must be trained again."""
+        """Return the weights of the encoders; with other encoders, the part must be trained again."""
         encoders = self.encoders()
         return {
             f"{name}.{key}": value
@@ -63,13 +63,13 @@ class PrecedencePart:
         """Return both encoders.
 
         Raises:
-            ConfigError: One is not trained yet.
+            ConfigError: An encoder is not trained yet.
         """
         encoders = self.encoders()
         missing = [part for part in ENCODERS if part not in encoders]
         if missing:
             raise ConfigError(
-                "the precedence part is trained on the encoders of other parts",
+                "the precedence part needs the trained encoders of other parts",
                 seen=f"no trained {' and '.join(missing)}",
                 allowed=f"trained {' and '.join(ENCODERS)} parts",
                 next_step="train all parts (omit --part), or train those first",

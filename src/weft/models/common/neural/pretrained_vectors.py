@@ -15,7 +15,7 @@ EMBEDDED_NAME = "glove"
 
 
 def read_vectors(name: str) -> WordVectors:
-    """Return a table by its file or folder; ``glove`` is the table of 30,000 words in the package."""
+    """Return the word vectors in a file or folder; ``glove`` is the table of 30,000 words in the package."""
     if name == EMBEDDED_NAME:
         from weft.io.model_folder import load_artifact
 
@@ -24,9 +24,9 @@ def read_vectors(name: str) -> WordVectors:
 
 
 def vectors_of_tokens(name: str, tokenizer: Tokenizer, dimensions: int) -> Tensor:
-    """Return a vector for every token, of mean square 1: [vocabulary, dimensions].
+    """Return a vector for each token, scaled to mean square 1: [vocabulary, dimensions].
 
-    A token that is not in the table, such as a part of a word, gets a small random vector, seeded by its number.
+    A token that is not in the table, such as a part of a word, gets a small random vector.
 
     Raises:
         ConfigError: The table's vectors have another size.
@@ -34,7 +34,7 @@ def vectors_of_tokens(name: str, tokenizer: Tokenizer, dimensions: int) -> Tenso
     table = read_vectors(name)
     if table.stored.shape[1] != dimensions:
         raise ConfigError(
-            "the word vectors have another size than the network's",
+            "the word vectors and the network have different sizes",
             seen=table.stored.shape[1],
             allowed=str(dimensions),
             next_step=f"set model.dimensions={table.stored.shape[1]}",

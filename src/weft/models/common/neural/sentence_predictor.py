@@ -1,4 +1,4 @@
-"""A network and its tokenizer as a sentence model: text in, log-probabilities out."""
+"""A network and its tokenizer as a sentence model, which computes log-probabilities of sentences."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from weft.models.common.neural.source_memory import Memory, Sources
 from weft.models.common.token_cache import TokenCache, nearest
 
 WINDOWS_AT_ONCE = 4096  # bounds the memory of encoder states
-DEAD = -1e30  # log-probabilities below it are impossible hypotheses
+DEAD = -1e30  # hypotheses with a lower log-probability are impossible
 DECODE_TOKENS = 32768  # padded tokens per decoded group
 CPU_DECODE_TOKENS = 8192  # the same on a CPU
-SMALL_GROUP = 16  # sentences grouped whatever their lengths: smaller matrix products are slow
+SMALL_GROUP = 16  # sentences grouped regardless of their lengths, because smaller matrix products are slow
 
 
 class Predictor:
-    """p(target | context) by a sequence-to-sequence network; satisfies `weft.protocols.SentenceModel`.
+    """Computes p(target | context) by an encoder-decoder; satisfies `weft.protocols.SentenceModel`.
 
-    The context is the nearest sentence: the last one of the window. Every distinct context is encoded once for all its
-    targets, and windows are decoded in order of length, to avoid padding.
+    The context is the last sentence of the window. Each distinct context is encoded once for all its targets. Windows
+    are decoded in order of length, to avoid padding.
 
     Args:
         network: The trained network.
-        tokenizer: Of the network.
+        tokenizer: The tokenizer of the network.
         ids: Cache of token ids, shared with other predictors of the same tokenizer.
     """
 
@@ -52,7 +52,7 @@ class Predictor:
         return [len(ids) + 1 for ids in self.ids(sentences)]
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Return the log-probability of every target given its context, summed over tokens, ``</s>`` included."""
+        """Return the log-probability of each target given its context, summed over tokens, ``</s>`` included."""
         values: list[float] = []
         for start in range(0, len(windows), WINDOWS_AT_ONCE):
             values += self._log_prob(windows[start : start + WINDOWS_AT_ONCE])
@@ -68,19 +68,19 @@ class Predictor:
         values = torch.empty(len(windows))
         for chosen in by_length(lengths_of(targets), self.device):
             part = self._padded([targets[number] for number in chosen])
-            remembered = sources.select(rows[chosen].to(self.device))
-            values[chosen] = self.network.log_prob(remembered, part).float().cpu()
+            memory = sources.select(rows[chosen].to(self.device))
+            values[chosen] = self.network.log_prob(memory, part).float().cpu()
         return [float(value) for value in values]
 
     @torch.inference_mode()
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """Return several next sentences for every context, best first; all contexts are searched at once."""
+        """Return several next sentences for each context, best first; all contexts are searched at once."""
         sources = self._encode([context[-1] if context else None for context in contexts])
         steps = PredictorSteps(self.network, sources, len(contexts), self.tokenizer)
         return candidates_of(search(steps, len(contexts), decoding, self.device), self.tokenizer)
 
     def _encode(self, contexts: Sequence[str | None]) -> Sources:
-        """Encode distinct sentences; no context at all is an empty source, and an empty sentence among others."""
+        """Encode distinct contexts; a missing context is an empty source, or an empty sentence if there are others."""
         if self.network.encoder is None or list(contexts) == [None]:
             return Sources()
         encoded = self.ids.to_read([context or "" for context in contexts])
@@ -98,7 +98,7 @@ class Predictor:
 
 @dataclass(frozen=True, slots=True)
 class _StepState:
-    """The rows of a search: their sources, guiding vectors, and decoder states after a word."""
+    """The sources, guiding vectors and decoder states of the rows of a search."""
 
     memory: Memory
     guide: Tensor | None
@@ -110,11 +110,11 @@ class PredictorSteps:
 
     Args:
         network: The network.
-        sources: One per context, unless ``owners`` is given.
+        sources: The encoded sources, one per context unless ``owners`` is given.
         contexts: Number of contexts.
-        tokenizer: Its special ids are not written.
-        owners: [contexts] the source of each, if contexts share sources.
-        guide: [contexts, guide] guiding vectors, if the network has a guide.
+        tokenizer: The tokenizer; its special tokens are never written.
+        owners: The source of each context, if contexts share sources: [contexts].
+        guide: Guiding vectors, if the network has a guide: [contexts, guide].
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class PredictorSteps:
         self.forbidden = (tokenizer.pad_id, tokenizer.bos_id, *unknown)
 
     def begin(self, rows_each: int) -> _StepState:
-        """Return the first state: every source and every guide repeated."""
+        """Return the first state, with each source and guide repeated."""
         guide = None if self.guide is None else self.guide.repeat_interleave(rows_each, dim=0)  # [rows, guide]
         return _StepState(self.sources.select(self.owners.repeat_interleave(rows_each)), guide, None)
 
@@ -146,7 +146,7 @@ class PredictorSteps:
         return logits.log_softmax(dim=1), _StepState(state.memory, state.guide, reached)
 
     def select(self, state: _StepState, rows: Tensor) -> _StepState:
-        """Return some rows; sources and guides stay with their contexts, so only decoder states change."""
+        """Return the decoder states of some rows; sources and guides stay with their contexts."""
         assert state.state is not None
         h, c = state.state
         return _StepState(state.memory, state.guide, (h[:, rows].contiguous(), c[:, rows].contiguous()))
@@ -161,7 +161,7 @@ class PredictorSteps:
 def candidates_of(found: Hypotheses, tokenizer: Tokenizer) -> list[list[Candidate]]:
     """Return the sentences of a search, best first, without impossible hypotheses.
 
-    Sentences with invalid characters are dropped too, if there are others.
+    Sentences with invalid characters are dropped if there are others.
     """
     ids, log_probs, lengths = found.ids.tolist(), found.log_probs.tolist(), found.lengths.tolist()
     written = [
@@ -182,7 +182,7 @@ def _text(ids: Sequence[int], tokenizer: Tokenizer) -> str:
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tokens:
-    """Return lists of ids as a padded matrix on a device."""
+    """Return lists of ids as one padded matrix on a device."""
     offsets = np.cumsum([0, *(len(row) for row in rows)])
     flat = np.fromiter((token for row in rows for token in row), dtype=np.int64, count=int(offsets[-1]))
     ids, lengths = pad_rows(flat, offsets, pad)
@@ -190,9 +190,9 @@ def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tok
 
 
 def by_length(lengths: npt.NDArray[np.int64], device: torch.device) -> Iterator[Tensor]:
-    """Yield groups of sentence numbers, shortest sentences first, of bounded padded size.
+    """Yield groups of sentence numbers, shortest sentences first, of limited padded size.
 
-    A GPU is fastest with few large groups; a CPU with groups of similar length, which have little padding.
+    A GPU is fastest with few large groups, and a CPU with groups of similar lengths, which have little padding.
     """
     most, stretch = (DECODE_TOKENS, float("inf")) if device.type == "cuda" else (CPU_DECODE_TOKENS, 1.15)
     order = np.argsort(lengths, kind="stable")

@@ -1,4 +1,4 @@
-"""Encoded sources of decoders: padded for one batch, flat for many sentences."""
+"""Encoded sources of decoders: padded for one batch, or flat for many sentences."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Memory:
     """The encoded sources of a batch; empty for a language model.
 
     Attributes:
-        lengths: [rows].
-        start: The state the decoder starts from, or None for zeros.
-        keys_values: Keys and values, by the kind of attention.
+        lengths: Number of tokens of each source: [rows].
+        start: The start state of the decoder; None for zeros.
+        keys_values: Keys and values by the kind of attention.
     """
 
     lengths: Tensor | None = None
@@ -26,7 +26,7 @@ class Memory:
     keys_values: Mapping[str, KeysValues] = field(default_factory=dict)
 
     def select(self, rows: Tensor) -> Memory:
-        """Return some rows, in any order and repeated, with gradients: in training a sentence has several uses."""
+        """Return some rows, in any order and repeated, with gradients; in training, a sentence has several targets."""
         if self.lengths is None or self.start is None:
             return self
         h, c = self.start
@@ -36,15 +36,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sentences encoded once, from which the rows of batches are taken in any order.
+    """Encoded sentences, from which the rows of batches are selected in any order.
 
-    Their positions are stored without padding: padded to the longest of all, copying cost more than attention.
+    Positions are stored without padding: with padding to the longest sentence, copying takes longer than attention.
 
     Attributes:
-        lengths: [sentences], or None if the source is empty.
-        begins: [sentences], the first position of each.
-        start: (h, c), each [layers, sentences, hidden].
-        keys_values: Keys [positions, hidden] and values [positions, size].
+        lengths: Number of tokens of each sentence, [sentences]; None if the source is empty.
+        begins: First position of each sentence: [sentences].
+        start: Start state (h, c) of the decoder, each [layers, sentences, hidden].
+        keys_values: Keys [positions, hidden] and values [positions, size], by the kind of attention.
     """
 
     lengths: Tensor | None = None
@@ -54,18 +54,18 @@ class Sources:
 
     @staticmethod
     def of(memories: Sequence[Memory], order: Tensor) -> Sources:
-        """Return the sentences of separately encoded batches: row k of all batches is sentence ``order[k]``."""
+        """Return the sentences of separately encoded batches; row k of all batches is sentence ``order[k]``."""
         lengths = [memory.lengths for memory in memories if memory.lengths is not None]
         starts = [memory.start for memory in memories if memory.start is not None]
         if not lengths:
             return Sources()
-        back = order.argsort()  # [sentences], in which row of the line each stands
-        line = torch.cat(lengths)  # [rows]
-        h, c = (torch.cat(parts, dim=1)[:, back] for parts in zip(*starts, strict=True))
+        row_of = order.argsort()  # [sentences]
+        sizes = torch.cat(lengths)  # [rows]
+        h, c = (torch.cat(parts, dim=1)[:, row_of] for parts in zip(*starts, strict=True))
         keys_values = {
             name: _flat([memory.keys_values[name] for memory in memories], lengths) for name in memories[0].keys_values
         }
-        return Sources(line[back], (line.cumsum(0) - line)[back], (h, c), keys_values)
+        return Sources(sizes[row_of], (sizes.cumsum(0) - sizes)[row_of], (h, c), keys_values)
 
     def select(self, rows: Tensor) -> Memory:
         """Return some sentences as a batch, padded to the longest of them."""
@@ -83,7 +83,7 @@ class Sources:
 
 
 def _flat(keys_values: Sequence[KeysValues], lengths: Sequence[Tensor]) -> KeysValues:
-    """Return the real positions of padded rows as one flat sequence."""
+    """Return the keys and values of the real positions of padded rows, as one flat sequence."""
     real = [
         torch.arange(look.keys.shape[1], device=length.device) < length[:, None]
         for look, length in zip(keys_values, lengths, strict=True)
