@@ -50,6 +50,18 @@ def checked_combine(combine: str) -> Combine:
     )
 
 
+def mean_score(transitions: Sequence[float], estimator: str = "exact") -> Score:
+    """Return the score of a text as the mean of its transitions, summed exactly; its value is None without transitions.
+
+    Example:
+        >>> mean_score([0.5, 1.5]).value
+        1.0
+    """
+    if not len(transitions):
+        return Score(None)
+    return Score(math.fsum(transitions) / len(transitions), tuple(transitions), estimator)
+
+
 def path_value(table: Table, order: Sequence[int]) -> float | None:
     """Return the mean of a table's entries along an order; None for fewer than two sentences.
 
@@ -176,7 +188,7 @@ class Scorer:
         scores = []
         for document in documents:
             parts = tuple(next(values) for _ in range(max(len(document) - 1, 0)))
-            scores.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
+            scores.append(mean_score(parts, self.estimator))
         return scores
 
     def pair_table(self, document: Document) -> Table:

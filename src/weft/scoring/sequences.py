@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -20,6 +19,7 @@ from weft.scoring.pairs import (
     check_parts,
     estimator_of,
     inverted,
+    mean_score,
     prior_log_probs,
 )
 
@@ -101,8 +101,7 @@ class SequenceScorer:
         for pairs in self.memory.get(key, lambda: self._pairs(*key)):
             values = pairs.combined(self.combine)
             check_numbers(values)
-            parts = tuple(values.tolist())
-            found.append(Score(math.fsum(parts) / len(parts), parts, self.estimator) if parts else Score(None))
+            found.append(mean_score(values.tolist(), self.estimator))
         return found
 
     def _pairs(self, sentences: Sequence[str], orders: Sequence[Sequence[int]]) -> list[PairLogProbs]:

@@ -31,7 +31,6 @@ from weft.models.entity.transitions import (
     count_transitions,
     count_windows,
     find_windows,
-    transition_name,
     transition_shares,
 )
 from weft.ordering.order import order_document
@@ -269,8 +268,8 @@ def test_weights_that_do_not_fit_are_refused(model: EntityGrid | EntityGridGener
 def test_first_mentions_are_told_apart() -> None:
     grid = build_grid([{"a": 3}, {"a": 3}, {"a": 2}])
     counts, _ = count_transitions(grid, [(0, 1, 2), (2, 1, 0)], 2, WindowOptions(0, first_mentions=True))
-    found = [{transition_name(int(code), 2) for code in row[0].nonzero()[0]} for row in counts]
-    assert found == [{"sS", "SO"}, {"oS", "SS"}]
+    found = [{divmod(int(code), BASE) for code in row[0].nonzero()[0]} for row in counts]
+    assert found == [{(3 + FIRST_TIME, 3), (3, 2)}, {(2 + FIRST_TIME, 3), (3, 3)}]
 
 
 def test_probabilities_sum_to_one() -> None:

@@ -137,9 +137,10 @@ def test_contrast_is_bayes_rule_for_two_sources() -> None:
 
     expected = reference()
     wanted = torch.autograd.grad(expected, list(net.parameters()))
-    loss = contrast_loss(net, (source, other), target, places, weight)
+    loss = contrast_loss(net, (source, other), target, places, weight, len(places))
+    parts = loss.parts or {}
     torch.testing.assert_close(loss.total, expected)
-    torch.testing.assert_close(loss.likelihood + weight * loss.contrast, expected)
+    torch.testing.assert_close(parts["likelihood"] + weight * parts["contrast"], expected)
     for found, gradient in zip(torch.autograd.grad(loss.total, list(net.parameters())), wanted, strict=True):
         torch.testing.assert_close(found, gradient, rtol=1e-4, atol=1e-6)
 
@@ -163,8 +164,8 @@ def test_contrast_hides_words_as_likelihood_does() -> None:
     plain = network(word_dropout=0.0).train()
     plain.load_state_dict(net.state_dict())
     torch.manual_seed(0)
-    hidden = contrast_loss(net, (source, source), target, places, 0.0).likelihood
-    assert not torch.isclose(hidden, contrast_loss(plain, (source, source), target, places, 0.0).likelihood)
+    hidden, shown = (contrast_loss(one, (source, source), target, places, 0.0, 5).total for one in (net, plain))
+    assert not torch.isclose(hidden, shown)
 
 
 def test_contrast_teaches_which_sentence_was_the_source() -> None:
@@ -176,10 +177,10 @@ def test_contrast_teaches_which_sentence_was_the_source() -> None:
     optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
     for _ in range(60):
         optimizer.zero_grad()
-        loss = contrast_loss(net, (source, other), target, places, 1.0)
+        loss = contrast_loss(net, (source, other), target, places, 1.0, 6)
         loss.total.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    assert float(loss.contrast) < 0.1  # 2 log 2 = 1.39 at chance
+    assert float((loss.parts or {})["contrast"]) < 0.1  # 2 log 2 = 1.39 at chance
 
 
 def test_a_scorer_of_predictors_is_a_table(tmp_path: object) -> None:

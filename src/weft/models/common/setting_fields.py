@@ -1,19 +1,19 @@
-"""Settings that several models share, each declared once: functions that return a field of a `Settings` class."""
+"""Settings that several models share, each declared once: all settings of generative models, and single fields."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from weft.scoring.pairs import COMBINATIONS
 from weft.settings import setting
+from weft.training.parts import PARTS, PRECEDENCE
 
-FROZEN = ("", "encoder", "words")
-PRECISIONS = ("int8", "float32")
-HIGHEST_CONTRAST = 1000.0  # a higher weight would leave nothing of the likelihood
+HIGHEST_CONTRAST = 1000.0  # with a higher weight, the likelihood would have no effect
 
 
 def combine_field() -> Any:
-    """Declare how the parts of a generative model are combined."""
+    """Declare the combination of the parts of a generative model."""
     help = "Combination: uni (forward only), bi (both directions) or mmi (both, minus the language model)."
     return setting("mmi", help, choices=COMBINATIONS, adjustable=True)
 
@@ -28,24 +28,14 @@ def hidden_field(default: int) -> Any:
     return setting(default, "Size of LSTM states.", minimum=1)
 
 
-def layers_field(default: int) -> Any:
-    """Declare the number of LSTM layers."""
-    return setting(default, "Number of LSTM layers.", minimum=1)
-
-
 def feed_field(default: bool) -> Any:
-    """Declare input feeding."""
+    """Declare whether the attention result is an input of upper layers."""
     return setting(default, "Whether the upper decoder layers read the attention result.")
 
 
 def lexical_field(default: bool) -> Any:
     """Declare lexical attention."""
     return setting(default, "Whether attention also connects source words directly to the output.")
-
-
-def dropout_field(default: float) -> Any:
-    """Declare dropout."""
-    return setting(default, "Dropout in training.", minimum=0.0, below=1.0)
 
 
 def word_dropout_field(default: float) -> Any:
@@ -57,21 +47,16 @@ def contrast_field(against: str) -> Any:
     """Declare the weight of the contrastive loss.
 
     Args:
-        against: What a sentence in its context is contrasted with.
+        against: The two contexts of a sentence that are contrasted.
     """
     help = f"Weight of the contrastive loss ({against}); 0 trains on the likelihood alone, as in the paper."
     return setting(0.0, help, minimum=0.0, maximum=HIGHEST_CONTRAST)
 
 
 def frozen_field() -> Any:
-    """Declare which weights of `run.start` are not trained."""
+    """Declare the weights of `run.start` that are not trained."""
     help = 'Weights of run.start that are not trained: "" (none), encoder, or words (encoder and decoder).'
-    return setting("", help, choices=FROZEN)
-
-
-def precedence_field() -> Any:
-    """Declare the precedence part."""
-    return setting(False, "Whether to train a fourth part, which predicts which of two sentences comes first.")
+    return setting("", help, choices=("", "encoder", "words"))
 
 
 def precedence_weight_field() -> Any:
@@ -80,18 +65,30 @@ def precedence_weight_field() -> Any:
     return setting(1.0, help, adjustable=True)
 
 
-def vectors_field(use: str) -> Any:
-    """Declare pretrained word vectors.
+@dataclass(frozen=True, kw_only=True)
+class GenerativeFields:
+    """Settings of all generative models; a model with other defaults declares the field again."""
 
-    Args:
-        use: What the model does with them.
-    """
-    help = (
-        f"Pretrained word vectors ({use}): a GloVe file or folder, or glove for those in the package; empty for none."
+    combine: str = combine_field()
+    dimensions: int = dimensions_field(384)
+    hidden: int = hidden_field(640)
+    layers: int = setting(2, "Number of LSTM layers.", minimum=1)
+    feed: bool = feed_field(True)
+    lexical: bool = lexical_field(True)
+    dropout: float = setting(0.1, "Dropout in training.", minimum=0.0, below=1.0)
+    word_dropout: float = word_dropout_field(0.0)
+    contrast: float = contrast_field("after its neighbour against after another sentence of its paragraph")
+    precedence: bool = setting(
+        False, "Whether to train a fourth part, which predicts which of two sentences comes first."
     )
-    return setting("", help)
+    precedence_weight: float = precedence_weight_field()
+    precision: str = setting("int8", "Precision of saved weights: int8 or float32.", choices=("int8", "float32"))
 
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the networks, in training order; precedence builds on the encoders of the first two.
 
-def precision_field() -> Any:
-    """Declare the precision of saved weights."""
-    return setting("int8", "Precision of saved weights: int8 or float32.", choices=PRECISIONS)
+        Example:
+            >>> GenerativeFields().parts()
+            ('forward', 'backward', 'prior')
+        """
+        return (*PARTS, PRECEDENCE) if self.precedence else PARTS

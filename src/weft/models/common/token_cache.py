@@ -27,6 +27,10 @@ class TokenCache:
         self._cache = found if len(found) <= self.limit else {}
         return [found[sentence] for sentence in sentences]
 
+    def counts(self, sentences: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each sentence, ``</s>`` included."""
+        return [len(ids) + 1 for ids in self(sentences)]
+
     def to_read(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return ids as an encoder reads them: an empty sentence is read as its end token."""
         return [ids or [self.tokenizer.eos_id] for ids in self(sentences)]

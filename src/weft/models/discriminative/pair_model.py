@@ -6,7 +6,6 @@ paper's claim that discriminative models fail in the open domain.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,7 +29,7 @@ from weft.models.discriminative.discriminative_model import (
 )
 from weft.models.discriminative.networks import PairNetwork
 from weft.protocols import ModelCard
-from weft.scoring.pairs import Table
+from weft.scoring.pairs import Table, mean_score
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 
@@ -139,8 +138,7 @@ class DiscriminativePair(DiscriminativeModel):
         if len(document) < 2:
             return Score(None)
         numbers = torch.arange(len(document))
-        parts = tuple(self.pair_scores(document, numbers[:-1], numbers[1:]).tolist())
-        return Score(math.fsum(parts) / len(parts), parts)
+        return mean_score(self.pair_scores(document, numbers[:-1], numbers[1:]).tolist())
 
     def pair_table(self, document: Document) -> Table:
         """Return the scores of all ordered pairs: [sentences, sentences], zero on the diagonal."""

@@ -7,7 +7,6 @@ by numbers that depend on the sentences but not on their order.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 from weft.document import Score
 from weft.models.entity.grid import SparseGrid
 from weft.models.entity.transitions import Reals, WindowOptions, Windows, count_transitions, find_windows
+from weft.scoring.pairs import mean_score
 
 ORDERS_AT_ONCE = 64  # bounds memory
 
@@ -69,7 +69,7 @@ class TransitionWeights:
         for length, table in self.tables.items():
             parts += self._parts(columns, length, table)
         parts *= len(parts)  # the value is their mean
-        return Score(math.fsum(parts.tolist()) / len(parts), tuple(parts.tolist()))
+        return mean_score(parts.tolist())
 
     def _parts(self, columns: SparseGrid, length: int, table: Reals) -> Reals:
         """Return the contributions of the windows of one length, divided equally among the transitions they span."""

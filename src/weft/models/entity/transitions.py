@@ -204,19 +204,9 @@ def transition_shares(
         >>> from weft.models.entity.grid import build_grid
         >>> grid = build_grid([{"dog": 3}, {"dog": 2}, {}])
         >>> shares = transition_shares(grid, [(0, 1, 2)], 2, WindowOptions())
-        >>> [(transition_name(code, 2), float(shares[0, 1, code])) for code in shares[0, 1].nonzero()[0]]
-        [('O-', 0.5), ('SO', 0.5)]
+        >>> float(shares[0, 1, 3 * BASE + 2]), float(shares[0, 1, 2 * BASE])  # subject to object, object to absent
+        (0.5, 0.5)
     """
     counts, totals = count_transitions(columns, orders, length, options)
     counts /= np.maximum(totals, 1.0)[:, None]
     return counts
-
-
-def transition_name(code: int, length: int) -> str:
-    """Return a transition as letters.
-
-    Example:
-        >>> transition_name(3 * 9 + 0, 2)
-        'S-'
-    """
-    return "".join(SYMBOLS[code // BASE**place % BASE] for place in reversed(range(length)))

@@ -21,6 +21,7 @@ from weft.models.common.setting_checks import check_finite
 from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, Reals, learn_hmm
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
+from weft.scoring.pairs import mean_score
 
 VOCABULARY = "patterns.txt"
 TENSORS = ("emissions", "start", "moves", "end")
@@ -84,7 +85,7 @@ class HmmCommittee:
         gains = self.gains(sentences, [range(len(sentences))])[0]
         parts = gains[1:].copy()
         parts[0] += gains[0]
-        return Score(math.fsum(parts.tolist()) / len(parts), tuple(parts.tolist()))
+        return mean_score(parts.tolist())
 
     def tensors(self) -> dict[str, Any]:
         """Return the arrays that are saved."""

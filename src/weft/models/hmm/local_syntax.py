@@ -5,7 +5,6 @@ Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patter
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from weft.models.hmm.committee import VOCABULARY
 from weft.models.hmm.syntax_patterns import PatternFields, PatternFinder, check_treebank, pattern_setting
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.scoring.pairs import mean_score
 from weft.settings import Settings, setting
 
 Reals = npt.NDArray[np.float64]
@@ -143,7 +143,7 @@ class SyntaxLocal:
             rows = counts[start : start + ROWS_AT_ONCE + 1]
             after = _per_pattern(rows[1:])
             parts += np.asarray(after.multiply(self._gains(rows[:-1])).sum(axis=1)).ravel().tolist()
-        return Score(math.fsum(parts) / len(parts), tuple(parts)) if parts else Score(None)
+        return mean_score(parts)
 
     def pair_table(self, document: Document) -> Reals:
         """Return the gain of each sentence after each other: [sentences, sentences]."""

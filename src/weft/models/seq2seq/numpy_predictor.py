@@ -32,7 +32,7 @@ class NumpyPredictor:
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
         """Return the number of tokens of each sentence, ``</s>`` included."""
-        return [len(ids) + 1 for ids in self.ids(sentences)]
+        return self.ids.counts(sentences)
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
         """Return the log-probability of every target given its context, summed over tokens, ``</s>`` included."""

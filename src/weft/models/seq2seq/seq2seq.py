@@ -17,26 +17,18 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.common.neural.batch_tensors import others_to_device, pairs_to_device
-from weft.models.common.neural.contrastive_loss import contrast_loss_part
+from weft.models.common.neural.contrastive_loss import contrast_loss
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
-from weft.models.common.neural.generative_model import GenerativeModel, generative_parts
+from weft.models.common.neural.generative_model import GenerativeModel
 from weft.models.common.neural.pretrained_vectors import vectors_of_tokens
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.setting_checks import untrained
 from weft.models.common.setting_fields import (
-    combine_field,
-    contrast_field,
+    GenerativeFields,
     dimensions_field,
-    dropout_field,
     feed_field,
     hidden_field,
-    layers_field,
     lexical_field,
-    precedence_field,
-    precedence_weight_field,
-    precision_field,
-    vectors_field,
-    word_dropout_field,
 )
 from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.bulk_writer import PairWriter
@@ -49,24 +41,19 @@ from weft.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seq2SeqSettings(Settings):
+class Seq2SeqSettings(GenerativeFields, Settings):
     """Settings of `seq2seq`."""
 
     model_name: ClassVar[str] = "seq2seq"
-    combine: str = combine_field()
     dimensions: int = dimensions_field(512)
     hidden: int = hidden_field(512)
-    layers: int = layers_field(2)
     attention: bool = setting(True, "Whether the decoder attends to its source.")
     feed: bool = feed_field(False)
     lexical: bool = lexical_field(False)
-    dropout: float = dropout_field(0.1)
-    word_dropout: float = word_dropout_field(0.0)
-    contrast: float = contrast_field("after its neighbour against after another sentence of its paragraph")
-    precedence: bool = precedence_field()
-    precedence_weight: float = precedence_weight_field()
-    vectors: str = vectors_field("kept fixed")
-    precision: str = precision_field()
+    vectors: str = setting(
+        "",
+        "Fixed pretrained word vectors: a GloVe file or folder, or glove for those in the package; empty: none.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,10 +64,6 @@ class Seq2SeqSettings(Settings):
                 allowed="feed and lexical only with attention = true",
                 next_step="set attention = true, or omit feed and lexical",
             )
-
-    def parts(self) -> tuple[str, ...]:
-        """Return the names of the networks, in training order."""
-        return generative_parts(self.precedence)
 
 
 class Seq2Seq(GenerativeModel):
@@ -146,7 +129,7 @@ class Seq2Seq(GenerativeModel):
         if batch.other is None:
             return LossPart(network.loss(source, target, places), batch.tokens)
         sources = (source, others_to_device(batch, device))
-        return contrast_loss_part(network, sources, target, places, self.settings.contrast, batch.tokens)
+        return contrast_loss(network, sources, target, places, self.settings.contrast, batch.tokens)
 
     # Trained networks -------------------------------------------------------------------------------------------------
 

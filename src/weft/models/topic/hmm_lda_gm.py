@@ -22,9 +22,9 @@ from weft.hub import model_folder
 from weft.io.model_folder import Artifact
 from weft.models.common.hidden_markov import Reals
 from weft.models.common.neural.batch_tensors import others_to_device, pairs_to_device, to_device
-from weft.models.common.neural.contrastive_loss import contrast_loss_part
+from weft.models.common.neural.contrastive_loss import contrast_loss
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork
-from weft.models.common.neural.generative_model import GenerativeModel, generative_parts
+from weft.models.common.neural.generative_model import GenerativeModel
 from weft.models.common.neural.guided_networks import (
     freeze,
     guided_architecture,
@@ -37,21 +37,7 @@ from weft.models.common.neural.guided_networks import (
 )
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.setting_checks import untrained
-from weft.models.common.setting_fields import (
-    combine_field,
-    contrast_field,
-    dimensions_field,
-    dropout_field,
-    feed_field,
-    frozen_field,
-    hidden_field,
-    layers_field,
-    lexical_field,
-    precedence_field,
-    precedence_weight_field,
-    precision_field,
-    word_dropout_field,
-)
+from weft.models.common.setting_fields import GenerativeFields, frozen_field
 from weft.models.common.token_cache import TokenCache
 from weft.models.topic.bulk_writer import TopicWriter
 from weft.models.topic.hmm_lda import MOST_TOPICS, HmmLda, HmmLdaSettings
@@ -69,11 +55,10 @@ TOPIC_MODEL = "hmm_lda"  # the topic model inside a saved one
 
 
 @dataclass(frozen=True, kw_only=True)
-class HmmLdaGmSettings(Settings):
+class HmmLdaGmSettings(GenerativeFields, Settings):
     """Settings of `hmm-lda-gm`."""
 
     model_name: ClassVar[str] = "hmm-lda-gm"
-    combine: str = combine_field()
     topics: str = setting(
         "",
         "Name or folder of a trained hmm-lda, required by `weft train`; `fit` learns its own if it is empty.",
@@ -86,23 +71,8 @@ class HmmLdaGmSettings(Settings):
         "Whether the topics that guide a sentence are computed from that sentence too, as the paper's pipeline reads; "
         "not comparable to models that predict.",
     )
-    dimensions: int = dimensions_field(384)
-    hidden: int = hidden_field(640)
-    layers: int = layers_field(2)
-    feed: bool = feed_field(True)
-    lexical: bool = lexical_field(True)
-    dropout: float = dropout_field(0.1)
-    word_dropout: float = word_dropout_field(0.0)
-    contrast: float = contrast_field("after its neighbour against after another sentence of its paragraph")
     guide: int = setting(64, "Size of the guiding vector z_n = t_n V.", minimum=1)
     frozen: str = frozen_field()
-    precedence: bool = precedence_field()
-    precedence_weight: float = precedence_weight_field()
-    precision: str = precision_field()
-
-    def parts(self) -> tuple[str, ...]:
-        """Return the names of the networks, in training order."""
-        return generative_parts(self.precedence)
 
     def check_run(self) -> None:
         """Raise ConfigError if no topic model is named."""
@@ -257,7 +227,7 @@ class HmmLdaGm(GenerativeModel):
             return LossPart(network.loss(source, target, topics, places), tokens)
         sources = (source, others_to_device(batch.pairs, device))
         guides = network.guide(topics), network.guide(to_device(batch.other_topics, device))
-        return contrast_loss_part(network.words, sources, target, places, self.settings.contrast, tokens, guides)
+        return contrast_loss(network.words, sources, target, places, self.settings.contrast, tokens, guides)
 
     def foundation(self, part: str) -> Mapping[str, torch.Tensor]:
         """Return the topics for the two directions, and the encoders for precedence."""

@@ -64,7 +64,7 @@ class TopicPredictor:
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
         """Return the number of tokens of each sentence, ``</s>`` included."""
-        return self.decoder.token_counts(sentences)
+        return self.ids.counts(sentences)
 
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
         """Return the log-probabilities of the sentences of every order but the first: [sentences − 1] each."""

@@ -86,18 +86,13 @@ class VariationalPredictor:
         self.decoder = GuidedDecoder(network.words, ids)
 
     @property
-    def estimator(self) -> str:
-        """Name of the estimate."""
-        return self.estimate.name
-
-    @property
     def device(self) -> torch.device:
         """The device of the network."""
         return self.decoder.device
 
     def token_counts(self, sentences: Sequence[str]) -> list[int]:
         """Return the number of tokens of each sentence, ``</s>`` included."""
-        return self.decoder.token_counts(sentences)
+        return self.ids.counts(sentences)
 
     @torch.inference_mode()
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:

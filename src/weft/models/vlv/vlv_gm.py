@@ -18,7 +18,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.models.common.neural.batch_tensors import to_device
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
-from weft.models.common.neural.generative_model import GenerativeModel, generative_parts
+from weft.models.common.neural.generative_model import GenerativeModel
 from weft.models.common.neural.guided_networks import (
     freeze,
     guided_architecture,
@@ -31,21 +31,7 @@ from weft.models.common.neural.guided_networks import (
 )
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.setting_checks import untrained
-from weft.models.common.setting_fields import (
-    combine_field,
-    contrast_field,
-    dimensions_field,
-    dropout_field,
-    feed_field,
-    frozen_field,
-    hidden_field,
-    layers_field,
-    lexical_field,
-    precedence_field,
-    precedence_weight_field,
-    precision_field,
-    word_dropout_field,
-)
+from weft.models.common.setting_fields import GenerativeFields, contrast_field, frozen_field, word_dropout_field
 from weft.models.common.token_cache import TokenCache
 from weft.models.vlv.bulk_writer import ChainWriter
 from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
@@ -60,17 +46,10 @@ SHORTEST, WINDOW = 2, 12  # sentences of the training texts; longer texts are cu
 
 
 @dataclass(frozen=True, kw_only=True)
-class VlvGmSettings(Settings):
+class VlvGmSettings(GenerativeFields, Settings):
     """Settings of `vlv-gm`."""
 
     model_name: ClassVar[str] = "vlv-gm"
-    combine: str = combine_field()
-    dimensions: int = dimensions_field(384)
-    hidden: int = hidden_field(640)
-    layers: int = layers_field(2)
-    feed: bool = feed_field(True)
-    lexical: bool = lexical_field(True)
-    dropout: float = dropout_field(0.1)
     word_dropout: float = word_dropout_field(0.15)  # makes the decoder depend on z
     latent: int = setting(64, "Size of the latent variable z.", minimum=1)
     width: int = setting(512, "Size of the sentence-level LSTM.", minimum=1)
@@ -88,8 +67,6 @@ class VlvGmSettings(Settings):
         0.0, "Share of shuffled texts that keep their first and last sentence.", minimum=0.0, maximum=1.0
     )
     frozen: str = frozen_field()
-    precedence: bool = precedence_field()
-    precedence_weight: float = precedence_weight_field()
     estimator: str = setting(
         "iwae", "Estimate: iwae (importance sampling) or elbo (the lower bound).", choices=ESTIMATORS, adjustable=True
     )
@@ -100,11 +77,6 @@ class VlvGmSettings(Settings):
     noise_seed: int = setting(
         1, "Seed of the samples; another seed shows how much the estimate varies.", minimum=0, adjustable=True
     )
-    precision: str = precision_field()
-
-    def parts(self) -> tuple[str, ...]:
-        """Return the names of the networks, in training order."""
-        return generative_parts(self.precedence)
 
 
 class VlvGm(GenerativeModel):

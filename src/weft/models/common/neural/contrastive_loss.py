@@ -7,8 +7,6 @@ of maximum mutual information (Bahl et al. 1986). The network remains a distribu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torch import Tensor
 from torch.nn import functional
 
@@ -17,24 +15,16 @@ from weft.models.common.neural.layers import chunked_cross_entropy, token_log_pr
 from weft.training.loop import LossPart
 
 
-@dataclass(frozen=True, slots=True)
-class ContrastLoss:
-    """A loss and its two parts, each summed over a batch; only the total has a gradient."""
-
-    total: Tensor
-    likelihood: Tensor
-    contrast: Tensor
-
-
 def contrast_loss(
     network: Seq2SeqNetwork,
     sources: tuple[Tokens, Tokens],
     target: Tokens,
     places: Tensor,
     weight: float,
+    tokens: int,
     guides: tuple[Tensor, Tensor] | None = None,
-) -> ContrastLoss:
-    """Return the likelihood of targets and the contrast between their source and another sentence.
+) -> LossPart:
+    """Return the loss of a batch: the likelihood of targets, and the contrast of their source with another sentence.
 
     Args:
         network: Encoder and decoder.
@@ -42,6 +32,7 @@ def contrast_loss(
         target: The sentences to predict.
         places: Positions of the real predictions, row by row.
         weight: Weight of the contrast relative to the likelihood.
+        tokens: Number of tokens of the targets.
         guides: Guiding vectors of each target after its source and after the other sentence: [rows, guide] each.
     """
     matrix = network.embedding.weight
@@ -53,21 +44,8 @@ def contrast_loss(
     share = weight * wrong_context_probability(right, wrong)  # [rows]
     likelihood, contrast = -right.sum(), functional.softplus(wrong - right).sum()
     with_gradient = weighted_loss(found[0], matrix, 1 + share) + weighted_loss(found[1], matrix, -share)
-    return ContrastLoss(with_gradient_of(with_gradient, likelihood + weight * contrast), likelihood, contrast)
-
-
-def contrast_loss_part(
-    network: Seq2SeqNetwork,
-    sources: tuple[Tokens, Tokens],
-    target: Tokens,
-    places: Tensor,
-    weight: float,
-    tokens: int,
-    guides: tuple[Tensor, Tensor] | None = None,
-) -> LossPart:
-    """Return `contrast_loss` for the training loop, with its two parts for the log."""
-    loss = contrast_loss(network, sources, target, places, weight, guides)
-    return LossPart(loss.total, tokens, {"likelihood": loss.likelihood, "contrast": loss.contrast})
+    total = with_gradient_of(with_gradient, likelihood + weight * contrast)
+    return LossPart(total, tokens, {"likelihood": likelihood, "contrast": contrast})
 
 
 def wrong_context_probability(right: Tensor, wrong: Tensor) -> Tensor:

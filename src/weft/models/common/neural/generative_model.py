@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import torch
 
@@ -29,6 +29,7 @@ from weft.models.common.neural.precedence import PrecedenceNetwork
 from weft.models.common.neural.precedence_part import PrecedencePart
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.setting_checks import restored_settings, untrained
+from weft.models.common.setting_fields import GenerativeFields
 from weft.models.common.token_cache import TokenCache
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
@@ -39,45 +40,6 @@ from weft.settings import Settings as AnySettings
 from weft.training.loop import Batches, LossPart
 from weft.training.parts import PARTS, PRECEDENCE
 from weft.training.settings import TrainingSettings
-
-
-class GenerativeSettings(Protocol):
-    """The settings that all generative models have."""
-
-    @property
-    def combine(self) -> str:
-        """The combination of the parts."""
-
-    @property
-    def hidden(self) -> int:
-        """Size of LSTM states."""
-
-    @property
-    def precedence_weight(self) -> float:
-        """Weight of the precedence part in ordering."""
-
-    @property
-    def precision(self) -> str:
-        """Precision of saved weights."""
-
-    def parts(self) -> tuple[str, ...]:
-        """Return the names of the networks."""
-
-    def changed(self, changes: Mapping[str, Any]) -> Any:
-        """Return the same settings with some values replaced."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all values by name."""
-
-
-def generative_parts(precedence: bool) -> tuple[str, ...]:
-    """Return the parts in training order: precedence builds on the encoders of the first two.
-
-    Example:
-        >>> generative_parts(False)
-        ('forward', 'backward', 'prior')
-    """
-    return (*PARTS, PRECEDENCE) if precedence else PARTS
 
 
 class GenerativeModel:
@@ -96,7 +58,7 @@ class GenerativeModel:
     Settings: ClassVar[type[AnySettings]]
     settings: Any
 
-    def __init__(self, settings: GenerativeSettings) -> None:
+    def __init__(self, settings: GenerativeFields) -> None:
         self.settings = settings
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None

@@ -52,10 +52,6 @@ class GuidedDecoder:
         """The device of the network."""
         return self.network.embedding.weight.device
 
-    def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each sentence, ``</s>`` included."""
-        return [len(ids) + 1 for ids in self.ids(sentences)]
-
     def read(self, sentences: Sequence[str]) -> ReadText:
         """Encode the sentences of a text, in groups of similar length."""
         encoded = self.ids.to_read(sentences)

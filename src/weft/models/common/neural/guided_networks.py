@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -13,43 +13,12 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.models.common.neural.batch_tensors import pairs_to_device
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.neural.sentence_predictor import Predictor
+from weft.models.common.setting_fields import GenerativeFields
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
 
 
-class GuidedSettings(Protocol):
-    """The settings that decide the encoder-decoder of a guided model."""
-
-    @property
-    def dimensions(self) -> int:
-        """Size of token vectors."""
-
-    @property
-    def hidden(self) -> int:
-        """Size of LSTM states."""
-
-    @property
-    def layers(self) -> int:
-        """Number of LSTM layers."""
-
-    @property
-    def feed(self) -> bool:
-        """Whether upper decoder layers read the attention result."""
-
-    @property
-    def lexical(self) -> bool:
-        """Whether attention also connects source words to the output."""
-
-    @property
-    def dropout(self) -> float:
-        """Dropout in training."""
-
-    @property
-    def word_dropout(self) -> float:
-        """Share of decoder input words that are hidden in training."""
-
-
-def guided_architecture(settings: GuidedSettings, tokenizer: Tokenizer, guide: int) -> Architecture:
+def guided_architecture(settings: GenerativeFields, tokenizer: Tokenizer, guide: int) -> Architecture:
     """Return the sizes of a guided encoder-decoder.
 
     Args:
@@ -63,7 +32,7 @@ def guided_architecture(settings: GuidedSettings, tokenizer: Tokenizer, guide: i
     )  # fmt: skip
 
 
-def language_model(settings: GuidedSettings, tokenizer: Tokenizer) -> Seq2SeqNetwork:
+def language_model(settings: GenerativeFields, tokenizer: Tokenizer) -> Seq2SeqNetwork:
     """Return the prior of a guided model: the language model of Seq2Seq."""
     sizes = Architecture(
         tokenizer.vocabulary_size, settings.dimensions, settings.hidden, settings.layers, encoder=False,
