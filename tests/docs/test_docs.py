@@ -101,3 +101,14 @@ def test_results_name_no_machine() -> None:
         content = path.read_bytes()
         text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
         assert not re.search(r'"(/|[A-Z]:\\)', text), path
+
+
+def test_modules_on_the_architecture_page_exist() -> None:
+    """A rename has to change the page that a new reader opens first."""
+    package = ROOT / "src" / "weft"
+    known = {f"/{path.relative_to(package)}" for path in package.rglob("*.py")}
+    named = set(re.findall(r"[\w/]+\.py\b", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")))
+    missing = [
+        name for name in named if not any(path.endswith(f"/{name}") for path in known) and not (ROOT / name).exists()
+    ]
+    assert named and not missing, missing
