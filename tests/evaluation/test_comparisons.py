@@ -153,7 +153,7 @@ def test_what_cannot_be_paired_is_left_out_and_said() -> None:
     assert found.metric == "adversuc_1" and found.comparisons["adversuc_1"].difference > 0
     assert {name.split("_")[0] for name in found.unpaired} == {"matched"}
     assert not set(found.unpaired) & set(found.comparisons)
-    assert "same pairs: matched_adversuc_1," in "\n".join(line.plain for line in versus_lines(found, 0))
+    assert "pairs differ: matched_adversuc_1," in "\n".join(line.plain for line in versus_lines(found, 0))
     assert versus_record(found, 0)["unpaired"] == list(found.unpaired)
     with pytest.raises(CorpusError, match="other pairs"):
         compare_models(one, other, metric="matched_adversuc_1")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from weft.evaluation.metrics import (
-    Wins,
     bootstrap_interval,
-    count_wins,
+    compare_scores,
     kendall_tau,
     paired_bootstrap,
     perfect_match,
@@ -31,10 +30,10 @@ def test_tau_counts_relative_places_only() -> None:
 
 
 def test_ties_missing_scores_and_nan_are_never_wins() -> None:
-    assert count_wins(0.5, [0.4, 0.5, 0.6]) == Wins(1, 1, 3)
-    assert count_wins(None, [0.4, None]) == Wins(0, 2, 2)
-    assert count_wins(0.5, [None, float("nan")]) == Wins(0, 2, 2)
-    assert count_wins(float("nan"), [0.1]) == Wins(0, 1, 1)
+    nan = float("nan")
+    assert [compare_scores(0.5, other) for other in (0.4, 0.5, 0.6)] == ["win", "tie", "loss"]
+    undefined = ((None, 0.4), (None, None), (0.5, None), (0.5, nan), (nan, 0.1), (nan, nan))
+    assert all(compare_scores(*pair) == "tie" for pair in undefined)
 
 
 def test_position_accuracy_and_perfect_match() -> None:

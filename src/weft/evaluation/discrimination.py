@@ -9,7 +9,7 @@ from weft.corpora.negatives.permute import inner_permutations, permutations
 from weft.corpora.negatives.permuted_document import PermutedDocument, fingerprint_orders
 from weft.corpora.negatives.replace import replace_sentence
 from weft.corpora.negatives.swap import swapped_orders, swaps_name
-from weft.evaluation.metrics import Wins, count_wins
+from weft.evaluation.metrics import Verdict, compare_scores
 from weft.evaluation.result import Measure
 from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
@@ -75,7 +75,7 @@ def discriminate(
     """
     found = []
     for number, item in enumerate(documents):
-        found.append(_document_wins(model, item))
+        found.append([*_permutation_verdicts(model, item), *_replacement_verdicts(model, item)])
         progress("comparing documents with permutations", number + 1, len(documents))
     measures = {"accuracy": _accuracy(found)}
     if kind is not None:
@@ -84,47 +84,46 @@ def discriminate(
         measures=measures,
         documents=[item.document.id for item in documents],
         lengths=[len(item.document) for item in documents],
-        n_pairs=sum(len(wins) for wins in found),
-        ties=sum(win.ties for wins in found for win in wins),
-        n_excluded=sum(not wins for wins in found),
+        n_pairs=sum(map(len, found)),
+        ties=sum(verdicts.count("tie") for verdicts in found),
+        n_excluded=sum(not verdicts for verdicts in found),
         negatives_sha256=fingerprint_orders(documents),
         settings={"permutations": max((len(item.orders) for item in documents), default=0)},
     )
 
 
-def _accuracy(found: Sequence[Sequence[Wins]]) -> Measure:
-    correct = tuple(float(sum(win.correct for win in wins)) for wins in found)
-    return Measure(correct, tuple(float(len(wins)) for wins in found))
+def _accuracy(found: Sequence[Sequence[Verdict]]) -> Measure:
+    correct = tuple(float(verdicts.count("win")) for verdicts in found)
+    return Measure(correct, tuple(float(len(verdicts)) for verdicts in found))
 
 
-def _by_kind(found: Sequence[Sequence[Wins]], documents: Sequence[PermutedDocument], kind: Kind) -> dict[str, Measure]:
+def _by_kind(
+    found: Sequence[Sequence[Verdict]], documents: Sequence[PermutedDocument], kind: Kind
+) -> dict[str, Measure]:
     """Return the accuracy on each kind of permutation, in the order of first occurrence."""
-    parts: dict[str, list[list[Wins]]] = defaultdict(lambda: [[] for _ in documents])
-    for number, (item, wins) in enumerate(zip(documents, found, strict=True)):
-        for order, win in zip(item.orders, wins, strict=False):  # replacements come after the orders and have no kind
-            parts[kind(order)][number].append(win)
-    return {name: _accuracy(wins) for name, wins in parts.items()}
+    parts: dict[str, list[list[Verdict]]] = defaultdict(lambda: [[] for _ in documents])
+    for number, (item, verdicts) in enumerate(zip(documents, found, strict=True)):
+        # Replacements come after the orders and have no kind.
+        for order, verdict in zip(item.orders, verdicts, strict=False):
+            parts[kind(order)][number].append(verdict)
+    return {name: _accuracy(verdicts) for name, verdicts in parts.items()}
 
 
-def _document_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
-    """Return one entry per negative: the permutations, then the copies with one sentence replaced."""
-    return [*_permutation_wins(model, item), *_replacement_wins(model, item)]
-
-
-def _replacement_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
+def _replacement_verdicts(model: DocumentScorer, item: PermutedDocument) -> list[Verdict]:
+    """Compare the original with the copies in which one sentence is replaced."""
     if not item.replacements:
         return []
     changed = [replace_sentence(item.document, replacement) for replacement in item.replacements]
     original, *values = [score.value for score in model.score([item.document, *changed])]
-    return [count_wins(original, [value]) for value in values]
+    return [compare_scores(original, value) for value in values]
 
 
-def _permutation_wins(model: DocumentScorer, item: PermutedDocument) -> list[Wins]:
+def _permutation_verdicts(model: DocumentScorer, item: PermutedDocument) -> list[Verdict]:
     """Compare the original with its permutations; it is restricted to the sentences that a permutation has."""
     originals = sorted({tuple(sorted(order)) for order in item.orders})
     values = order_values(model, item.document, [*originals, *item.orders]) if item.orders else []
     original_value = dict(zip(originals, values, strict=False))
     return [
-        count_wins(original_value[tuple(sorted(order))], [value])
+        compare_scores(original_value[tuple(sorted(order))], value)
         for order, value in zip(item.orders, values[len(originals) :], strict=True)
     ]

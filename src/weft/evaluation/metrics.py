@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 Values = npt.NDArray[np.float64]
+Verdict = Literal["win", "tie", "loss"]  # of a comparison of two scores; only a win counts as correct
 RESAMPLES = 5000
 CACHED_DOCUMENTS, LOT = 10_000, 50  # for more documents, resamples are drawn in lots and not cached
 
@@ -62,35 +64,16 @@ def perfect_match(order: Sequence[int]) -> float:
     return float(list(order) == sorted(order))
 
 
-@dataclass(frozen=True, slots=True)
-class Wins:
-    """Number of negatives that an original was compared with and won against.
-
-    Attributes:
-        correct: Pairs in which the original scored strictly higher.
-        ties: Pairs with equal scores or without a score; they count as wrong.
-        pairs: Number of pairs.
-    """
-
-    correct: int
-    ties: int
-    pairs: int
-
-
-def count_wins(original: float | None, others: Sequence[float | None]) -> Wins:
-    """Compare an original with its negatives; a tie, a missing score or a NaN is not a win.
+def compare_scores(original: float | None, negative: float | None) -> Verdict:
+    """Return whether an original scores strictly higher than a negative; a missing score or a NaN is a tie.
 
     Example:
-        >>> count_wins(0.5, [0.4, 0.5, 0.6])
-        Wins(correct=1, ties=1, pairs=3)
+        >>> [compare_scores(0.5, other) for other in (0.4, 0.5, None, 0.6)]
+        ['win', 'tie', 'tie', 'loss']
     """
-    correct = ties = 0
-    for other in others:
-        if original is None or other is None or original == other or original != original or other != other:
-            ties += 1
-        elif original > other:
-            correct += 1
-    return Wins(correct, ties, len(others))
+    if original is None or negative is None or original != original or negative != negative:
+        return "tie"
+    return "win" if original > negative else "loss" if original < negative else "tie"
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float | None:

@@ -17,7 +17,7 @@ from weft.corpora.readers.jsonl import Record, read_records
 from weft.corpora.readers.read_options import ReadOptions
 from weft.document import Document
 from weft.errors import CorpusError
-from weft.evaluation.metrics import count_wins
+from weft.evaluation.metrics import compare_scores
 from weft.evaluation.result import Measure
 from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
@@ -111,15 +111,15 @@ def score_pairs(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress
         better += values[::2]
         worse += values[1::2]
         progress("comparing texts", len(better), len(pairs))
-    wins = [count_wins(one, [other]) for one, other in zip(better, worse, strict=True)]
-    right = [float(win.correct) for win in wins]
+    verdicts = [compare_scores(one, other) for one, other in zip(better, worse, strict=True)]
+    right = [float(verdict == "win") for verdict in verdicts]
     return Outcome(
         measures={**_by_phenomenon(pairs, right), **_both_ways(pairs, right)},
         documents=[pair.better.id for pair in pairs],
         lengths=[len(pair.better) for pair in pairs],
         n_pairs=len(pairs),
-        scores={BETTER: _scores(better), WORSE: _scores(worse)},
-        ties=sum(win.ties for win in wins),
+        scores={BETTER: Measure.of_values(better), WORSE: Measure.of_values(worse)},
+        ties=verdicts.count("tie"),
     )
 
 
@@ -152,10 +152,6 @@ def _both_ways(pairs: Sequence[MinimalPair], right: Sequence[float]) -> dict[str
     for place in crossed_places(pairs):
         numerators[place], denominators[place] = right[place] * right[place + 1], 1.0
     return {BOTH_WAYS: Measure(tuple(numerators), tuple(denominators))} if any(denominators) else {}
-
-
-def _scores(values: Sequence[float | None]) -> Measure:
-    return Measure(tuple(value or 0.0 for value in values), tuple(float(value is not None) for value in values))
 
 
 _ALLOWED = 'one JSON object per line, {"id": …, "phenomenon": …, "better": [sentences], "worse": [sentences]}'

@@ -54,7 +54,7 @@ def reconstruct(
         rows.append(_measure(*_restore(model, document, beam, objective, seed)))
         progress("restoring order", number + 1, len(documents))
     names = rows[0] if rows else {}
-    measures = {name: _collect([row[name] for row in rows]) for name in names}
+    measures = {name: Measure.of_values([row[name] for row in rows]) for name in names}
     return Outcome(
         measures,
         [document.id for document in documents],
@@ -90,8 +90,3 @@ def _measure(given: Sequence[int], free: Sequence[int]) -> dict[str, float | Non
         "free_perfect_match": perfect_match(free) if defined else None,
         "free_position_accuracy": position_accuracy(free) if defined else None,
     }
-
-
-def _collect(values: Sequence[float | None]) -> Measure:
-    """Return a measure that excludes documents with an undefined value."""
-    return Measure(tuple(v or 0.0 for v in values), tuple(float(v is not None) for v in values))

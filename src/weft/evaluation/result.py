@@ -44,6 +44,11 @@ class Measure:
     numerators: tuple[float, ...]
     denominators: tuple[float, ...]
 
+    @staticmethod
+    def of_values(values: Sequence[float | None]) -> Measure:
+        """Return a measure of one value per document; None excludes a document."""
+        return Measure(tuple(value or 0.0 for value in values), tuple(float(value is not None) for value in values))
+
 
 @dataclass(frozen=True)
 class Result:
