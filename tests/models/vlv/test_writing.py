@@ -185,7 +185,7 @@ def test_texts_are_continued_and_reranked_with_all_that_came_before(kind: str, r
 
 
 def test_what_cannot_be_written_is_refused(chain_model: VlvGm) -> None:
-    with pytest.raises(CorpusError, match="nothing to continue"):
+    with pytest.raises(CorpusError, match="no text to continue"):
         prior_sentences(chain_model, ())
     with pytest.raises(ModelError):
         traversal(VlvGm(), CONTEXT)

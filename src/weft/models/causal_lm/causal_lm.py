@@ -42,7 +42,9 @@ class HfSettings(Settings):
     combine: str = setting("mmi", "uni, bi or mmi.", choices=COMBINATIONS, adjustable=True)
     start: str = setting("", "Token or text that precedes every text; empty: the model's own separator of texts.")
     longest: int = setting(
-        2048, "Number of tokens read at once; in longer texts a token sees at least half as many before it.", minimum=16
+        2048,
+        "Number of tokens read at once; in longer texts each token has at least half as many as context.",
+        minimum=16,
     )
     batch_tokens: int = setting(0, "Number of tokens in a batch of texts; 0: what memory allows.", minimum=0)
     dtype: str = setting("float32", "Number format of the network.", choices=DTYPES)
@@ -74,7 +76,7 @@ class LazyNetwork:
 
 
 class Hf:
-    """Predicts each sentence from all sentences before it, with a language model that was trained elsewhere.
+    """Predicts each sentence from all previous sentences, with a pretrained language model.
 
     A text is its sentences joined by spaces. With ``uni``, a transition is log p(s_n | s_1 … s_{n−1}) divided by the
     number of tokens of s_n. The prior log p(s_n), for MMI, is the model's log-probability of the sentence as a text of

@@ -1,4 +1,4 @@
-"""Log-probabilities of sentences given all sentences before, under a causal language model."""
+"""Log-probabilities of sentences given all previous sentences, under a causal language model."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class CausalPredictor:
     Args:
         network: A causal language model of transformers.
         ids: Tokenises sentences.
-        longest: Number of tokens read at once; in longer texts a token sees at least half as many before it.
+        longest: Number of tokens read at once; in longer texts each token has at least half as many as context.
         batch_tokens: Number of tokens in a batch of texts, padding included; 0: what memory allows.
     """
 

@@ -92,7 +92,7 @@ class Discriminative(DiscriminativeModel):
         return clique_loss(network.head, read, batch.places, self.settings, network)
 
     def forget(self) -> None:
-        """Drop the vectors of sentences that other networks have read."""
+        """Clear the cache of sentence vectors."""
         self._scorer = None
 
     @property

@@ -23,8 +23,8 @@ from weft.settings import setting
 from weft.training.loop import LossPart
 
 NEGATIVES = ("permutation", "document", "corpus")
-CLIQUES_AT_ONCE = 1024  # scored at once: bounds memory for any number of orders
-REMEMBERED = 8  # texts whose sentence vectors are kept
+CLIQUES_AT_ONCE = 1024  # limits memory for any number of orders
+REMEMBERED = 8  # texts whose sentence vectors are cached
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class CliqueScorer:
         self.memory: BoundedCache[tuple[str, ...], CliqueRows] = BoundedCache(REMEMBERED)
 
     def rows(self, document: Document) -> CliqueRows:
-        """Return the document's sentences as inputs of cliques; the last few documents are remembered."""
+        """Return the document's sentences as inputs of cliques; those of the last few documents are cached."""
 
         @torch.inference_mode()
         def compute() -> CliqueRows:

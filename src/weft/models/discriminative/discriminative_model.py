@@ -34,8 +34,8 @@ from weft.settings import setting
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
 
-READ_TOKENS = 16384  # padded tokens read at once: bounds memory for long texts
-VALIDATION_SEED = 20170605  # of the negatives in validation, which are the same each time
+READ_TOKENS = 16384  # padded tokens read at once; limits memory for long texts
+VALIDATION_SEED = 20170605  # of the negatives in validation, which are always the same
 NO_COMBINATION = ""  # reference scores belong to the model itself, not to a combination of parts
 
 
@@ -122,7 +122,7 @@ class DiscriminativeModel(ABC):
         )  # fmt: skip
 
     def foundation(self, part: str) -> Mapping[str, Tensor]:  # noqa: ARG002
-        """Return no weights: the parts are independent."""
+        """Return an empty mapping: the parts are independent."""
         return {}
 
     def initial_parts(self) -> Mapping[str, str]:
@@ -130,16 +130,16 @@ class DiscriminativeModel(ABC):
         return {}
 
     def prepare(self) -> None:  # noqa: B027
-        """Load nothing: the settings name no other model."""
+        """Do nothing: the settings name no other model."""
 
     def built_on(self) -> tuple[str, ...]:
-        """Return no folders: the model contains no weights of others."""
+        """Return an empty tuple: the model contains no weights of other models."""
         return ()
 
     def read_texts(  # noqa: B027
         self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent
     ) -> None:
-        """Read the training texts; most models need only their tokens."""
+        """Read the training texts; nothing by default, because most models need only their tokens."""
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Train all parts on documents in memory, with a vocabulary learned from them."""
@@ -159,7 +159,7 @@ class DiscriminativeModel(ABC):
         self.forget()
 
     def forget(self) -> None:  # noqa: B027
-        """Drop what was computed with other networks; nothing by default."""
+        """Clear the caches of the model, because its networks have changed; nothing by default."""
 
     # Networks ---------------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class DiscriminativeModel(ABC):
     # Saving -----------------------------------------------------------------------------------------------------------
 
     def companions(self) -> dict[str, Artifact]:
-        """Return no other models: none is saved in the same folder."""
+        """Return an empty mapping: no other model is saved in the same folder."""
         return {}
 
     def save(

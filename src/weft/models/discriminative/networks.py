@@ -78,7 +78,7 @@ class SentenceLstm(nn.Module):
 
 
 class SentenceReader(nn.Module):
-    """Token vectors and the LSTM over them; they can start from another model's encoder."""
+    """Token vectors and an LSTM over them; both can start from another model's encoder."""
 
     def __init__(self, reading: ReaderOptions) -> None:
         super().__init__()
@@ -161,11 +161,11 @@ class CliqueHead(nn.Module):
     def rows(self, read: Tensor) -> CliqueRows:
         """Return the inputs of cliques, from sentences that have been read: [sentences, vector and content]."""
         vectors, contents = read[:, : self.size], read[:, self.size :]
-        known = self.dropout(torch.cat([self.edges.to(vectors.dtype), vectors]))  # [2 + sentences, size]
-        projected = self.places(known).view(len(known), -1, self.width)
-        known = functional.pad(contents, (0, 0, EDGES, 0))  # an end of the text is similar to nothing
-        every = self.alike is not None and len(known) <= ALL_PAIRS
-        return CliqueRows(projected, known, all_similarities(known, self.dimensions) if every else None)
+        rows = self.dropout(torch.cat([self.edges.to(vectors.dtype), vectors]))  # [2 + sentences, size]
+        projected = self.places(rows).view(len(rows), -1, self.width)
+        contents = functional.pad(contents, (0, 0, EDGES, 0))  # an end of the text is similar to nothing
+        every = self.alike is not None and len(contents) <= ALL_PAIRS
+        return CliqueRows(projected, contents, all_similarities(contents, self.dimensions) if every else None)
 
     def forward(self, rows: CliqueRows, cliques: Tensor) -> Tensor:
         """Return the log-odds that cliques, [cliques, places] of rows, are original: [cliques]."""

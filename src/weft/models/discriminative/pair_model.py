@@ -34,7 +34,7 @@ from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 
 PARTS = ("forward", "backward")
-PAIRS_AT_ONCE = 1024  # scored at once: bounds memory
+PAIRS_AT_ONCE = 1024  # limits memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class DiscriminativePair(DiscriminativeModel):
     # Training ---------------------------------------------------------------------------------------------------------
 
     def empty_network(self, part: str, tokenizer: Tokenizer) -> PairNetwork:
-        """Return an untrained network, which knows its direction."""
+        """Return an untrained network of one direction."""
         chosen = self.settings
         network = PairNetwork(lstm_options(chosen, chosen, tokenizer), chosen.width)
         network.direction = part

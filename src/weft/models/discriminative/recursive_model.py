@@ -39,7 +39,7 @@ from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
 
 PART = "clique"
-TREES_AT_ONCE = 256  # read at once: bounds memory for long texts
+TREES_AT_ONCE = 256  # limits memory for long texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ class Recursive(DiscriminativeModel):
     # Scoring ----------------------------------------------------------------------------------------------------------
 
     def forget(self) -> None:
-        """Drop the vectors of sentences that were read with other networks or trees."""
+        """Clear the cache of sentence vectors."""
         self._scorer = None
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TreeSource(Protocol):
-    """Makes trees of sentences; the only contact of the recursive model with parsers."""
+    """A source of the trees of sentences."""
 
     def trees(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[BinaryTree]:
         """Return one tree per sentence."""
@@ -35,12 +35,12 @@ class ParsedTrees:
 
     def trees(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[BinaryTree]:
         """Return one tree per sentence; the parser is loaded only if a sentence has no Penn tree."""
-        known = {sentence: self._given(sentence) for sentence in dict.fromkeys(sentences)}
-        unknown = [sentence for sentence, tree in known.items() if tree is None]
-        if unknown:
-            parses = self._parser.parse(unknown, progress=progress)
-            known |= {sentence: binarised(parse) for sentence, parse in zip(unknown, parses, strict=True)}
-        return [tree for tree in (known[sentence] for sentence in sentences) if tree is not None]
+        found = {sentence: self._penn_tree(sentence) for sentence in dict.fromkeys(sentences)}
+        missing = [sentence for sentence, tree in found.items() if tree is None]
+        if missing:
+            parses = self._parser.parse(missing, progress=progress)
+            found |= {sentence: binarised(parse) for sentence, parse in zip(missing, parses, strict=True)}
+        return [tree for tree in (found[sentence] for sentence in sentences) if tree is not None]
 
     @cached_property
     def _parser(self) -> Parser:
@@ -52,6 +52,6 @@ class ParsedTrees:
     def _bank(self) -> TreeBank | None:
         return TreeBank.read(find_data(self.penn)) if self.penn else None
 
-    def _given(self, sentence: str) -> BinaryTree | None:
+    def _penn_tree(self, sentence: str) -> BinaryTree | None:
         found = self._bank.find(sentence) if self._bank is not None else None
         return None if found is None else binarised_phrases(found)

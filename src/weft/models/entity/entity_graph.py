@@ -31,8 +31,8 @@ from weft.protocols import ModelCard
 from weft.settings import Settings, setting
 
 PROJECTIONS = ("p_u", "p_w", "p_acc")
-MOST_BITS = 1000  # sentences up to which one bit for each pair of sentences needs little memory
-CELLS_AT_ONCE = 2**20  # of the table of all pairs of sentences, which is computed in blocks
+MOST_BITS = 1000  # longest text for which one bit per pair of sentences is stored
+CELLS_AT_ONCE = 2**20  # size of a block of the table of all pairs of sentences
 
 
 @dataclass(frozen=True, slots=True)

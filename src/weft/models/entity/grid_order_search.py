@@ -84,11 +84,11 @@ class GridOrderSearch:
         self.ends: Numbers = np.full((len(firsts), entities), start, dtype=np.int64)
         self.seen = np.zeros((len(firsts), entities), dtype=bool)
         self.placed = 0
-        worth = np.zeros(len(firsts))
+        gained = np.zeros(len(firsts))
         if entities:
-            worth = self._cell_gains(self._symbols(np.asarray(firsts, dtype=np.int64)))
+            gained = self._cell_gains(self._symbols(np.asarray(firsts, dtype=np.int64)))
         self._place(np.asarray(firsts, dtype=np.int64))
-        return worth - self.expected[np.asarray(firsts, dtype=np.int64)]
+        return gained - self.expected[np.asarray(firsts, dtype=np.int64)]
 
     def _cell_gains(self, symbols: Numbers) -> Reals:
         table = self._table()

@@ -183,23 +183,23 @@ class MentionFinder:
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Mentions]:
         """Return the mentions of each sentence."""
-        how = self.settings
+        chosen = self.settings
         return [
-            find_mentions(parse, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
+            find_mentions(parse, syntax=chosen.syntax, nouns=chosen.nouns, plurals=chosen.plurals)
             for parse in self._parses(sentences, progress)
         ]
 
     def find_shared(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Roles]:
         """Return the roles of the entities that at least two of the sentences mention."""
-        how = self.settings
+        chosen = self.settings
         parses = list(self._parses(sentences, progress))
-        return find_shared(parses, syntax=how.syntax, nouns=how.nouns, plurals=how.plurals)
+        return find_shared(parses, syntax=chosen.syntax, nouns=chosen.nouns, plurals=chosen.plurals)
 
     def find_documents(self, documents: Sequence[Document], *, progress: Progress = silent) -> list[list[Mentions]]:
         """Return the mentions of each document's sentences; a sentence in several documents is parsed once."""
         distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
-        known = dict(zip(distinct, self.find(distinct, progress=progress) if distinct else [], strict=True))
-        return [[known[sentence] for sentence in document.sentences] for document in documents]
+        found = dict(zip(distinct, self.find(distinct, progress=progress) if distinct else [], strict=True))
+        return [[found[sentence] for sentence in document.sentences] for document in documents]
 
     def remarks(self, document: Document) -> tuple[str, ...]:
         """Return the reasons why no entities or roles are found in a document, if there are any."""

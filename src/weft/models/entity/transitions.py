@@ -21,7 +21,7 @@ Reals = npt.NDArray[np.float64]
 SYMBOLS = "-XOSxos^$"
 BASE = len(SYMBOLS)
 FIRST_TIME, START, END = 3, 7, 8
-SMALL = 2**18  # cells of all orders of a grid up to which a dense table is used
+SMALL = 2**18  # number of cells, over all orders, up to which a dense table is used
 
 
 @dataclass(frozen=True, slots=True)

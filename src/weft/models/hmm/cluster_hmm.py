@@ -53,7 +53,7 @@ class HmmOptions:
 
 @dataclass(frozen=True, slots=True)
 class PatternVocabulary:
-    """The patterns that a model knows; all others are ignored.
+    """The patterns of a model; all others are ignored.
 
     Attributes:
         numbers: The number of each pattern.

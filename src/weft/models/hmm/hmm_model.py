@@ -84,9 +84,9 @@ class HmmModel(ABC):
         read = [[next(found) for _ in text] for text in texts]
         chosen = self.hmm_settings
         sentences = [sentence for document in read for sentence in document]
-        known = PatternVocabulary.of(sentences, chosen.rarest, chosen.vocabulary)
+        vocabulary = PatternVocabulary.of(sentences, chosen.rarest, chosen.vocabulary)
         self.committee = HmmCommittee.learn(
-            read, known, self.options(), members=chosen.members, seed=seed, progress=progress
+            read, vocabulary, self.options(), members=chosen.members, seed=seed, progress=progress
         )
         return self
 

@@ -36,7 +36,7 @@ def productions(tree: Tree) -> Patterns:
     """Return the productions of a tree: those of phrases, and those of the tags of grammatical words.
 
     Paper: Louis and Nenkova omit all productions that end in words. Those of closed word classes (``IN → about``) are
-    kept here, because they tell much about the position of a sentence.
+    kept here, because they depend strongly on the position of a sentence.
 
     Example:
         >>> from weft.corpora.syntax.trees import read_tree
@@ -65,11 +65,11 @@ def sequence(tree: Tree, depth: int = TAGS) -> Patterns:
     """
     if not tree.labels:
         return ()
-    cut = []
+    labels = []
     for label, word, level in zip(tree.labels, tree.words, tree.depths(), strict=True):
         if (depth and level == depth) or (word and (not depth or level < depth)):
-            cut.append(label)
-    return tuple(f"{left} {right}" for left, right in pairwise((_START, *cut, _END)))
+            labels.append(label)
+    return tuple(f"{left} {right}" for left, right in pairwise((_START, *labels, _END)))
 
 
 def pattern_setting(default: str) -> str:
@@ -128,8 +128,8 @@ class PatternFinder:
             CorpusError: The treebank contains none of the sentences.
         """
         distinct = list(dict.fromkeys(sentences))
-        known = dict(zip(distinct, map(self._patterns, self._trees(distinct, progress)), strict=True))
-        return [known[sentence] for sentence in sentences]
+        found = dict(zip(distinct, map(self._patterns, self._trees(distinct, progress)), strict=True))
+        return [found[sentence] for sentence in sentences]
 
     def find_documents(self, documents: Iterable[Document], *, progress: Progress = silent) -> list[list[Patterns]]:
         """Return the patterns of the sentences of each paragraph; a paragraph is one training text."""

@@ -1,7 +1,7 @@
 """Layers of the neural models in numpy, for scoring without torch and without gradients.
 
-Importing torch takes longer than ordering a page with a small network. Rows of unequal length are stored flat, not
-padded, and what many rows share (the gate inputs of a word, the keys of a source) is computed once.
+Importing torch takes longer than ordering a page with a small network. Rows of unequal length are stored flat, without
+padding. The gate inputs of a word and the keys of a source are computed once for all rows.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from weft.models.common.thread_pool import in_threads
 
 Reals = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]
-CHUNK_ROWS = 256  # predictions made at a time, and
-CHUNK_WORDS = 1024  # for so many words of the vocabulary: 256 × 1,024 float32 are 1 MiB, which a core's cache holds
+CHUNK_ROWS = 256  # predictions computed at once
+CHUNK_WORDS = 1024  # words of the vocabulary at once: 256 × 1,024 float32 are 1 MiB, which fits the cache of a core
 SMALLEST_SUM = 1e-30  # a lower sum of exponentials has lost precision to underflow
-ATTENTION_CELLS = 2**20  # attention weights held at a time
+ATTENTION_CELLS = 2**20  # attention weights computed at once
 LAYER_NORM_EPSILON = 1e-5  # torch's
 
 
@@ -28,8 +28,8 @@ class Ragged:
     """The positions of rows of unequal length that are stored flat.
 
     Attributes:
-        lengths: [rows], each at least 1.
-        begins: [rows]
+        lengths: Length of each row, at least 1: [rows].
+        begins: First position of each row: [rows].
     """
 
     lengths: Whole
@@ -37,7 +37,7 @@ class Ragged:
 
     @staticmethod
     def of(lengths: Sequence[int] | Whole) -> Ragged:
-        """Rows of these lengths.
+        """Return rows of these lengths.
 
         Example:
             >>> Ragged.of([2, 3, 1]).begins.tolist()
@@ -48,7 +48,7 @@ class Ragged:
 
     @property
     def lasts(self) -> Whole:
-        """The last position of every row: [rows]."""
+        """The last position of each row: [rows]."""
         return self.begins + self.lengths - 1
 
 
@@ -72,18 +72,18 @@ class NumpyLstm:
         return gates
 
     def run(self, tokens: Whole, rows: Ragged, inputs: Reals, start: tuple[Reals, Reals] | None = None) -> Reals:
-        """Read rows of tokens, all rows one step at a time; a row that has ended costs nothing more.
+        """Read rows of tokens, all rows one step at a time; rows that have ended are skipped.
 
         Args:
-            tokens: [positions] which row of ``inputs`` each position reads.
-            rows: Where the rows lie.
-            inputs: [types, 4 · hidden], from `inputs`.
-            start: (h, c), each [rows, hidden]; zeros where None.
+            tokens: Row of ``inputs`` that each position reads: [positions].
+            rows: The positions of the rows.
+            inputs: Gate inputs from `inputs`: [types, 4 · hidden].
+            start: (h, c), each [rows, hidden]; zeros if None.
 
         Returns:
-            States [positions, hidden].
+            States: [positions, hidden].
         """
-        order = np.argsort(-rows.lengths, kind="stable")  # longest first: those still running are always the first
+        order = np.argsort(-rows.lengths, kind="stable")  # longest first, so that the running rows come first
         lengths, begins = rows.lengths[order], rows.begins[order]
         running = np.searchsorted(-lengths, -np.arange(lengths[0]))  # [steps]
         nothing = np.zeros((len(order), self.hidden), np.float32)
@@ -94,7 +94,7 @@ class NumpyLstm:
             h, c, gates, read = h[:count], c[:count], gates[:count], read[:count]
             places = begins[:count] + step  # [count]
             np.matmul(h, self.again, out=gates)
-            # Numbers are right: `clip` writes to `read` itself, where a check would write to a copy first.
+            # With mode="clip", numpy writes to `read` without a temporary copy.
             gates += np.take(inputs, tokens[places], axis=0, out=read, mode="clip")
             self._step(gates, h, c)
             states[places] = h
@@ -115,10 +115,10 @@ class NumpyLstm:
 
 
 def _gates(weight: Reals) -> Reals:
-    """Return a matrix of gates as `NumpyLstm` needs it: [4 · hidden, inputs] → [inputs, 4 · hidden].
+    """Return the weights of gates in the layout of `NumpyLstm`: [4 · hidden, inputs] → [inputs, 4 · hidden].
 
-    The order becomes input, forget, output, cell. σ(x) = ½ tanh(½ x) + ½: with the inner half in the weights, all four
-    gates are one tanh. Transposed in memory, the product of few rows is twice as fast.
+    The order becomes input, forget, output, cell. Because σ(x) = ½ tanh(½ x) + ½, all four gates are one tanh if the
+    inner factor ½ is part of the weights. The transposed layout makes products of few rows twice as fast.
     """
     gates = np.empty(weight.shape[::-1], np.float32)
     hidden = len(weight) // 4
@@ -166,7 +166,7 @@ def check_shapes(weights: Mapping[str, Reals], expected: Mapping[str, tuple[int,
     """Check the shapes of the weights of a network.
 
     Raises:
-        ValueError: Some are missing, too many, or of another shape.
+        ValueError: Weights are missing, unknown or of another shape.
 
     Example:
         >>> check_shapes({"bias": np.zeros(3, np.float32)}, {"bias": (4,)})
@@ -195,7 +195,7 @@ def _chunk_log_probs(outputs: Reals, weight: Reals, targets: Whole) -> Reals:
         for start in range(0, len(weight), CHUNK_WORDS):
             words = weight[start : start + CHUNK_WORDS]
             logits = np.matmul(words, outputs.T, out=block[: len(words)])  # [words, rows]
-            # The maximum is not subtracted first, which saves two passes: the sum shows where it was necessary.
+            # The maximum is not subtracted, which saves two passes; rows that need it are found by their sums.
             sums += ones[: len(words)] @ np.exp(logits, out=logits)
         found: Reals = picked - np.log(sums)
     wrong = ~((sums > SMALLEST_SUM) & np.isfinite(sums))

@@ -1,7 +1,6 @@
-"""Generative model 1 in numpy: scores as those of `common.neural.encoder_decoder`, without torch and training.
+"""The network of generative model 1 in numpy: the scores of `common.neural.encoder_decoder`, without torch.
 
-It supports one layer, with or without attention and lexical attention, as in the embedded model. Other networks are an
-error; `Seq2Seq` computes those.
+Only networks of one layer are supported, with or without attention and lexical attention, as in the embedded model.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from weft.models.seq2seq.numpy_layers import (
     token_log_probs,
 )
 
-GROUP_POSITIONS = 8192  # positions per decoded group: their states of 384 take 12 MiB
-SPLIT_ROWS = 64  # fewer rows are one group: smaller matrix products are slow
+GROUP_POSITIONS = 8192  # positions per decoded group; their states of size 384 take 12 MiB
+SPLIT_ROWS = 64  # fewer rows form one group, because smaller matrix products are slow
 LSTM = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
@@ -32,9 +31,9 @@ class Source:
     """One encoded sentence.
 
     Attributes:
-        start: [2, hidden] the state (h, c) it starts from.
-        keys: [kinds, time, hidden] for each kind of attention.
-        values: [kinds, time, dimensions].
+        start: Start state (h, c) of the decoder: [2, hidden].
+        keys: Keys for each kind of attention: [kinds, time, hidden].
+        values: Values for each kind of attention: [kinds, time, dimensions].
     """
 
     start: Reals
@@ -47,8 +46,8 @@ class NumpyNetwork:
 
     Args:
         weights: The `state_dict` of a `Seq2SeqNetwork` as arrays.
-        bos: Id that starts a target.
-        eos: Id that ends it.
+        bos: Id of the start token.
+        eos: Id of the end token.
 
     Raises:
         ValueError: The weights are those of another network.
@@ -70,7 +69,7 @@ class NumpyNetwork:
         self.mix = weights["lexical.mix.weight"].T if "lexical" in kinds else None  # [3 · dimensions, dimensions]
 
     def encode(self, sentences: Sequence[Sequence[int]]) -> list[Source]:
-        """Read sentences of at least one token each."""
+        """Return the encoded sentences; each has at least one token."""
         groups = cut_evenly([len(sentence) for sentence in sentences])
         parts = in_threads(lambda rows: self._encode([sentences[row] for row in rows]), groups)
         found = dict(zip((row for rows in groups for row in rows), (s for part in parts for s in part), strict=True))
@@ -97,7 +96,7 @@ class NumpyNetwork:
     def log_prob(
         self, sources: Sequence[Source], chosen: Sequence[int], targets: Sequence[Sequence[int]]
     ) -> list[float]:
-        """Return log-probabilities of the targets given their sources, summed over tokens, ``</s>`` included.
+        """Return the log-probability of each target given its source, summed over tokens, ``</s>`` included.
 
         Args:
             sources: Encoded sentences.
@@ -118,7 +117,7 @@ class NumpyNetwork:
         return [float(value) for value in values]
 
     def _lay_out(self, chosen: Whole, numbers: Sequence[int], targets: Sequence[Sequence[int]]) -> _Batch:
-        """Group the targets of one source, so that they attend to it together."""
+        """Return a batch in which the targets of a source are adjacent, so that they attend to it together."""
         order = np.argsort(chosen, kind="stable")
         own = [targets[numbers[row]] for row in order]
         inputs = np.array([token for target in own for token in (self.bos, *target)])
@@ -134,7 +133,7 @@ class NumpyNetwork:
         outputs: Reals = states @ self.output  # [positions, dimensions]
         if not self.keys:
             return outputs
-        firsts = np.flatnonzero(np.diff(batch.chosen, prepend=-2))  # the first row of every source
+        firsts = np.flatnonzero(np.diff(batch.chosen, prepend=-2))  # the first row of each source
         ends = [*batch.rows.begins[firsts[1:]], len(states)]
         for number, begin, end in zip(batch.chosen[firsts], batch.rows.begins[firsts], ends, strict=True):
             if number >= 0:
@@ -157,11 +156,11 @@ class _Batch:
     """Rows that are decoded together, stored flat.
 
     Attributes:
-        chosen: [rows] the source of each, in ascending order.
-        numbers: [rows] which target of the call each is.
-        rows: Their positions.
-        inputs: [positions] input ids.
-        predicted: [positions] ids to predict.
+        chosen: Number of the source of each row, ascending: [rows].
+        numbers: Number of the target of each row: [rows].
+        rows: The positions of the rows.
+        inputs: Input ids: [positions].
+        predicted: Ids to predict: [positions].
     """
 
     chosen: Whole
@@ -172,7 +171,7 @@ class _Batch:
 
 
 def _with_neighbours(vectors: Reals, rows: Ragged) -> Reals:
-    """Return every vector with its two neighbours, zeros at the ends of a row: [positions, 3 · dimensions]."""
+    """Return each vector with its two neighbours, zeros at the ends of a row: [positions, 3 · dimensions]."""
     before, after = np.zeros_like(vectors), np.zeros_like(vectors)
     before[1:], after[:-1] = vectors[:-1], vectors[1:]
     before[rows.begins], after[rows.lasts] = 0.0, 0.0
@@ -187,7 +186,7 @@ def _stacked(parts: Sequence[Reals], place: slice) -> Reals:
 def cut_evenly(lengths: Sequence[int]) -> list[list[int]]:
     """Return row numbers, longest first, in an even number of groups of similar size.
 
-    The groups do not depend on the number of threads, so that scores do not either.
+    The groups do not depend on the number of threads, so that scores do not depend on it.
 
     Example:
         >>> cut_evenly([3, 5, 2])
@@ -208,7 +207,7 @@ def check_weights(weights: Mapping[str, Reals]) -> None:
     """Check that weights are those of a network of one layer.
 
     Raises:
-        ValueError: Some are missing, too many, or of another shape.
+        ValueError: Weights are missing, unknown or of another shape.
     """
     for name in ("embedding.weight", "decoder.weight_hh_l0"):  # all other shapes follow from these two
         if name not in weights:

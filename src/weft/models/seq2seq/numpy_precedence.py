@@ -1,4 +1,4 @@
-"""The precedence network in numpy: the table of `common.neural.precedence` without torch."""
+"""The precedence network in numpy: the log-odds of `common.neural.precedence`, without torch."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from weft.scoring.pairs import Table
 
 
 class NumpyPrecedence:
-    """A trained network with its encoders: sentences in, a table of log-odds out.
+    """A trained network with its encoders, which computes a table of log-odds.
 
     Args:
         weights: The `state_dict` of a `PrecedenceNetwork` as arrays.
-        predictors: The sentence models whose encoders it was trained on, in the same order.
+        predictors: The sentence models whose encoders the network was trained on, in the same order.
 
     Raises:
         ValueError: The weights are those of another network.
@@ -42,7 +42,7 @@ class NumpyPrecedence:
         return self._odds(np.concatenate(vectors, axis=1), self._cues(document)).astype(np.float64)
 
     def _cues(self, document: Document) -> Reals:
-        """[sentences, CUES]."""
+        """Return the number cues: [sentences, CUES]."""
         years = np.array([[first_year(sentence) or 0 for sentence in document.sentences]], dtype=np.float32)
         lengths = [len(ids) for ids in self.predictors[0].ids.to_read(document.sentences)]
         cues = number_cues(years, (years > 0).astype(np.float32), np.log(np.array([lengths], dtype=np.float32)))
@@ -50,13 +50,13 @@ class NumpyPrecedence:
         return stacked
 
     def _odds(self, vectors: Reals, cues: Reals) -> Reals:
-        """[sentences, features] and [sentences, CUES] → [sentences, sentences]."""
+        """Return log-odds from vectors, [sentences, features], and cues, [sentences, CUES]: [sentences, sentences]."""
         states = self._linear("inputs", self._norm("norm_in", vectors)) + self._linear("cues", cues)
         for layer in range(self.layers):
             states = self._mixed(f"among.layers.{layer}", states)  # [sentences, width]
         states = self._norm("norm", states)
         joint = self._linear("earlier", states) @ self._linear("later", states).T / np.float32(PAIR**0.5)
-        joint = joint + self._linear("early", states)  # how early a sentence comes by itself
+        joint = joint + self._linear("early", states)  # how early a sentence comes, independent of the others
         odds: Reals = joint - joint.T
         return odds
 

@@ -1,4 +1,4 @@
-"""A numpy network and its tokenizer as a sentence model: text in, log-probabilities out, without torch."""
+"""A numpy network and its tokenizer as a sentence model, which computes log-probabilities without torch."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from weft.models.common.token_cache import TokenCache, nearest
 from weft.models.seq2seq.numpy_layers import Reals
 from weft.models.seq2seq.numpy_network import NumpyNetwork, Source
 
-WINDOWS_AT_ONCE = 512  # bounds the memory of encoded sources: about 60 MiB
-CACHED_POSITIONS = 8192  # tokens of the sentences that stay cached: about 30 MiB
+WINDOWS_AT_ONCE = 512  # limits the memory of encoded sources to about 60 MiB
+CACHED_POSITIONS = 8192  # tokens of cached sentences: about 30 MiB
 
 
 class NumpyPredictor:
-    """p(target | context) by a `NumpyNetwork`; satisfies `weft.protocols.SentenceModel`.
+    """Computes p(target | context) by a `NumpyNetwork`; satisfies `weft.protocols.SentenceModel`.
 
-    The context is the nearest sentence: the last one of the window. Every distinct context is encoded once for all its
-    targets, and the contexts of the last call stay cached, since all calls for a text read the same ones.
+    The context is the last sentence of the window. Each distinct context is encoded once for all its targets. The
+    contexts of the last call are cached, because all calls for a text read the same ones.
 
     Args:
         network: The network.
@@ -35,7 +35,7 @@ class NumpyPredictor:
         return self.ids.counts(sentences)
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Return the log-probability of every target given its context, summed over tokens, ``</s>`` included."""
+        """Return the log-probability of each target given its context, summed over tokens, ``</s>`` included."""
         values: list[float] = []
         for start in range(0, len(windows), WINDOWS_AT_ONCE):
             values += self._log_prob(windows[start : start + WINDOWS_AT_ONCE])
@@ -52,7 +52,7 @@ class NumpyPredictor:
         """Return the encoded sentences."""
         distinct = tuple(sorted(set(sentences)))
         found = self._cache
-        # All sentences or none: if only new ones were read, the last digits of a score would depend on earlier calls.
+        # Either all sentences are encoded or none: the rounding of a score must not depend on earlier calls.
         if distinct != tuple(found):
             found = dict(zip(distinct, self.network.encode(self.ids.to_read(distinct)), strict=True))
             positions = sum(max(1, source.keys.shape[1]) for source in found.values())

@@ -67,7 +67,7 @@ class Seq2SeqSettings(GenerativeFields, Settings):
 
 
 class Seq2Seq(GenerativeModel):
-    """Predicts each sentence from its neighbour and scores a text by how likely its sentences are.
+    """Predicts each sentence from its neighbour, and scores a text by the probabilities of its sentences.
 
     Example:
         >>> Seq2Seq(Seq2SeqSettings(combine="uni")).combine
@@ -82,7 +82,7 @@ class Seq2Seq(GenerativeModel):
         summary="LSTM encoder-decoder that predicts each sentence from its neighbours",
         reference="Li & Jurafsky 2017, section 3.1; Sutskever et al. 2014; Luong et al. 2015",
         score_range="uni and bi below 0; mmi around 0",
-        meaning="uni, bi: the neighbours make each word likely; mmi: likelier than it is by itself (nats per token)",
+        meaning="uni, bi: log-probability of sentences given their neighbours; mmi: its gain over sentences alone",
         comparable="mmi: roughly, between texts of one kind; uni and bi: only between orders of one text",
         needs="trained weights (pip install ./zoo) or training",
     )
@@ -139,22 +139,22 @@ class Seq2Seq(GenerativeModel):
         return Predictor(network, ids.tokenizer, ids)
 
     def encoders(self) -> Mapping[str, Predictor]:
-        """Return the directions themselves."""
+        """Return the predictors, by part."""
         return self.predictors
 
     def forget_scores(self) -> None:
-        """Drop remembered tables."""
+        """Clear the cache of tables."""
         self._tables = TableCache()
 
     def share_with(self, other: Self) -> None:
-        """Share remembered tables: they hold log-probabilities before any combination."""
+        """Share the cache of tables, which hold log-probabilities before any combination."""
         other._tables = self._tables
 
     # Scoring and writing ----------------------------------------------------------------------------------------------
 
     @property
     def scorer(self) -> Scorer:
-        """The parts put together."""
+        """The scorer that combines the trained parts."""
         if not self.predictors:
             raise untrained(self.name)
         forward, backward, prior = (self.predictors.get(part) for part in PARTS)
@@ -166,5 +166,5 @@ class Seq2Seq(GenerativeModel):
         return self.scorer.pair_table(document)
 
     def bulk_writer(self) -> PairWriter:
-        """Return what writes for many contexts at once."""
+        """Return the writer for many contexts at once."""
         return PairWriter(*self.trained_parts())

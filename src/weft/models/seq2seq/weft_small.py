@@ -1,7 +1,7 @@
-"""The Seq2Seq model inside the package, which scores and orders without torch: importing torch takes longer.
+"""The Seq2Seq model inside the package, which scores and orders without torch, because importing torch is slow.
 
-On a CPU its networks run in numpy. Generation, a GPU and further training need torch: a `Seq2Seq` with the same weights
-is built when it is first needed.
+On a CPU, its networks run in numpy. Generation, a GPU and further training need torch; for these, a `Seq2Seq` with the
+same weights is built on first use.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class WeftSmallSettings(Settings):
 
 
 class Networks:
-    """The networks of a folder in numpy, for scores on a CPU, and in torch when they are needed.
+    """The networks of a model folder: in numpy, for scores on a CPU, and in torch, built on first use.
 
     Args:
         folder: A model folder of a `Seq2Seq` of one layer.
@@ -90,7 +90,9 @@ class Networks:
             network = NumpyNetwork(weights, bos=tokenizer.bos_id, eos=tokenizer.eos_id)
             if len(network.embedding) != tokenizer.vocabulary_size:
                 raise ValueError(f"{len(network.embedding)} words, not {tokenizer.vocabulary_size}")
-            if (network.encoder is None) != (part == "prior"):  # it would be taken for a language model, or the reverse
+            if (network.encoder is None) != (
+                part == "prior"
+            ):  # an encoder-decoder without encoder would act as a language model
                 raise ValueError("an encoder" if network.encoder else "no encoder")
         return NumpyPredictor(network, known)
 
@@ -121,7 +123,7 @@ class WeftSmall:
     card = ModelCard(
         summary="a small Seq2Seq model inside the package: how much each sentence helps to predict its neighbours",
         reference="Li & Jurafsky 2017, section 3.1 (MMI)",
-        score_range="around -1 to 3 nats per token (mmi); 0 says that neighbours do not help each other",
+        score_range="around -1 to 3 nats per token (mmi); 0 means that neighbours do not help to predict each other",
         meaning="each sentence makes the words of the next, and of the one before, likelier than they are alone",
         comparable="roughly, between texts of one kind and length; best between versions of one text",
         needs_training=False,
@@ -148,7 +150,7 @@ class WeftSmall:
 
     @property
     def scorer(self) -> Scorer:
-        """The parts put together."""
+        """The scorer that combines the trained parts."""
         networks = self._networks
         found: Mapping[str, SentenceModel] = networks.predictors if networks.on_cpu else networks.torch_model.predictors
         forward, backward, prior = (found.get(part) for part in PARTS)
@@ -156,7 +158,7 @@ class WeftSmall:
         return Scorer(forward, backward, prior, self.combine, networks.tables)
 
     def combined(self, combine: str) -> Self:
-        """Return the same networks with another combination; both share computed tables."""
+        """Return the same networks with another combination; both share one cache."""
         return self.adjusted({"combine": combine})
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
@@ -173,7 +175,7 @@ class WeftSmall:
         """Return the scores of all ordered pairs, in one batch: [sentences, sentences]."""
         networks = self._networks
         if networks.on_cpu and document.sentences not in networks.tables:
-            # Encoders read few rows: they gain from running in parallel, not from splitting the rows.
+            # The encoders run in parallel, because a text has too few rows to divide among threads.
             reading = [predictor for predictor in networks.predictors.values() if predictor.network.encoder]
             in_threads(lambda predictor: predictor.sources(document.sentences), reading)
         return self.scorer.pair_table(document)
@@ -184,7 +186,7 @@ class WeftSmall:
         trained = networks.precedence if networks.on_cpu else networks.torch_model.precedence.trained
         return None if trained is None else self.settings.precedence_weight * trained.table(document)
 
-    # What needs torch -------------------------------------------------------------------------------------------------
+    # With torch -------------------------------------------------------------------------------------------------------
 
     def to(self, device: str | torch.device) -> Self:
         """Move the networks to a device; off the CPU they run in torch."""
@@ -219,7 +221,7 @@ class WeftSmall:
         return self.combined(combine).scorer
 
     def bulk_writer(self) -> PairWriter:
-        """Return what writes for many contexts at once."""
+        """Return the writer for many contexts at once."""
         return self._networks.torch_model.bulk_writer()
 
     def networks(self) -> dict[str, torch.nn.Module]:
@@ -227,7 +229,7 @@ class WeftSmall:
         return self._networks.torch_model.networks()
 
     def companions(self) -> dict[str, Artifact]:
-        """Return no other models."""
+        """Return an empty mapping: no other model is saved in the same folder."""
         return {}
 
     # Model folder ---------------------------------------------------------------------------------------------

@@ -18,20 +18,22 @@ from weft.models.topic.topic_network import TopicPredictor
 
 
 class TopicWriter(BulkDecoders):
-    """The bulk writer of HMM-LDA-GM: guided by predicted topics; backward, by topics predicted from the candidate."""
+    """The bulk writer of HMM-LDA-GM, guided by predicted topics; backward, they are predicted from the candidate."""
 
     def __init__(self, forward: TopicPredictor, backward: TopicPredictor, prior: Predictor) -> None:
         super().__init__(forward.ids.tokenizer, forward.network.words, backward.network.words, prior)
         self.guides, self.topics = (forward.network, backward.network), forward.model
-        known = self.topics.vocabulary
-        if known is None:
+        vocabulary = self.topics.vocabulary
+        if vocabulary is None:
             raise untrained(self.topics.name)
         assert isinstance(self.tokenizer, BpeTokenizer)
-        self.words, self.vocabulary = Stretches(self.tokenizer, known), len(known.words)
+        self.words, self.vocabulary = Stretches(self.tokenizer, vocabulary), len(vocabulary.words)
 
     def expected(self, contexts: Contexts) -> Tensor:
         """Return the predicted topics of the sentence after each context: [contexts, topics]."""
-        sentences = [ids for context in contexts for ids in (*context, ())]  # an empty one is predicted from the rest
+        sentences = [
+            ids for context in contexts for ids in (*context, ())
+        ]  # the topics of an empty last sentence follow from the others
         ends = np.cumsum([0, *(len(ids) for ids in sentences)])
         flat = np.fromiter((number for ids in sentences for number in ids), dtype=np.int64, count=int(ends[-1]))
         numbers, starts = self.words.numbers(flat, ends)

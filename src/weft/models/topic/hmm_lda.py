@@ -1,8 +1,8 @@
-"""Sentence-level HMM-LDA: every sentence has one topic, which depends on the topic of the sentence before.
+"""Sentence-level HMM-LDA: each sentence has one topic, which depends on the topic of the previous sentence.
 
-Learned by exact expectation maximisation (`common.hidden_markov`). Reference: A. Gruber, M.
-Rosen-Zvi and Y. Weiss, "Hidden topic Markov models", AISTATS 2007; Li & Jurafsky 2017, section 3.2, give a sentence's
-topic "a distribution based on the previous topic", which is the matrix form.
+The model is learned by exact expectation maximisation (`common.hidden_markov`). References: A. Gruber, M. Rosen-Zvi and
+Y. Weiss, "Hidden topic Markov models", AISTATS 2007; Li & Jurafsky 2017, section 3.2. The paper draws a topic from "a
+distribution based on the previous topic", which is the matrix form.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ Kind = Literal["predicted", "filtered", "smoothed"]
 KINDS = ("predicted", "filtered", "smoothed")
 FORMS = ("switch", "matrix")
 MOST_TOPICS = 2**15 - 1
-LEAST_PRIOR = 1e-9  # words; without any, a word that a topic lacks would have no probability
-BLOCK_SENTENCES = 8192  # per block: 8,192 × 100 topics in float32 are 3 MiB
-WARMEST = 0.1  # power of the likelihoods in the first iteration: similar topics are not fixed too early
+LEAST_PRIOR = 1e-9  # words; without a prior, a word that does not occur in a topic would have probability 0
+BLOCK_SENTENCES = 8192  # 8,192 × 100 topics in float32 are 3 MiB
+WARMEST = 0.1  # power of the likelihoods in the first iteration, so that topics do not become fixed too early
 WARM_SHARE = 0.8  # share of the iterations until the power is 1
 FOLD_IN_STEPS = 5  # iterations for the mixture of a new document, for smoothing
 
@@ -98,16 +98,16 @@ class HmmLda:
         >>> model = HmmLda(HmmLdaSettings(topics=2, drop_top=0, rarest=1, prior_words=1.0))
         >>> model = model.fit(Document(str(i), pair) for i, pair in enumerate(texts))
         >>> first, second = model.topic_distributions(("stocks fell", "it rains"), kind="predicted")
-        >>> bool(second.max() > 0.9)  # what follows a sentence about stocks is about stocks
+        >>> bool(second.max() > 0.9)  # after a sentence about stocks, the same topic is predicted
         True
     """
 
     name = "hmm-lda"
     card = ModelCard(
-        summary="topics of sentences in sequence: how well the sentences before predict the words of the next",
+        summary="a Markov chain of sentence topics: how well previous sentences predict the words of the next",
         reference="Gruber et al. 2007; Li & Jurafsky 2017, section 3.2",
         score_range="below 0",
-        meaning="log-probability per word of each sentence given those before it, words as a bag",
+        meaning="log-probability per word of each sentence, as a bag of words, given the previous ones",
         comparable="only between orders of one text",
         needs="trained weights (pip install ./zoo) or training",
     )
@@ -119,7 +119,7 @@ class HmmLda:
         self.vocabulary: Vocabulary | None = None
         self.learned: Parameters | None = None
         self.done = 0  # iterations since `begin`
-        self._corpus: Bags | None = None  # training data, kept between calls of `learn`, as are the next two
+        self._corpus: Bags | None = None  # training data, like the next two; released by `finish`
         self._blocks: list[tuple[slice, Bags]] = []
         self._mixtures: Reals | None = None  # of the training documents
         self._as_saved: tuple[Parameters, Parameters] | None = None  # the learned parameters, and the same rounded
@@ -127,15 +127,15 @@ class HmmLda:
     # Learning ---------------------------------------------------------------------------------------------------------
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Read documents and learn from them; every paragraph is a chain of its own."""
+        """Learn topics from documents; each paragraph is one chain."""
         self.begin(documents, seed=seed, progress=progress)
         self.learn(self.settings.iterations, progress=progress)
         return self.finish()
 
     def begin(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Read documents, and start anew with topics that `learn` makes better, in as many calls as wanted.
+        """Read documents and initialise the topics; `learn` then improves them, in one or several calls.
 
-        The documents' words stay in memory until `finish`.
+        The words of the documents stay in memory until `finish`.
 
         Example:
             >>> texts = [Document("1", ("cats purr", "a cat purrs")), Document("2", ("stocks fell", "the stocks rose"))]
@@ -155,7 +155,7 @@ class HmmLda:
         return self
 
     def start(self, known: Vocabulary, bags: Bags, *, seed: int = 1) -> None:
-        """Start from counted words: each topic is the distribution of the corpus with random noise."""
+        """Initialise from word counts; each topic is the word distribution of the corpus with random noise."""
         if bags.counts.shape[1] != len(known.words):
             raise CorpusError(
                 "words were counted with another vocabulary",
@@ -172,12 +172,12 @@ class HmmLda:
     def learn(self, iterations: int, *, progress: Progress = silent) -> float:
         """Run more iterations of expectation maximisation, after `begin`.
 
-        The power of the likelihoods depends on the number of iterations since `begin` (`power_of`), so that a fit in
-        several calls equals a fit in one. After the model's ``iterations`` the power stays 1.
+        The power of the likelihoods depends on the number of iterations since `begin` (`power_of`), so that several
+        calls give the same result as one. After ``settings.iterations`` iterations, the power stays 1.
 
         Args:
             iterations: Number of iterations.
-            progress: Called after each.
+            progress: Called after each iteration.
 
         Returns:
             The log-likelihood of the documents before the last iteration, at the power of that iteration.
@@ -188,10 +188,10 @@ class HmmLda:
         at_least(self.name, "iterations", iterations, 1)
         if self._corpus is None:
             raise ModelError(
-                "there are no documents to learn from",
+                "no documents to learn from",
                 seen="`learn` without `begin`, or after `finish`",
-                allowed="`begin`, then `learn` as often as wanted",
-                next_step="call `begin` with documents; it starts anew",
+                allowed="`learn` after `begin`",
+                next_step="call `begin` with documents",
             )
         evidence, tokens = 0.0, max(self._corpus.tokens, 1.0)
         for number in range(iterations):
@@ -204,8 +204,8 @@ class HmmLda:
     def power_of(self, iteration: int) -> float:
         """Return the power of the likelihoods in an iteration, counted from 0 since `begin` (deterministic annealing).
 
-        It rises evenly from 0.1 to 1, which it reaches after four fifths of the model's ``iterations``, so that
-        similar topics are not fixed too early.
+        It rises linearly from 0.1 to 1 over four fifths of ``settings.iterations``, so that topics do not become fixed
+        too early.
 
         Example:
             >>> [round(HmmLda(HmmLdaSettings(iterations=10)).power_of(number), 2) for number in (0, 4, 8, 9, 50)]
@@ -215,15 +215,15 @@ class HmmLda:
         return min(1.0, WARMEST + (1.0 - WARMEST) * iteration / warm)
 
     def finish(self) -> Self:
-        """Release the training data and keep the parameters as they are saved; scores stay the same."""
+        """Release the training data and keep only the rounded parameters; scores do not change."""
         if self.learned is not None:
             self._set_rounded(self._rounded_parameters())
         self._corpus, self._blocks, self._mixtures = None, [], None
         return self
 
     def _iterate(self, bags: Bags, power: float) -> float:
-        """Run one iteration; return the log-likelihood before it."""
-        # Each thread sums its share of the blocks as they come: the sums are as large as the model.
+        """Run one iteration; return the log-likelihood before the iteration."""
+        # Each thread adds up the blocks of its share, because the sums are as large as the model.
         shares = [self._blocks[start :: thread_count()] for start in range(min(thread_count(), len(self._blocks)))]
         total = added(in_threads(lambda share: added(self._expect(*block, power) for block in share), shares))
         switch, prior = self.settings.transitions == "switch", self.settings.prior_words
@@ -259,14 +259,14 @@ class HmmLda:
         return self.learned
 
     def _rounded_parameters(self) -> Parameters:
-        """Return the parameters rounded as they are saved; all scores use them, so that saving changes none."""
+        """Return the parameters rounded as they are saved; all scores use them, so that saving changes no score."""
         learned = self._parameters()
         if self._as_saved is None or self._as_saved[0] is not learned:
             self._as_saved = learned, learned.rounded()
         return self._as_saved[1]
 
     def _set_rounded(self, kept: Parameters) -> None:
-        """Keep only rounded parameters, after the end of learning."""
+        """Set the learned parameters to rounded ones."""
         self.learned, self._as_saved = kept, (kept, kept)
 
     # Reading ----------------------------------------------------------------------------------------------------------
@@ -275,9 +275,9 @@ class HmmLda:
         """Return the topics of the sentences of a text: [sentences, topics].
 
         Args:
-            sentences: In order.
-            kind: ``predicted``, from the sentences before alone; ``filtered``, with the sentence itself; ``smoothed``,
-                from the whole text.
+            sentences: The sentences of the text.
+            kind: ``predicted`` from the previous sentences, ``filtered`` from these and the sentence itself, or
+                ``smoothed`` from the whole text.
         """
         return self.topics_of_documents([sentences], kind=kind)
 
@@ -286,7 +286,7 @@ class HmmLda:
         return self.topics_of_bags(self._bags(documents), kind=kind)
 
     def topics_of_bags(self, bags: Bags, *, kind: str = "predicted") -> Reals:
-        """Return the topics of sentences whose words are counted already."""
+        """Return the topics of sentences from their word counts: [sentences, topics]."""
         check_choice(self.name, "kind", kind, KINDS)
         passes = self._smooth(bags) if kind == "smoothed" else self._filter(bags)
         return bags.chains.restored(passes.of(kind))
@@ -294,7 +294,7 @@ class HmmLda:
     def topics_of_orders(
         self, sentences: Sequence[str], orders: Sequence[Sequence[int]], *, kind: Kind = "predicted"
     ) -> list[Reals]:
-        """Return topics along several orders of some sentences, counted once: [length, topics] each."""
+        """Return the topics of the sentences in several orders: [length, topics] each."""
         check_choice(self.name, "kind", kind, KINDS)
         if not orders:
             return []
@@ -306,15 +306,15 @@ class HmmLda:
         return np.split(laid.chains.restored(passes.of(kind)), offsets[1:-1])
 
     def evidence(self, documents: Sequence[Sequence[str]]) -> Reals:
-        """Return log p(s_n | s_1 … s_{n−1}) of every sentence as a bag of known words: [sentences]."""
+        """Return log p(s_n | s_1 … s_{n−1}) of each sentence as a bag of known words: [sentences]."""
         return self.bag_evidence(self._bags(documents))
 
     def bag_evidence(self, bags: Bags) -> Reals:
-        """Return the evidence of sentences whose words are counted already."""
+        """Return log p(s_n | s_1 … s_{n−1}) of sentences from their word counts: [sentences]."""
         return bags.chains.restored(self._filter(bags).evidence)
 
     def perplexity(self, documents: Iterable[Document]) -> float:
-        """Return the perplexity per known word, each sentence given those before it in its paragraph."""
+        """Return the perplexity per known word; each sentence is predicted from the previous ones of its paragraph."""
         bags = self._bags([paragraph.sentences for document in documents for paragraph in document.paragraphs()])
         total = sum(float(self._filter(block).evidence.sum()) for _, block in bags.blocks(BLOCK_SENTENCES))
         return float(np.exp(-total / bags.tokens)) if bags.tokens else float("nan")
@@ -370,7 +370,7 @@ class HmmLda:
             switch = SwitchTransitions(learned.redraw, mixtures_of(drawn, learned.base))
         return both_passes(self._likelihood(bags), chains, switch)
 
-    # Keeping ----------------------------------------------------------------------------------------------------------
+    # Saving -----------------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the topics."""
@@ -391,7 +391,7 @@ class HmmLda:
 
     @classmethod
     def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
-        """Return the model in a folder."""
+        """Return the model with the contents of a folder."""
         require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
         model = cls(restored_settings(HmmLdaSettings, artifact, folder))
         model.vocabulary = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))

@@ -51,7 +51,7 @@ from weft.training.loop import LossPart
 from weft.training.parts import ENCODERS
 from weft.training.settings import TrainingSettings
 
-TOPIC_MODEL = "hmm_lda"  # the topic model inside a saved one
+TOPIC_MODEL = "hmm_lda"  # the topic model inside a model folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +68,8 @@ class HmmLdaGmSettings(GenerativeFields, Settings):
     )
     peek: bool = setting(
         False,
-        "Whether the topics that guide a sentence are computed from that sentence too, as the paper's pipeline reads; "
-        "not comparable to models that predict.",
+        "Whether the topics that guide a sentence are computed from that sentence too, as in one reading of the paper; "
+        "not comparable with models that predict.",
     )
     guide: int = setting(64, "Size of the guiding vector z_n = t_n V.", minimum=1)
     frozen: str = frozen_field()
@@ -89,8 +89,7 @@ class HmmLdaGmSettings(GenerativeFields, Settings):
 class GuidedBatch:
     """Sentence pairs and the topics that guide their targets: [rows, topics].
 
-    With a contrast, ``other_topics`` are the topics that guide the other sentence, predicted at its own place in the
-    paragraph.
+    With a contrast, ``other_topics`` are the topics predicted at the place of the other sentence.
     """
 
     pairs: PairBatch
@@ -111,14 +110,14 @@ class GuidedStream:
 
     Args:
         stream: The pairs.
-        topics: Of every sentence of the store, for this direction: [sentences, topics].
+        topics: The topics of each sentence of the store, for this direction: [sentences, topics].
     """
 
     def __init__(self, stream: PairStream, topics: Reals) -> None:
         self.stream, self.topics = stream, topics
 
     def epoch(self, number: int) -> list[Any]:
-        """Return the pairs of every batch of an epoch, in training order."""
+        """Return the pairs of each batch of an epoch, in training order."""
         return list(self.stream.epoch(number))
 
     def batch(self, pairs: Any) -> GuidedBatch:
@@ -128,7 +127,7 @@ class GuidedStream:
 
 
 class HmmLdaGm(GenerativeModel):
-    """Predicts each sentence from the one before it, guided by the topics that the sentences before it predict.
+    """Predicts each sentence from the one before it, guided by topics predicted from all sentences before it.
 
     Example:
         >>> HmmLdaGm(HmmLdaGmSettings(combine="uni")).combine
@@ -142,7 +141,7 @@ class HmmLdaGm(GenerativeModel):
         summary="encoder-decoder guided by the topics of sentences",
         reference="Li & Jurafsky 2017, section 3.2; Gruber et al. 2007",
         score_range="uni and bi below 0; mmi around 0",
-        meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
+        meaning="uni, bi: log-probability of a sentence given the text before; mmi: its gain over the sentence alone",
         comparable="mmi: roughly, between texts of one kind; uni and bi: only between orders of one text",
         needs="trained weights (pip install ./zoo) or training",
     )
@@ -151,11 +150,11 @@ class HmmLdaGm(GenerativeModel):
         super().__init__(settings)
         self.memory = OrderCache()
         self._topic_model: HmmLda | None = None
-        self._known_topics: dict[tuple[str, bool], Reals] = {}
+        self._store_topics: dict[tuple[str, bool], Reals] = {}
 
     @property
     def topic_model(self) -> HmmLda:
-        """The topic model, read from its folder when it is first needed.
+        """The topic model, read from its folder on first use.
 
         Raises:
             ConfigError: No folder is named.
@@ -176,15 +175,15 @@ class HmmLdaGm(GenerativeModel):
     # Training ---------------------------------------------------------------------------------------------------------
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
-        """Learn topics if no folder of them is named, then train all parts."""
-        known = list(documents)
+        """Learn topics if the settings name no topic model, then train all parts."""
+        texts = list(documents)
         if not self.settings.topics:
             chosen = HmmLdaSettings(
                 topics=self.settings.topic_count, drop_top=0, rarest=1, prior_words=1.0, iterations=20
             )
-            self._topic_model = HmmLda(chosen).fit(known, seed=seed, progress=progress)
-            self._known_topics = {}
-        return super().fit(known, seed=seed, progress=progress)
+            self._topic_model = HmmLda(chosen).fit(texts, seed=seed, progress=progress)
+            self._store_topics = {}
+        return super().fit(texts, seed=seed, progress=progress)
 
     def sentence_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """Return an encoder-decoder with topics; for the prior, a language model."""
@@ -209,12 +208,12 @@ class HmmLdaGm(GenerativeModel):
         return GuidedStream(stream, self._topics_of(store, part == "backward"))
 
     def _topics_of(self, store: TokenStore, backwards: bool) -> Reals:
-        """Return the topics that guide every sentence of a store, computed once: [sentences, topics], float16."""
+        """Return the topics that guide each sentence of a store, in float16: [sentences, topics]."""
         key = (store.info.fingerprint, backwards)
-        if key not in self._known_topics:
+        if key not in self._store_topics:
             found = store_topics(self.topic_model, store, backwards=backwards, peek=self.settings.peek)
-            self._known_topics[key] = found
-        return self._known_topics[key]
+            self._store_topics[key] = found
+        return self._store_topics[key]
 
     def sentence_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
         """Return the summed loss of a batch."""
@@ -230,7 +229,7 @@ class HmmLdaGm(GenerativeModel):
         return contrast_loss(network.words, sources, target, places, self.settings.contrast, tokens, guides)
 
     def foundation(self, part: str) -> Mapping[str, torch.Tensor]:
-        """Return the topics for the two directions, and the encoders for precedence."""
+        """Return the weights of the topic model for the two directions, and those of the encoders for precedence."""
         if part not in ENCODERS:
             return super().foundation(part)
         return {"topics": torch.from_numpy(self.topic_model.to_artifact().tensors["words"].astype(np.float32))}
@@ -238,21 +237,21 @@ class HmmLdaGm(GenerativeModel):
     # Trained networks -------------------------------------------------------------------------------------------------
 
     def predictor(self, part: str, network: torch.nn.Module, ids: TokenCache) -> TopicPredictor | Predictor:  # noqa: ARG002
-        """Return what predicts sentences with topics; for the prior, a sentence model."""
+        """Return a predictor with topics; for the prior, a sentence model."""
         if isinstance(network, TopicNetwork):
             return TopicPredictor(network, self.topic_model, ids, peek=self.settings.peek)
         return prior_predictor(network, ids)
 
     def encoders(self) -> Mapping[str, Predictor]:
-        """Return the encoders inside the directions."""
+        """Return the encoders of both directions."""
         return inner_encoders(self.predictors)
 
     def forget_scores(self) -> None:
-        """Drop remembered log-probabilities."""
+        """Clear the cache of log-probabilities."""
         self.memory = OrderCache()
 
     def share_with(self, other: Self) -> None:
-        """Share the topic model and remembered log-probabilities."""
+        """Share the topic model and the cache of log-probabilities."""
         other.memory, other._topic_model = self.memory, self._topic_model
 
     def companions(self) -> dict[str, Artifact]:
@@ -270,7 +269,7 @@ class HmmLdaGm(GenerativeModel):
 
     @property
     def scorer(self) -> SequenceScorer:
-        """The parts put together."""
+        """The scorer that combines the trained parts."""
         found = self.predictors
         if "forward" not in found:
             raise untrained(self.name)
@@ -281,9 +280,9 @@ class HmmLdaGm(GenerativeModel):
         return self.scorer.order_scores(document, orders)
 
     def order_search(self, document: Document) -> OrderSearch:
-        """Return a search over a document's sentences."""
+        """Return the state of a beam search over the document's sentences."""
         return SequenceOrderSearch(self.scorer, TopicPaths(self.writer(), document.sentences), document.sentences)
 
     def bulk_writer(self) -> TopicWriter:
-        """Return what writes for many contexts at once."""
+        """Return the writer for many contexts at once."""
         return TopicWriter(*self.trained_parts())

@@ -16,8 +16,8 @@ from weft.models.common.bag_of_words import Bags
 from weft.models.common.hidden_markov import Reals
 from weft.models.common.setting_checks import check_finite
 
-MIXTURE_WEIGHT = 0.3  # weight of the mixture of all documents in that of one, in draws
-MOVE_SMOOTHING = 0.1  # added to every expected move from topic to topic
+MIXTURE_WEIGHT = 0.3  # weight of the base distribution in the mixture of a document, in draws
+MOVE_SMOOTHING = 0.1  # added to each expected number of transitions between two topics
 
 
 @dataclass
@@ -25,10 +25,10 @@ class Parameters:
     """The learned parameters.
 
     Attributes:
-        words: log p(word | topic), [words, topics].
-        base: p(topic), of the first sentence (matrix) or of a draw (switch): [topics].
-        matrix: p(next topic | topic), [topics, topics]; unused by the switch.
-        redraw: ε; unused by the matrix.
+        words: log p(word | topic): [words, topics].
+        base: p(topic) of the first sentence (matrix) or of a draw (switch): [topics].
+        matrix: p(next topic | topic), unused by the switch: [topics, topics].
+        redraw: Probability ε of a draw, unused by the matrix.
     """
 
     words: Reals
@@ -42,7 +42,7 @@ class Parameters:
         return {name: vars(self)[name].astype(kind) for name, kind in types.items()}
 
     def rounded(self) -> Parameters:
-        """Return the parameters rounded as they will be saved, so that saving changes no score."""
+        """Return the parameters rounded as they are saved."""
         return Parameters.unpacked(self.packed(), self.redraw)
 
     @staticmethod
@@ -54,12 +54,12 @@ class Parameters:
 
 @dataclass
 class Expectations:
-    """Sums over sentences from which the next parameters are computed.
+    """Sums over sentences, from which the next parameters are computed.
 
     Attributes:
-        words: [words, topics] expected uses.
-        first: [topics] expected first topics, or draws.
-        moves: [topics, topics].
+        words: Expected number of uses: [words, topics].
+        first: Expected number of first sentences, or of draws: [topics].
+        moves: Expected number of transitions: [topics, topics].
         redraws: Expected number of redraws.
         chances: Number of transitions.
         evidence: log p(all sentences).
@@ -114,9 +114,9 @@ def log_shares(counts: Reals) -> Reals:
 
 def added(parts: Iterable[Expectations]) -> Expectations:
     """Return the total of several sums; the first is changed in place."""
-    waiting = iter(parts)
-    first = next(waiting)
-    for part in waiting:
+    remaining = iter(parts)
+    first = next(remaining)
+    for part in remaining:
         first.words += part.words
         first.first = first.first + part.first
         first.moves = first.moves + part.moves
@@ -127,7 +127,7 @@ def added(parts: Iterable[Expectations]) -> Expectations:
 
 
 def initial_parameters(bags: Bags, topics: int, seed: int) -> Parameters:
-    """Return the parameters before learning: each topic is the distribution of the corpus with random noise."""
+    """Return initial parameters: each topic is the word distribution of the corpus with random noise."""
     shares = word_shares(bags)
     generator = np.random.default_rng(seed)
     disturbed = shares[:, None] * (0.5 + generator.random((len(shares), topics)))  # [words, topics]

@@ -1,4 +1,4 @@
-"""The topics of every sentence of a token store, computed by several processes for a large store."""
+"""The topics of all sentences of a token store; several processes compute those of a large store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from weft.models.topic.store_words import StoreWords
 from weft.progress import Progress, silent
 
 PARAGRAPHS_AT_ONCE = 2000  # per batch of word counts
-WORTH_A_WORKER = 100_000  # sentences: fewer take less time than starting a process
+WORTH_A_WORKER = 100_000  # sentences; fewer take less time than starting a process
 IF_STOPPED = "run it again where more memory is free, or on fewer cores (taskset -c 0-3 weft train …)"
 
 
@@ -35,14 +35,14 @@ def store_topics(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> Reals:
-    """Return the topics of every sentence of a store, by paragraph: [sentences, topics], float16.
+    """Return the topics of each sentence of a store, in float16: [sentences, topics].
 
     Args:
         model: The topic model.
-        store: Prepared text.
+        store: The token store.
         backwards: Whether paragraphs are read in reverse.
         peek: Whether the topics of a sentence are computed from that sentence too.
-        workers: Number of processes; by default one per core, and none for a small store. It affects only the time.
+        workers: Number of processes; by default one per core, and one for a small store. It affects only the time.
         progress: Called with the number of sentences done.
 
     Raises:
@@ -71,7 +71,7 @@ def default_workers(sentences: int) -> int:
     if multiprocessing.current_process().daemon:  # a worker cannot start processes
         return 1
     cores = usable_cores()
-    # All processes of a distributed run on this machine do the same at the same time.
+    # All processes of a distributed run on this machine compute topics at the same time.
     beside = os.environ.get("LOCAL_WORLD_SIZE", "")
     share = cores // max(1, int(beside)) if beside.isdecimal() else cores
     return max(1, min(share, sentences // WORTH_A_WORKER))
@@ -79,11 +79,11 @@ def default_workers(sentences: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TopicJob:
-    """The task of a worker, which opens the store itself.
+    """The job of a worker, which opens the store itself.
 
     Attributes:
         model: The topic model.
-        folder: Of the store.
+        folder: The folder of the store.
         backwards: Whether paragraphs are read in reverse.
         peek: Whether the topics of a sentence are computed from that sentence too.
     """
@@ -105,7 +105,7 @@ class TopicJob:
         offsets: npt.NDArray[Any] = np.asarray(words.store.paragraph_offsets[paragraphs.start : paragraphs.stop + 1])
         counts = words.bags(int(offsets[0]), int(offsets[-1])).counts  # [sentences, words]
         offsets = offsets - offsets[0]  # [paragraphs + 1]
-        # In reversed paragraphs, the n-th sentence from the start is the n-th from the end.
+        # In a reversed paragraph, sentence n from the start is sentence n from the end.
         order = np.arange(offsets[-1])
         if self.backwards:
             order = np.repeat(offsets[:-1] + offsets[1:] - 1, np.diff(offsets)) - order  # [sentences]

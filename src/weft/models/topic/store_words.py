@@ -1,4 +1,4 @@
-"""Counting the words of a token store's sentences without decoding every sentence."""
+"""Counts of the words of a token store's sentences, computed without decoding each sentence."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Ids = npt.NDArray[Any]
 KEY_BITS = 62
 CACHE_LIMIT = 2**19  # cached stretches, about 100 MB; the cache is emptied when it is full
 BETWEEN = frozenset(number for number in range(128) if not (chr(number).isalnum() or chr(number) == "_"))
-SIGMA = "Σ".encode()  # the one letter whose lower case depends on its neighbours, which may stand beyond punctuation
+SIGMA = "Σ".encode()  # the only letter whose lower case depends on its neighbours, even across punctuation
 
 
 class StoreWords:
-    """The known words of sentences, found from their ids.
+    """Counts the known words of sentences from their token ids.
 
     Args:
-        store: Prepared text.
+        store: The token store.
         vocabulary: The known words.
     """
 
@@ -36,7 +36,7 @@ class StoreWords:
 
     def bags(self, first: int, last: int) -> Bags:
         """Return the word counts of the sentences from ``first`` to before ``last``, as one document."""
-        if self._stretches is None:  # a text of words is put together by rules that look at several words at once
+        if self._stretches is None:  # a tokenizer of words joins text by rules over several words
             texts = [self.tokenizer.decode(self.store.sentence(number).tolist()) for number in range(first, last)]
             return self.vocabulary.bags([texts])
         offsets = np.asarray(self.store.sentence_offsets[first : last + 1])  # [sentences + 1]
@@ -45,8 +45,8 @@ class StoreWords:
         return make_bags(numbers, ends, np.array([0, last - first]), len(self.vocabulary.words))
 
 
-class Found(NamedTuple):
-    """Numbers of the words of several stretches, as one flat sequence, and the number of words of each."""
+class WordNumbers(NamedTuple):
+    """Numbers of the words of several stretches, as one flat sequence, and the number of words of each stretch."""
 
     flat: Whole  # [words]
     counts: Whole  # [stretches]
@@ -55,11 +55,12 @@ class Found(NamedTuple):
 class Stretches:
     """Maps the ids of a text to the numbers of its words, by stretches of whole words.
 
-    A text can be cut at any ASCII space or punctuation: no word and no UTF-8 character crosses it. Most stretches are
-    then one piece, whose words are known in advance; stretches of several pieces repeat, and each is decoded once.
+    A text can be cut at any ASCII space or punctuation, because no word and no UTF-8 character crosses it. Most
+    stretches are then one piece, whose words are computed in advance. Stretches of several pieces repeat, and each is
+    decoded once.
 
     Args:
-        tokenizer: Of the ids.
+        tokenizer: The tokenizer of the ids.
         vocabulary: The known words.
     """
 
@@ -79,22 +80,22 @@ class Stretches:
         """Return the words of sentences.
 
         Args:
-            ids: [tokens] of all sentences.
-            offsets: [sentences + 1], where each begins among them.
+            ids: Token ids of all sentences: [tokens].
+            offsets: First token of each sentence: [sentences + 1].
 
         Returns:
             Numbers of words, [words], and the offsets of sentences among them, [sentences + 1].
         """
         firsts = np.flatnonzero(self._cuts(ids, offsets))  # [stretches]
         lengths = np.diff(firsts, append=len(ids))
-        which = ids[firsts].astype(np.int64)  # [stretches], the piece it is, or one of several pieces
+        which = ids[firsts].astype(np.int64)  # [stretches], number of its only piece, or of a stretch of several pieces
         several = np.flatnonzero(lengths > 1)
         more, which[several] = self._of_several(ids, firsts[several], lengths[several])
         which[several] += len(self._single.counts)
         flat, counts = (np.concatenate(pair) for pair in zip(self._single, more, strict=True))
-        each = counts[which]  # [stretches], how many words of each
+        each = counts[which]  # [stretches], number of words
         before = np.concatenate([[0], np.cumsum(each)])  # [stretches + 1]
-        starts = (np.cumsum(counts) - counts)[which]  # [stretches], where its words stand in `flat`
+        starts = (np.cumsum(counts) - counts)[which]  # [stretches], position of its words in `flat`
         places = np.arange(before[-1]) + np.repeat(starts - before[:-1], each)  # [words]
         return flat[places], before[np.searchsorted(firsts, offsets)]
 
@@ -104,17 +105,17 @@ class Stretches:
         cuts[1:] |= self._closes[ids[:-1]]
         sigmas = np.flatnonzero(self._sigma[ids])
         for sentence in np.unique(np.searchsorted(offsets, sigmas, side="right") - 1):
-            # Lower-casing a sigma looks past a full stop or an apostrophe, but never past a space.
+            # Lower-casing a sigma depends on letters beyond a full stop or an apostrophe, but not beyond a space.
             rows = slice(offsets[sentence], offsets[sentence + 1])
             cuts[rows] = self._spaced[ids[rows]]
         cuts[offsets[:-1][offsets[:-1] < len(ids)]] = True
         return cuts
 
-    def _of_several(self, ids: Ids, firsts: Whole, lengths: Whole) -> tuple[Found, Whole]:
-        """Return the words of distinct stretches of several pieces, and the number of the stretch at each place."""
+    def _of_several(self, ids: Ids, firsts: Whole, lengths: Whole) -> tuple[WordNumbers, Whole]:
+        """Return the words of distinct stretches of several pieces, and the number of each stretch among them."""
         if len(self._cache) > CACHE_LIMIT:
             self._cache = {}
-        most = KEY_BITS // self._bits  # pieces that one number can name
+        most = KEY_BITS // self._bits  # number of pieces that fit one key
         shifts = np.arange(most) * self._bits
         keys = np.zeros(len(firsts), dtype=np.int64)  # [stretches]
         for place, shift in enumerate(shifts):
@@ -125,7 +126,7 @@ class Stretches:
         rows = (distinct[:, None] >> shifts) & ((1 << self._bits) - 1)  # [distinct, most], ids plus one
         new = [number for number, name in enumerate(names) if name not in self._cache]
         self._learn([names[number] for number in new], rows[new].tolist())
-        longer: dict[bytes, int] = {}  # the others, by their bytes
+        longer: dict[bytes, int] = {}  # longer stretches, by their bytes
         for place in np.flatnonzero(lengths > most).tolist():
             name = ids[firsts[place] : firsts[place] + lengths[place]].tobytes()
             which[place] = len(names) + longer.setdefault(name, len(longer))
@@ -141,6 +142,6 @@ class Stretches:
     def _words(self, spelled: bytes) -> tuple[int, ...]:
         return tuple(self.vocabulary.numbers(spelled.decode("utf-8", "replace")))
 
-    def _gathered(self, words: Sequence[tuple[int, ...]]) -> Found:
+    def _gathered(self, words: Sequence[tuple[int, ...]]) -> WordNumbers:
         counts = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-        return Found(np.fromiter(chain.from_iterable(words), dtype=np.int64, count=int(counts.sum())), counts)
+        return WordNumbers(np.fromiter(chain.from_iterable(words), dtype=np.int64, count=int(counts.sum())), counts)

@@ -1,4 +1,4 @@
-"""Generative model 2 as a network: an encoder-decoder guided by predicted topics (section 3.2)."""
+"""The network of generative model 2: an encoder-decoder guided by predicted topics (section 3.2)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class TopicNetwork(nn.Module):
     """An encoder-decoder whose guide is z_n = t_n V (the paper's equation 4).
 
     Args:
-        architecture: Of encoder and decoder; its ``guide`` is the size of z.
+        architecture: Sizes of encoder and decoder; ``guide`` is the size of z.
         topics: Number of topics.
-        bos: Id that starts a target.
-        eos: Id that ends it.
-        pad: Id that fills rows up.
+        bos: Id of the start token.
+        eos: Id of the end token.
+        pad: Id of the padding token.
     """
 
-    inner_prefix = "words."  # of the weights of the encoder-decoder inside
+    inner_prefix = "words."  # of the names of the encoder-decoder's weights
 
     def __init__(self, architecture: Architecture, topics: int, *, bos: int, eos: int, pad: int) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class TopicNetwork(nn.Module):
         self.topics = nn.Linear(topics, architecture.guide, bias=False)  # V
 
     def guide(self, topics: Tensor) -> Tensor:
-        """[rows, topics] → [rows, guide]."""
+        """Return the guiding vectors of topics: [rows, topics] → [rows, guide]."""
         guide: Tensor = self.topics(topics.to(self.topics.weight.dtype))
         return guide
 
@@ -49,13 +49,13 @@ class TopicNetwork(nn.Module):
 
 
 class TopicPredictor:
-    """log p(s_n | s_{n−1}, t_n) of every sentence of a text, in any orders; t_n comes from all sentences before.
+    """Computes log p(s_n | s_{n−1}, t_n) of the sentences of a text, in several orders; s_1 … s_{n−1} predict t_n.
 
     Args:
         network: The trained network.
         model: The topic model.
         ids: Cache of token ids.
-        peek: Whether t_n is computed from s_n too, as the paper's pipeline reads; not comparable to other models.
+        peek: Whether t_n is computed from s_n too, as in one reading of the paper; not comparable with other models.
     """
 
     def __init__(self, network: TopicNetwork, model: HmmLda, ids: TokenCache, *, peek: bool) -> None:
@@ -67,7 +67,7 @@ class TopicPredictor:
         return self.ids.counts(sentences)
 
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
-        """Return the log-probabilities of the sentences of every order but the first: [sentences − 1] each."""
+        """Return, for each order, the log-probabilities of its sentences except the first: [sentences − 1] each."""
         wanted = [(number, place) for number, order in enumerate(orders) for place in range(1, len(order))]
         values = self.at(sentences, orders, wanted)
         ends = np.cumsum([max(len(order) - 1, 0) for order in orders])[:-1]
@@ -81,7 +81,7 @@ class TopicPredictor:
         wanted: Sequence[tuple[int, int]],
         read: ReadText | None = None,
     ) -> Reals:
-        """Return log-probabilities at some places, (number of the order, place in it): [wanted]."""
+        """Return the log-probabilities at some places, (number of the order, place in the order): [wanted]."""
         if not wanted:
             return np.zeros(0)
         found = self.model.topics_of_orders(sentences, orders, kind="filtered" if self.peek else "predicted")
@@ -96,11 +96,11 @@ class TopicPredictor:
 
     @torch.inference_mode()
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """Return several next sentences for every context, best first, guided by predicted topics.
+        """Return several next sentences for each context, best first, guided by predicted topics.
 
-        The topics are always predicted, with ``peek`` too: the sentence does not exist yet.
+        Topics are predicted even with ``peek``, because the sentence does not exist yet.
         """
-        texts = [[*context, ""] for context in contexts]  # its last topics are predicted from the context alone
+        texts = [[*context, ""] for context in contexts]  # the last topics are predicted from the context alone
         topics = self.model.topics_of_documents(texts, kind="predicted")[np.cumsum([len(text) for text in texts]) - 1]
         guide = self.network.guide(torch.from_numpy(topics.astype(np.float32)).to(self.decoder.device))
         read = self.decoder.read([context[-1] if context else "" for context in contexts])
@@ -108,14 +108,13 @@ class TopicPredictor:
 
 
 class TopicPaths:
-    """log p(next sentence | partial order) for partial orders that grow.
+    """Computes log p(next sentence | partial order) of growing partial orders.
 
-    Topics of a partial order are computed in every step, in numpy; decoding takes longer, and only the next sentence
-    is decoded.
+    The topics of a partial order are computed anew in each step, which takes less time than decoding the next sentence.
 
     Args:
         predictor: The model.
-        sentences: Of one text.
+        sentences: The sentences of one text.
     """
 
     def __init__(self, predictor: TopicPredictor, sentences: Sequence[str]) -> None:
@@ -128,7 +127,7 @@ class TopicPaths:
         self.paths = [[first] for first in firsts]
 
     def log_probs(self) -> Reals:
-        """Return log p of every sentence after every path; 0 for placed ones: [paths, sentences]."""
+        """Return log p of each sentence after each path, 0 for those in the path: [paths, sentences]."""
         left = unplaced(self.paths, len(self.sentences))  # [paths, left]
         orders = [[*path, number] for path, row in zip(self.paths, left.tolist(), strict=True) for number in row]
         wanted = [(number, len(order) - 1) for number, order in enumerate(orders)]
@@ -136,5 +135,5 @@ class TopicPaths:
         return spread(values.reshape(left.shape), left, len(self.sentences))
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Continue with some paths, each one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         self.paths = [[*self.paths[row], column] for row, column in zip(rows, columns, strict=True)]

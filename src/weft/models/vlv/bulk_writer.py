@@ -19,7 +19,7 @@ from weft.models.vlv.latent_chain import ChainState, Gaussian
 
 
 class ChainWriter(BulkDecoders):
-    """The bulk writer of VLV-GM, guided by latent variables drawn from their prior, given all sentences before.
+    """The bulk writer of VLV-GM, guided by latent variables that are drawn from their prior.
 
     Args:
         forward: The forward chain.
@@ -36,7 +36,7 @@ class ChainWriter(BulkDecoders):
 
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
-        """Return candidates: z_n is drawn ``draws`` times, and every z_n gets its share of the beam."""
+        """Return candidates; z_n is drawn ``draws`` times, and the beam is divided among the draws."""
         count = len(contexts)
         draws = min(decoding.draws, decoding.beam)
         each = -(-decoding.beam // draws)  # rounded up
@@ -63,7 +63,7 @@ class ChainWriter(BulkDecoders):
         return self.proposals(found, contexts, pairs)
 
     def state_after(self, read: ReadText, count: int) -> ChainState:
-        """Return the state of the chain after every context, each latent variable at its posterior mean."""
+        """Return the state of the chain after each context, with latent variables at their posterior means."""
         chain = self.chains[0]
         vectors = chain.read(read.vectors).view(count, -1, chain.memory.hidden_size)  # [contexts, sentences, width]
         state = chain.begin(vectors[:, 0])
@@ -79,7 +79,7 @@ class ChainWriter(BulkDecoders):
     def forward_log_probs(
         self, found: Hypotheses, last: Tokens, state: ChainState, generator: torch.Generator
     ) -> Tensor:
-        """Return log p_F(candidate | all before), importance-weighted: [contexts, beam]."""
+        """Return log p_F(candidate | context) by importance sampling: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
         read = self.forward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
         vectors = self.chains[0].read(read.vectors[: contexts * beam])  # [candidates, width]
@@ -89,7 +89,7 @@ class ChainWriter(BulkDecoders):
         return self.importance_weighted(0, read, begun, vectors, places, generator).view(contexts, beam)
 
     def chain_backward_log_probs(self, found: Hypotheses, last: Tokens, generator: torch.Generator) -> Tensor:
-        """Return log p_B(sentence before | candidate), importance-weighted: [contexts, beam]."""
+        """Return log p_B(sentence before | candidate) by importance sampling: [contexts, beam]."""
         contexts, beam, _ = found.ids.shape
         read = self.backward.read_tokens(joined_tokens(candidate_tokens(found), last, self.tokenizer.pad_id))
         vectors = self.chains[1].read(read.vectors)  # [candidates + contexts, width]
@@ -109,15 +109,15 @@ class ChainWriter(BulkDecoders):
         places: tuple[Tensor, Tensor],
         generator: torch.Generator,
     ) -> Tensor:
-        """Return log p(target | source and before) by importance sampling with the posterior: [rows].
+        """Return log p(target | source, state) by importance sampling with the posterior: [rows].
 
         Args:
-            direction: 0 forward, 1 backward.
-            read: The sentences.
-            state: Before every target.
-            sentences: [rows, width] the targets' vectors.
+            direction: 0 for forward, 1 for backward.
+            read: The encoded sentences.
+            state: The state of the chain before each target.
+            sentences: The vectors of the targets: [rows, width].
             places: Numbers of sources and of targets, [rows] each.
-            generator: Of the samples.
+            generator: The random numbers of the samples.
         """
         decoder, weights = (self.forward, self.backward)[direction], []
         for _ in range(self.samples):

@@ -1,4 +1,4 @@
-"""Diagnostics of a chain of latent variables: whether z is used, in how many dimensions, and whether it matters."""
+"""Diagnostics of a chain of latent variables: how much z depends on its sentence, and how much it helps decoding."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from weft.models.vlv.network import Texts, VariationalNetwork
 from weft.models.vlv.vlv_gm import VlvGm
 from weft.scoring.sequences import OrderCache
 
-# Variance over sentences of what a sentence adds to the mean of z, in spreads of the prior, above which a dimension
-# counts as used (Burda et al. 2016). Their prior is the same for all; ours moves with the context by itself.
+# A dimension counts as used if the shift of the mean of z by its sentence, in standard deviations of the prior, has a
+# higher variance over sentences (Burda et al. 2016). They use the mean itself: their prior is the same for all texts.
 ACTIVE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class LatentUse:
-    """Use of the latent variables of a chain.
+    """The use of the latent variables of a chain.
 
     Attributes:
         sentences: Number of sentences.
         divergence: Mean KL of posterior and prior, nats per sentence; near 0 if the posterior has collapsed.
         active: Share of dimensions whose posterior mean depends on the sentence.
-        loss: Mean −log p(s_n | z_n, s_{n−1}) per sentence, z_n the posterior's mean.
-        shuffled_loss: The same with the z of another sentence; higher if z matters.
+        loss: Mean −log p(s_n | z_n, s_{n−1}) per sentence, with z_n at the posterior mean.
+        shuffled_loss: The same loss with the z of another sentence; higher if the decoder uses z.
     """
 
     sentences: int
@@ -46,7 +46,7 @@ def latent_use(network: VariationalNetwork, batches: Iterable[Texts], *, seed: i
     Args:
         network: The chain.
         batches: Texts that were not in the training data.
-        seed: Of the shuffle.
+        seed: Seed of the shuffle.
     """
     network.eval()
     generator = torch.Generator().manual_seed(seed)
@@ -75,11 +75,11 @@ def _shift(step: ChainStep) -> Tensor:
 
 
 class MisguidedPredictor(VariationalPredictor):
-    """A chain in which every sentence has the z of another sentence of its text.
+    """A chain in which each sentence has the z of another sentence of its text.
 
     Args:
         predictor: The chain.
-        whole: Whether the density of z changes with it too; otherwise only words are decoded with the other z.
+        whole: Whether the density of z changes too; otherwise only decoding uses the other z.
     """
 
     def __init__(self, predictor: VariationalPredictor, *, whole: bool) -> None:
@@ -87,7 +87,7 @@ class MisguidedPredictor(VariationalPredictor):
         self.whole = whole
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """Return latent variables shifted by a random number of places per order, and their log-densities."""
+        """Return latent variables, shifted by a random number of places in each order, and their log-densities."""
         latent, densities = super().sampled(steps)  # [steps, rows, latent], [steps, rows]
         count, samples = len(steps), self.estimate.samples
         if count < 2:
@@ -103,11 +103,11 @@ class MisguidedPredictor(VariationalPredictor):
 
 
 def with_shuffled_latents(model: VlvGm, *, whole: bool = False) -> VlvGm:
-    """Return a model whose sentences have the z of others: the loss in accuracy is due to z.
+    """Return a model in which each sentence has the z of another; its loss in accuracy is due to z.
 
     Args:
         model: The trained model.
-        whole: Whether the density of z changes too; otherwise only words are decoded with the other z.
+        whole: Whether the density of z changes too; otherwise only decoding uses the other z.
     """
     other = model.adjusted({})
     other.memory = OrderCache()  # scores of the original model do not apply

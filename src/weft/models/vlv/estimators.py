@@ -1,4 +1,4 @@
-"""Log-probabilities of sentences under a chain of latent variables, by importance sampling or by the lower bound."""
+"""Log-probabilities of sentences under a chain of latent variables, by importance sampling or the lower bound."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ESTIMATORS = ("iwae", "elbo")
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimate of log p(s_n | s_1 … s_{n−1}), since z_n cannot be integrated out.
+    """An estimate of log p(s_n | s_1 … s_{n−1}); z_n cannot be integrated out.
 
     Attributes:
         kind: ``iwae`` (importance-weighted, Burda et al. 2016) or ``elbo`` (the mean of the lower bound).
         samples: Number of samples of each latent variable.
-        seed: Seed of the noise. The noise of a sentence depends on its words and the seed alone, so that scores of
+        seed: Seed of the noise. The noise of a sentence depends only on its words and the seed, so that the scores of
             two orders differ only because of the order.
     """
 
@@ -51,18 +51,18 @@ class Estimate:
 
     @property
     def name(self) -> str:
-        """Name as recorded in results."""
+        """The name of the estimate in results."""
         return f"{self.kind}-{self.samples}"
 
 
 @dataclass(frozen=True, slots=True)
 class NextSentence:
-    """The state of a chain before the sentence that follows each of some contexts.
+    """The source and the prior of the sentence that follows each context.
 
     Attributes:
-        read: The sentences of all contexts.
-        last: [contexts] numbers of the last sentence of each context, the source of the next sentence.
-        prior: p(z_n | z_{n−1}, s_1 … s_{n−1}), [contexts, latent]; the z of sentences read are their posteriors' means.
+        read: The encoded sentences of all contexts.
+        last: Number of the last sentence of each context, the source of the next sentence: [contexts].
+        prior: p(z_n | z_{n−1}, s_1 … s_{n−1}), with earlier z at their posterior means: [contexts, latent].
     """
 
     read: ReadText
@@ -71,14 +71,14 @@ class NextSentence:
 
 
 class VariationalPredictor:
-    """log p(s_n | s_1 … s_{n−1}) of every sentence of a text, in any orders of its sentences.
+    """Computes log p(s_n | s_1 … s_{n−1}) of the sentences of a text, in several orders.
 
-    Sentences are encoded once; the chain runs for every order, since it depends on all sentences before.
+    Sentences are encoded once. The chain runs for each order, because it depends on all previous sentences.
 
     Args:
         network: The trained network.
         ids: Cache of token ids.
-        estimate: Of log-probabilities.
+        estimate: The estimate of log-probabilities.
     """
 
     def __init__(self, network: VariationalNetwork, ids: TokenCache, estimate: Estimate) -> None:
@@ -96,7 +96,7 @@ class VariationalPredictor:
 
     @torch.inference_mode()
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
-        """Return the log-probabilities of the sentences of every order but the first: [sentences − 1] each."""
+        """Return, for each order, the log-probabilities of its sentences except the first: [sentences − 1] each."""
         found: dict[int, Reals] = {}
         read = self.decoder.read(sentences) if any(len(order) > 1 for order in orders) else None
         for length in sorted({len(order) for order in orders}):
@@ -111,7 +111,7 @@ class VariationalPredictor:
         return [found[number] for number in range(len(orders))]
 
     def _of_orders(self, read: ReadText, places: Tensor) -> Reals:
-        """[orders, length − 1]."""
+        """Return the log-probabilities of orders of one length: [orders, length − 1]."""
         orders, length = places.shape
         samples = self.estimate.samples
         rows = places.repeat_interleave(samples, dim=0)  # [orders · samples, length]
@@ -125,11 +125,11 @@ class VariationalPredictor:
         return values
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """Return the z of every sentence, [steps, rows, latent], and log p(z_n | …) − log q(z_n | …), [steps, rows]."""
+        """Return the z of each sentence, [steps, rows, latent], and log p(z_n | …) − log q(z_n | …), [steps, rows]."""
         return torch.stack([step.latent for step in steps]), torch.stack([density_ratio(step) for step in steps])
 
     def noise(self, read: ReadText) -> Tensor:
-        """Return standard normal noise, the same for a sentence at any place: [sentences, samples, latent]."""
+        """Return standard normal noise, which depends only on the sentence: [sentences, samples, latent]."""
         shape = self.estimate.samples, self.network.chain.latent
         drawn = [
             np.random.default_rng([self.estimate.seed, crc32(repr(ids).encode())]).standard_normal(shape, np.float32)
@@ -147,13 +147,13 @@ class VariationalPredictor:
         return means
 
     def _mean_walk(self, vectors: Tensor) -> list[ChainStep]:
-        """Run the chain over one text without noise; return a step for every sentence after the first."""
+        """Run the chain over one text without noise; return a step for each sentence after the first."""
         places = torch.arange(len(vectors), device=vectors.device)[None]  # [1, sentences]
         return self.network.walk(vectors, places, vectors.new_zeros(len(vectors), 1, 1, dtype=torch.float32))
 
     @torch.inference_mode()
     def next_sentence(self, contexts: Sequence[Sequence[str]]) -> NextSentence:
-        """Read contexts up to the sentence to come; nothing to read is an empty sentence."""
+        """Return the source and the prior of each next sentence; an empty context is read as an empty sentence."""
         texts = [list(context) or [""] for context in contexts]
         read, chain = self.decoder.read([sentence for text in texts for sentence in text]), self.network.chain
         ends = np.cumsum([len(text) for text in texts])
@@ -165,7 +165,7 @@ class VariationalPredictor:
         return NextSentence(read, torch.tensor(ends - 1, device=self.device), prior)
 
     def draw(self, prior: Gaussian, draws: int, seed: int) -> Tensor:
-        """Return samples from priors; draw k does not depend on the number of draws: [contexts, draws, latent]."""
+        """Return samples from a prior; sample k does not depend on ``draws``: [contexts, draws, latent]."""
         noise = [
             np.random.default_rng([seed, number]).standard_normal(prior.mean.shape, dtype=np.float32)
             for number in range(draws)
@@ -176,9 +176,9 @@ class VariationalPredictor:
 
     @torch.inference_mode()
     def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
-        """Return several next sentences for every context, best first; z_n is drawn ``draws`` times from its prior.
+        """Return several next sentences for each context, best first; z_n is drawn ``draws`` times from its prior.
 
-        The beam is divided among the draws. The log-probability of a candidate is given its own z_n.
+        The beam is divided among the draws. The log-probability of a candidate is conditional on its own z_n.
         """
         following, draws = self.next_sentence(contexts), decoding.draws
         latent = self.draw(following.prior, draws, decoding.seed)  # [contexts, draws, latent]
@@ -192,7 +192,7 @@ class VariationalPredictor:
     def _combined(self, weights: Tensor) -> Tensor:
         """Return log-probabilities, [steps, orders], from log-weights of samples, [steps, orders, samples].
 
-        A sample is a whole chain: its weight for sentence n is the product of its weights so far.
+        A sample is a whole chain, whose weight at sentence n is the product of its weights up to n.
         """
         if self.estimate.kind == "elbo":
             return weights.mean(dim=-1)
@@ -202,11 +202,11 @@ class VariationalPredictor:
 
 
 class PrefixChains:
-    """log p(next sentence | partial order) for partial orders that grow, with the state of each chain.
+    """Computes log p(next sentence | partial order) of growing partial orders, with the state of each chain.
 
     Args:
         predictor: The chain.
-        sentences: Of one text.
+        sentences: The sentences of one text.
     """
 
     def __init__(self, predictor: VariationalPredictor, sentences: Sequence[str]) -> None:
@@ -227,7 +227,7 @@ class PrefixChains:
 
     @torch.inference_mode()
     def log_probs(self) -> Reals:
-        """Return log p of every sentence after every path, decoded at once; 0 for placed ones: [paths, sentences]."""
+        """Return log p of each sentence after each path, 0 for those in the path: [paths, sentences]."""
         predictor, rows, left = self.predictor, len(self.last), self.open.shape[1]
         candidates = torch.from_numpy(self.open).to(self.last.device)  # [paths, left]
         candidates = candidates.repeat_interleave(predictor.estimate.samples, dim=0).flatten()  # [rows · left]
@@ -244,7 +244,7 @@ class PrefixChains:
         return spread(values.cpu().numpy(), self.open, self.size)
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Continue with some paths, each one sentence longer."""
+        """Keep some paths and add one sentence to each."""
         device, samples = self.last.device, self.predictor.estimate.samples
         chosen, left = self.open[list(rows)], self.open.shape[1]  # [new paths, left]
         taken = chosen == np.asarray(columns)[:, None]

@@ -1,7 +1,7 @@
 """A Markov chain of latent sentence variables: Gaussian priors and posteriors over a hierarchical LSTM.
 
-The chain runs from sentence to sentence and does not model words. Reference: Li & Jurafsky 2017, section 3.3; Serban
-et al. 2017 (hierarchical latent variables); Chung et al. 2015 (a chain of them).
+The chain runs from sentence to sentence and does not model words. References: Li & Jurafsky 2017, section 3.3; Serban
+et al. 2017 (hierarchical latent variables); Chung et al. 2015 (chains of latent variables).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-SHORTEST_LOG_STD, LONGEST_LOG_STD = -4.0, 3.0  # a standard deviation outside means that training diverges
+SHORTEST_LOG_STD, LONGEST_LOG_STD = -4.0, 3.0  # outside of this range, training diverges
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class Gaussian:
         return self.mean + self.log_std.exp() * noise
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Log-density, summed over dimensions: [...]."""
+        """Return the log-density, summed over dimensions: [...]."""
         scaled = (value - self.mean) * (-self.log_std).exp()
         density: Tensor = -0.5 * scaled.square() - self.log_std - 0.5 * math.log(2 * math.pi)
         return density.sum(dim=-1)
 
 
 def divergence(posterior: Gaussian, prior: Gaussian) -> Tensor:
-    """KL(posterior ‖ prior), summed over dimensions: [...].
+    """Return KL(posterior ‖ prior), summed over dimensions: [...].
 
     Paper: the quadratic form is (μ_p − μ_q)ᵀ Σ_p⁻¹ (μ_p − μ_q); the paper prints ⁻¹ for ᵀ.
 
@@ -57,19 +57,19 @@ class GaussianHead(nn.Module):
         self.layers = nn.Sequential(nn.Linear(inputs, width), nn.Tanh(), nn.Linear(width, 2 * latent))
 
     def forward(self, values: Tensor) -> Gaussian:
-        """[..., inputs] → a Gaussian over [..., latent]."""
+        """Return the Gaussian of inputs, [..., inputs], over [..., latent]."""
         mean, log_std = self.layers(values).float().chunk(2, dim=-1)  # densities need full precision
         return Gaussian(mean, log_std.clamp(SHORTEST_LOG_STD, LONGEST_LOG_STD))
 
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """The state of a chain before a sentence: the sentences so far and the last latent variable, for every row.
+    """The state of a chain before a sentence.
 
     Attributes:
-        hidden: [rows, width].
-        cell: [rows, width].
-        latent: [rows, latent].
+        hidden: Hidden state of the sentence-level LSTM: [rows, width].
+        cell: Cell state of the sentence-level LSTM: [rows, width].
+        latent: The last latent variable: [rows, latent].
     """
 
     hidden: Tensor
@@ -83,13 +83,13 @@ class ChainState:
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """One sentence of every row.
+    """One step of a chain, from one sentence to the next.
 
     Attributes:
         prior: p(z_n | z_{n−1}, s_1 … s_{n−1}).
         posterior: q(z_n | z_{n−1}, s_1 … s_n).
-        latent: z_n, [rows, latent].
-        state: After the sentence.
+        latent: z_n: [rows, latent].
+        state: The state after the sentence.
     """
 
     prior: Gaussian
@@ -102,8 +102,8 @@ class LatentChain(nn.Module):
     """The sentence-level LSTM and the Gaussian heads on it.
 
     Args:
-        sentence: Size of a sentence's vector, from the word-level encoder.
-        width: Of the sentence-level LSTM.
+        sentence: Size of the sentence vectors of the word-level encoder.
+        width: Size of the sentence-level LSTM.
         latent: Size of z.
     """
 
@@ -120,7 +120,7 @@ class LatentChain(nn.Module):
         return torch.tanh(self.reading(vectors))
 
     def begin(self, first: Tensor) -> ChainState:
-        """After the first sentence, which is given and has no latent variable: [rows, width] of it."""
+        """Return the state after the first sentence, [rows, width], which has no latent variable."""
         zeros = first.new_zeros(len(first), self.memory.hidden_size)
         empty = ChainState(zeros, zeros, first.new_zeros(len(first), self.latent, dtype=torch.float32))
         return self._after(empty, first, empty.latent)
@@ -131,12 +131,12 @@ class LatentChain(nn.Module):
         return prior
 
     def step(self, state: ChainState, sentence: Tensor, noise: Tensor) -> ChainStep:
-        """Read one more sentence: its latent variable is sampled from the posterior and carried on.
+        """Read one sentence and sample its latent variable from the posterior.
 
         Args:
-            state: Before it.
-            sentence: [rows, width], made ready.
-            noise: [rows, latent], standard normal; zeros for the posterior's mean.
+            state: The state before the sentence.
+            sentence: Vectors from `read`: [rows, width].
+            noise: Standard normal noise, or zeros for the posterior mean: [rows, latent].
         """
         posterior: Gaussian = self.posterior(torch.cat([state.hidden, sentence], dim=-1))
         latent = posterior.sample(noise)

@@ -1,4 +1,4 @@
-"""Generative model 3 as a network: an encoder-decoder guided by a chain of latent variables (section 3.3)."""
+"""The network of generative model 3: an encoder-decoder guided by a chain of latent variables (section 3.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from weft.models.vlv.latent_chain import ChainStep, LatentChain, divergence
 
 @dataclass(frozen=True, slots=True)
 class LossWeights:
-    """Weights of the training loss; all but the last keep the posterior from collapsing onto the prior.
+    """Weights of the training loss; all except the last prevent the posterior from collapsing to the prior.
 
     Attributes:
         annealing: Share of the training over which the weight of the divergence rises from 0 to 1 (Bowman et al. 2016).
@@ -42,9 +42,9 @@ class Texts:
     """Texts of a batch.
 
     Attributes:
-        sentences: All of them, [sentences, time].
-        places: [texts, longest] numbers of the sentences in order; −1 after the end of a text.
-        shuffled: The same in another order, for the contrast.
+        sentences: All sentences: [sentences, time].
+        places: Numbers of the sentences of each text, −1 after the end: [texts, longest].
+        shuffled: The same numbers in another order, for the contrast.
     """
 
     sentences: Tokens
@@ -53,7 +53,7 @@ class Texts:
 
     @property
     def real(self) -> Tensor:
-        """[texts, longest − 1] whether there is a sentence, from the second on."""
+        """Whether there is a sentence at each place from the second on: [texts, longest − 1]."""
         return self.places[:, 1:] >= 0
 
 
@@ -64,10 +64,10 @@ class Bound:
     Attributes:
         words: −log p(s_n | z_n, s_{n−1}).
         divergence: KL of posteriors and priors.
-        charged: The part of it above the free nats, which the loss includes.
+        charged: The divergence in the loss, at least `free_nats` per sentence.
         bag: −log p of the words from z alone.
         sentences: Number of predicted sentences.
-        contrast: Loss of telling the bound of a sentence in its text from that in a shuffled text.
+        contrast: Contrastive loss of the bound of a sentence in its text and in a shuffled text.
     """
 
     words: Tensor
@@ -80,13 +80,13 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Sampled:
-    """All sentences of texts but their first, with a sample of their latent variables.
+    """All sentences of texts except the first, with a sample of their latent variables.
 
     Attributes:
-        sources: [predicted] numbers of the sentences before.
-        targets: [predicted] their own numbers.
-        latent: [predicted, latent].
-        nats: [predicted] KL of posterior and prior.
+        sources: Numbers of the previous sentences: [predicted].
+        targets: Numbers of the sentences: [predicted].
+        latent: Samples of z: [predicted, latent].
+        nats: KL of posterior and prior: [predicted].
     """
 
     sources: Tensor
@@ -95,7 +95,7 @@ class _Sampled:
     nats: Tensor
 
     def row_of(self, sentences: Tensor, count: int) -> Tensor:
-        """Return the row of each of these sentences, of ``count`` in all, among the targets; −1 if it is none."""
+        """Return the row of each sentence among the targets, −1 if it is not a target; ``count`` is the total."""
         rows = torch.full((count,), -1, device=sentences.device)
         rows[self.targets] = torch.arange(len(self.targets), device=sentences.device)
         return rows[sentences]
@@ -105,15 +105,15 @@ class VariationalNetwork(nn.Module):
     """Encoder, chain and decoder of one direction.
 
     Args:
-        architecture: Of encoder and decoder; its ``guide`` is the size of z.
-        width: Of the sentence-level LSTM.
-        bos: Id that starts a target.
-        eos: Id that ends it.
-        pad: Id that fills rows up.
-        weights: Of the training loss.
+        architecture: Sizes of encoder and decoder; ``guide`` is the size of z.
+        width: Size of the sentence-level LSTM.
+        bos: Id of the start token.
+        eos: Id of the end token.
+        pad: Id of the padding token.
+        weights: Weights of the training loss.
     """
 
-    inner_prefix = "words."  # of the weights of the encoder-decoder inside
+    inner_prefix = "words."  # of the names of the encoder-decoder's weights
 
     def __init__(
         self,
@@ -140,12 +140,12 @@ class VariationalNetwork(nn.Module):
         return memory, self.chain.read(vectors)
 
     def walk(self, vectors: Tensor, places: Tensor, noise: Tensor) -> list[ChainStep]:
-        """Run the chain over texts, a step for every sentence after the first.
+        """Run the chain over texts; return a step for each sentence after the first.
 
         Args:
-            vectors: [sentences, width], made ready.
-            places: [texts, longest]; steps after the end of a text are meaningless.
-            noise: [longest, texts, latent], of the sentence at every place; the first has no latent variable.
+            vectors: Vectors from `read`: [sentences, width].
+            places: Numbers of sentences, [texts, longest]; steps after the end of a text are meaningless.
+            noise: Noise of the sentence at each place, [longest, texts, latent]; that of the first is unused.
         """
         chosen = places.clamp(min=0)
         state = self.chain.begin(vectors[chosen[:, 0]])
@@ -157,9 +157,10 @@ class VariationalNetwork(nn.Module):
         return steps
 
     def bound(self, texts: Texts) -> Bound:
-        """Return the lower bound with one sample of every z in training; otherwise at the posterior means.
+        """Return the lower bound, with one sample of each z in training and at the posterior means otherwise.
 
-        Words are likelier at the mean of z than on average over z: a validation loss lies a little below the bound's.
+        Words are likelier at the mean of z than on average over z, so that the validation loss is slightly below the
+        negative bound.
         """
         memory, vectors = self.read(texts.sentences)
         shape = len(vectors), self.chain.latent
@@ -171,13 +172,13 @@ class VariationalNetwork(nn.Module):
         if texts.shuffled is None or not self.weights.contrast:
             words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
             return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets))
-        # The same noise, so that chance does not tell the two apart.
+        # Both orders use the same noise, so that they do not differ by chance.
         shuffled = self._sampled(vectors, texts.shuffled, noise)
         words, contrast = self._contrasted(memory, texts.sentences, plain, shuffled)
         return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), contrast)
 
     def _sampled(self, vectors: Tensor, places: Tensor, noise: Tensor) -> _Sampled:
-        """Run the chain over texts and lay out all sentences but the first of each; noise: [sentences, latent]."""
+        """Run the chain over texts, with noise [sentences, latent]; return all sentences except the first of each."""
         steps = self.walk(vectors, places, noise[places.clamp(min=0).T])
         real = (places[:, 1:] >= 0).T  # [longest − 1, texts]
         return _Sampled(
@@ -190,9 +191,9 @@ class VariationalNetwork(nn.Module):
     def _contrasted(
         self, memory: Memory, sentences: Tokens, plain: _Sampled, shuffled: _Sampled
     ) -> tuple[Tensor, Tensor]:
-        """−log p of the words in their texts, and the contrast of every sentence's bound with that in a shuffled text.
+        """Return −log p of the words, and the contrast of the bounds of sentences in their texts and in shuffled texts.
 
-        Both have their values; the gradient of the contrast is split between the words' shares and the divergences.
+        The gradient of the contrast is divided between the words and the divergences; the values are not affected.
         """
         weight, matrix = self.weights.contrast, self.words.embedding.weight
         targets = torch.cat([plain.targets, shuffled.targets])
@@ -201,17 +202,17 @@ class VariationalNetwork(nn.Module):
             Tokens(sentences.ids[targets], sentences.lengths[targets]),
             guide=torch.cat([plain.latent, shuffled.latent]),
         )
-        known = row_log_probs(found, matrix)  # [plain + shuffled]
+        log_probs = row_log_probs(found, matrix)  # [plain + shuffled]
         size = len(plain.targets)
         partner = plain.row_of(shuffled.targets, len(sentences.ids))  # [shuffled], −1 for the first of a text
         paired, at = partner >= 0, partner.clamp(min=0)
-        right, wrong = (known[:size] - plain.nats)[at], known[size:] - shuffled.nats  # [shuffled] each
-        doubt = (wrong_context_probability(right, wrong) * paired).detach()  # [shuffled]
-        on_plain = doubt.new_zeros(size).index_add(0, at, doubt)  # [plain]
-        words = weighted_loss(found, matrix, torch.cat([1 + weight * on_plain, -weight * doubt]))
-        nats = (on_plain * plain.nats).sum() - (doubt * shuffled.nats).sum()
+        right, wrong = (log_probs[:size] - plain.nats)[at], log_probs[size:] - shuffled.nats  # [shuffled] each
+        share = (wrong_context_probability(right, wrong) * paired).detach()  # [shuffled]
+        on_plain = share.new_zeros(size).index_add(0, at, share)  # [plain]
+        words = weighted_loss(found, matrix, torch.cat([1 + weight * on_plain, -weight * share]))
+        nats = (on_plain * plain.nats).sum() - (share * shuffled.nats).sum()
         contrast = (functional.softplus(wrong - right) * paired).sum().detach()
-        return with_gradient_of(words, -known[:size].sum()), with_gradient_of(nats, contrast)
+        return with_gradient_of(words, -log_probs[:size].sum()), with_gradient_of(nats, contrast)
 
     def total_loss(self, bound: Bound) -> Tensor:
         """Return the loss: words and divergence in evaluation, weighted in training; the contrast in both."""
@@ -222,7 +223,7 @@ class VariationalNetwork(nn.Module):
         return bound.words + weight * bound.charged + self.weights.bag_weight * bound.bag + contrast
 
     def word_loss(self, memory: Memory, sentences: Tokens, sources: Tensor, targets: Tensor, latent: Tensor) -> Tensor:
-        """−log p(targets | z, sources), summed; numbers of sentences and latent variables, a row each."""
+        """Return −log p(targets | z, sources), summed; targets and sources are numbers of sentences, [rows] each."""
         chosen = Tokens(sentences.ids[targets], sentences.lengths[targets])
         return self.words.target_loss(memory.select(sources), chosen, guide=latent)
 

@@ -91,11 +91,11 @@ class VlvGm(GenerativeModel):
     Settings = VlvGmSettings
     settings: VlvGmSettings
     card = ModelCard(
-        summary="encoder-decoder guided by a chain of latent variables, one a sentence",
+        summary="encoder-decoder guided by a chain of latent variables, one per sentence",
         reference="Li & Jurafsky 2017, section 3.3; Serban et al. 2017; Chung et al. 2015",
         score_range="uni and bi below 0; mmi around 0",
-        meaning="uni, bi: what came before makes each word likely; mmi: likelier than it is by itself (nats per token)",
-        comparable="only between orders of one text: probabilities are estimated from below, so mmi 0 means nothing",
+        meaning="uni, bi: log-probability of a sentence given the text before; mmi: its gain over the sentence alone",
+        comparable="only between orders of one text, because probabilities are lower bounds",
         needs="trained weights (pip install ./zoo) or training",
     )
 
@@ -154,15 +154,15 @@ class VlvGm(GenerativeModel):
         return prior_predictor(network, ids)
 
     def encoders(self) -> Mapping[str, Predictor]:
-        """Return the encoders inside the chains."""
+        """Return the encoders of the chains."""
         return inner_encoders(self.predictors)
 
     def forget_scores(self) -> None:
-        """Drop remembered log-probabilities."""
+        """Clear the cache of log-probabilities."""
         self.memory = OrderCache()
 
     def share_with(self, other: Self) -> None:
-        """Share remembered log-probabilities if the estimate is the same; otherwise estimate anew."""
+        """Share the cache of log-probabilities if the estimates are equal; otherwise change the predictors."""
         if other.estimate == self.estimate:
             other.memory = self.memory
             return
@@ -178,7 +178,7 @@ class VlvGm(GenerativeModel):
 
     @property
     def scorer(self) -> SequenceScorer:
-        """The parts put together."""
+        """The scorer that combines the trained parts."""
         found = self.predictors
         if "forward" not in found:
             raise untrained(self.name)
@@ -189,13 +189,13 @@ class VlvGm(GenerativeModel):
         return self.scorer.order_scores(document, orders)
 
     def order_search(self, document: Document) -> OrderSearch:
-        """Return a search over a document's sentences that carries the chain of every partial order along."""
+        """Return the state of a beam search that keeps the chain of each partial order."""
         chain = self.writer()
         paths = PrefixChains(VariationalPredictor(chain.network, chain.ids, self.search_estimate), document.sentences)
         return SequenceOrderSearch(self.scorer, paths, document.sentences)
 
     def bulk_writer(self) -> ChainWriter:
-        """Return what writes for many contexts at once."""
+        """Return the writer for many contexts at once."""
         return ChainWriter(*self.trained_parts(), samples=self.search_estimate.samples)
 
 
@@ -205,7 +205,7 @@ def chain_loss(network: VariationalNetwork, batch: ParagraphBatch, device: torch
     shuffled = None if batch.shuffled is None else to_device(batch.shuffled, device)
     bound = network.bound(Texts(sentences, to_device(batch.places, device), shuffled))
     tokens = batch.predicted_tokens
-    # Parts are divided by tokens like the loss; the divergence and the contrast are wanted per sentence.
+    # The loop divides all parts by the number of tokens; the divergence and the contrast are reported per sentence.
     per_sentence = tokens / max(bound.sentences, 1)
     parts = {"words": bound.words.detach(), "divergence": bound.divergence.detach() * per_sentence}
     if bound.contrast is not None:

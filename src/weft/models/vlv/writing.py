@@ -45,12 +45,12 @@ def prior_sentences(
     draws: int = 5,
     decoding: Decoding = Decoding(),  # noqa: B008  frozen
 ) -> list[Written]:
-    """Draw z_n from p(z_n | z_{n−1}, s_1 … s_{n−1}) several times and write the best sentence for each.
+    """Return the best sentences for several draws of z_n from p(z_n | z_{n−1}, s_1 … s_{n−1}).
 
     Args:
         model: The trained model.
-        context: The sentences before, at least one.
-        draws: Number of draws; draw k does not depend on it.
+        context: The previous sentences, at least one.
+        draws: Number of draws; draw k does not depend on this number.
         decoding: Settings of decoding; its ``seed`` is also that of the draws.
     """
     at_least(model.name, "draws", draws, 1, MOST_SENTENCES)
@@ -67,12 +67,12 @@ def traversal(
     reach: float = 3.0,
     decoding: Decoding = Decoding(),  # noqa: B008  frozen
 ) -> list[Written]:
-    """Walk along one dimension of z_n, through its prior's mean, and write a sentence at every point.
+    """Return the sentences written at points along one dimension of z_n, through the mean of its prior.
 
     Args:
         model: The trained model.
-        context: The sentences before, at least one.
-        dimension: Of z; by default the one that changes the decoder most.
+        context: The previous sentences, at least one.
+        dimension: Dimension of z; by default the one that changes the decoder most.
         points: Number of evenly spaced points; with an odd number the mean is in the middle.
         reach: Distance to both sides, in standard deviations of the prior.
         decoding: Settings of decoding.
@@ -94,8 +94,8 @@ def strongest_dimension(chain: VariationalPredictor, prior: Gaussian) -> int:
     """Return the dimension of z in which a standard deviation of the prior changes the decoder most."""
     guides = chain.network.words.guides
     assert guides is not None
-    ways = torch.cat([guides.reading.weight, guides.writing.weight]).float()  # [2 · dimensions, latent]
-    return int((ways.norm(dim=0) * prior.log_std[0].exp()).argmax())
+    weights = torch.cat([guides.reading.weight, guides.writing.weight]).float()  # [2 · dimensions, latent]
+    return int((weights.norm(dim=0) * prior.log_std[0].exp()).argmax())
 
 
 def _next_sentence(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPredictor, NextSentence]:
@@ -104,7 +104,7 @@ def _next_sentence(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPre
     check_sentences(context)
     if not context:
         raise CorpusError(
-            "there is nothing to continue",
+            "no text to continue",
             seen="no sentence",
             allowed="a context of one sentence or more",
             next_step="give a text",
@@ -115,7 +115,7 @@ def _next_sentence(model: VlvGm, context: Sequence[str]) -> tuple[VariationalPre
 
 @torch.inference_mode()
 def _written(chain: VariationalPredictor, following: NextSentence, latent: Tensor, decoding: Decoding) -> list[Written]:
-    """Return the best sentence for every z: [rows, latent]."""
+    """Return the best sentence for each z: [rows, latent]."""
     found = chain.decoder.write(following.read, following.last.expand(len(latent)), latent, decoding)
     rows = zip(found, latent.tolist(), strict=True)
     return [Written(beam[0].text, tuple(z), beam[0].log_prob, beam[0].tokens) for beam, z in rows]
