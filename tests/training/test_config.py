@@ -90,7 +90,7 @@ def test_overrides_reach_the_table_of_a_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("training.precedense.steps=2", r"unknown table below \[training\]: saw 'precedense'.*did you mean precedence"),
+        ("training.precedense.steps=2", r"unknown table in \[training\]: saw 'precedense'.*did you mean precedence"),
         ("training.prior.stesp=2", r"unknown key in \[training.prior\]: saw 'stesp'.*did you mean steps.*next: "),
         ("training.prior.steps=many", "training.prior.steps has the wrong type: saw 'many'.*whole number.*next: "),
         ("training.prior.steps.x=2", "training.prior.steps has the wrong type"),

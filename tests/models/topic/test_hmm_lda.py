@@ -281,7 +281,7 @@ def test_a_text_is_not_taken_for_its_sentences(given: str) -> None:
         lambda: model.topics_of_documents([["cat"], given]),
         lambda: model.evidence([given]),
     ):
-        with pytest.raises(CorpusError, match=r"one text .* its sentences: saw .*allowed: .*next: "):
+        with pytest.raises(CorpusError, match=r"list of sentences.*: saw .*allowed: .*next: "):
             ask()
 
 
