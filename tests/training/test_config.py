@@ -150,7 +150,7 @@ def test_no_setting_of_any_model_takes_what_is_not_finite(name: str) -> None:
 
 
 def test_only_models_with_parts_have_tables_below_training() -> None:
-    with pytest.raises(ConfigError, match="unknown table below.*'prior'.*none with this model"):
+    with pytest.raises(ConfigError, match="unknown table in.*'prior'.*none with this model"):
         config_of("random", ["training.prior.steps=2"])
 
 

@@ -294,7 +294,7 @@ def test_precedence_needs_its_encoders(store: TokenStore, tmp_path: Path) -> Non
         train(build_config(config(store, tmp_path)), parts=["sideways"])
     unknown = config(store, tmp_path)
     unknown["training"]["sideways"] = {"steps": 2}
-    with pytest.raises(ConfigError, match=r"unknown table below \[training\].*sideways"):
+    with pytest.raises(ConfigError, match=r"unknown table in \[training\].*sideways"):
         build_config(unknown)
     unknown["training"] = {"precedence": {"stepps": 2}}
     with pytest.raises(ConfigError, match=r"training\.precedence"):
