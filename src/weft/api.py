@@ -22,7 +22,7 @@ from weft.registry import DEFAULT_MODEL
 if TYPE_CHECKING:
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
-    from weft.evaluation.task import EvaluateOptions, Subject
+    from weft.evaluation.task_contract import EvaluateOptions, Subject
     from weft.evaluation.text_comparison import Revision
     from weft.training.config import RunConfig
 
@@ -256,7 +256,7 @@ def compare_models(
     from weft.evaluation.model_comparison import compare_models as compare_two
     from weft.evaluation.result import Result
     from weft.evaluation.result_lookup import Place, find_result
-    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.tasks import find_experiment
 
     chosen = options or EvaluateOptions()
@@ -284,7 +284,7 @@ def evaluate(
     Args:
         task: Name of the task, such as ``pairs`` (see `weft evaluate --help`).
         data: Name of a standard set or a file of documents; the default is the task's standard data.
-        model: Name, folder, what `load` returned, or a `weft.evaluation.task.Subject`.
+        model: Name, folder, what `load` returned, or a `weft.evaluation.task_contract.Subject`.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model.
         options: All other options of the task.
         limit: Number of documents; all by default.
@@ -296,7 +296,7 @@ def evaluate(
         The metrics with their intervals, and everything needed to repeat the evaluation.
     """
     from weft.evaluation.evaluate import evaluate as run
-    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.tasks import find_task
 
     subject = _subject(task, model, combine)
@@ -313,8 +313,8 @@ def evaluate(
 
 
 def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subject:
-    from weft.evaluation.subjects import load_subjects, with_combination
-    from weft.evaluation.task import Subject
+    from weft.evaluation.evaluated_models import load_subjects, with_combination
+    from weft.evaluation.task_contract import Subject
 
     if isinstance(model, str | Path):
         (subject,) = load_subjects(task, str(model), {}, combine=[combine] if combine else [])

@@ -25,7 +25,7 @@ from weft.protocols import (
     WritingModel,
 )
 from weft.registry import DEFAULT_MODEL
-from weft.scoring.calibration import Reference
+from weft.scoring.percentiles import Reference
 from weft.text_inputs import documents_of, one_document
 
 if TYPE_CHECKING:

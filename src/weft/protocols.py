@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from weft.corpora.store.token_store import TokenStore
     from weft.corpora.text.tokenizers import Tokenizer
-    from weft.generation.bulk import BulkWriter
+    from weft.generation.bulk_writing import BulkWriter
     from weft.generation.continuation import Writer
     from weft.io.model_folder import Artifact
-    from weft.scoring.calibration import Reference
-    from weft.scoring.pairs import Combine, Scorer
-    from weft.scoring.sequences import SequenceScorer
+    from weft.scoring.percentiles import Reference
+    from weft.scoring.sequence_scorer import SequenceScorer
+    from weft.scoring.uni_bi_mmi import Combine, Scorer
     from weft.training.loop import Batches, LossPart
     from weft.training.settings import TrainingSettings
 
@@ -132,7 +132,7 @@ class Arranger(Protocol):
 
 @runtime_checkable
 class SentenceModel(Protocol):
-    """A model of the next sentence; `weft.scoring.pairs.Scorer` scores documents with it."""
+    """A model of the next sentence; `weft.scoring.uni_bi_mmi.Scorer` scores documents with it."""
 
     def log_prob(self, windows: Sequence[Window]) -> list[float]:
         """Return log p(target | context), natural and SUMMED over the target's tokens and ``</s>``, of each window."""

@@ -20,8 +20,8 @@ from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.protocols import Arranger, CoherenceModel, ModelCard, PairwiseModel
 from weft.registry import MODELS, create_model, model_class
-from weft.scoring.pairs import path_value
-from weft.training import short_runs
+from weft.scoring.uni_bi_mmi import path_value
+from weft.training import fit_documents
 
 TOPICS = (
     "The cat chased a mouse through the garden.",
@@ -59,7 +59,7 @@ SMALL: dict[str, dict[str, Any]] = {
 def few_steps() -> Iterator[None]:
     """What is asked here does not hang on how much a model has learned."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(short_runs, "SHORT", replace(short_runs.SHORT, steps=10, warmup=2))
+        patched.setattr(fit_documents, "SHORT", replace(fit_documents.SHORT, steps=10, warmup=2))
         yield
 
 

@@ -23,7 +23,7 @@ from weft.hub import load_model
 from weft.io.file_hash import sha256_of
 from weft.io.package_files import PROBES as PACKAGE_PROBES
 from weft.registry import create_model
-from weft.scoring.pairs import prior_log_probs
+from weft.scoring.uni_bi_mmi import prior_log_probs
 
 PROBES = list(read_pairs(PACKAGE_PROBES / "probes.jsonl"))
 PAPER = list(read_pairs(PACKAGE_PROBES / "miniatures.jsonl"))

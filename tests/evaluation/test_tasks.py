@@ -19,7 +19,7 @@ from weft.evaluation.insertion import insert_sentences
 from weft.evaluation.metrics import ratio
 from weft.evaluation.reconstruction import reconstruct
 from weft.evaluation.result import Measure, Result, compare_results
-from weft.evaluation.task import Outcome
+from weft.evaluation.task_contract import Outcome
 from weft.evaluation.tasks import DATA_SETS, EvaluateOptions, is_standard
 from weft.registry import create_model
 from weft.report.paper_numbers import TABLES

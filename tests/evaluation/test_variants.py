@@ -13,8 +13,8 @@ from tests.helpers.scorers import synthetic
 
 from weft.errors import ConfigError
 from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.evaluated_models import load_subjects
 from weft.evaluation.result import Result
-from weft.evaluation.subjects import load_subjects
 from weft.evaluation.tasks import EvaluateOptions, find_experiment, is_standard
 from weft.registry import create_model
 from weft.report.tables import load_results

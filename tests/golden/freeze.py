@@ -21,7 +21,7 @@ import numpy as np
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
 from weft.evaluation.evaluate import evaluate
-from weft.evaluation.task import EvaluateOptions, Subject
+from weft.evaluation.task_contract import EvaluateOptions, Subject
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact
 from weft.ordering.order import order_document

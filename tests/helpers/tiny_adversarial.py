@@ -12,10 +12,10 @@ from weft.document import Document
 from weft.evaluation.adversarial.chunks import Chunks, SelectionSettings
 from weft.evaluation.adversarial.continuations import WritingJob, weights_hash
 from weft.evaluation.adversarial.options import EvaluatorSettings
-from weft.evaluation.task import EvaluateOptions
+from weft.evaluation.task_contract import EvaluateOptions
 from weft.generation.decoding import Decoding
 from weft.models.seq2seq.seq2seq import Seq2Seq
-from weft.scoring.pairs import Combine
+from weft.scoring.uni_bi_mmi import Combine
 
 WORDS = "cat dog fox hen owl sun sea sky oak elm red blue old new big sat ran saw had was".split()
 SMALL = SelectionSettings(train=40, dev=8, test=8, shortest=2, longest=12)

@@ -14,7 +14,7 @@ from weft.evaluation.metrics import kendall_tau
 from weft.ordering.order import MOST_ORDERED, SEARCHES, Search, beam_by_scores, order_document
 from weft.ordering.search import beam_order, exact_order, greedy_order
 from weft.registry import create_model
-from weft.scoring.pairs import path_value
+from weft.scoring.uni_bi_mmi import path_value
 
 
 def best_by_enumeration(table: np.ndarray, first: int | None) -> float:

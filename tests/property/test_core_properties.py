@@ -22,7 +22,7 @@ from weft.document import Document, Window
 from weft.evaluation.metrics import kendall_tau
 from weft.evaluation.result import Result
 from weft.io.seeded_hash import hash_order
-from weft.scoring.pairs import Scorer
+from weft.scoring.uni_bi_mmi import Scorer
 
 orders = st.integers(2, 25).flatmap(lambda n: st.permutations(range(n)))
 words = st.sampled_from(["a", "b", "c", "d", "e"])

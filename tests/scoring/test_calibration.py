@@ -13,7 +13,7 @@ from weft.evaluation.calibration import LENGTH_CLASSES, calibrate
 from weft.io.model_folder import load_artifact
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall, WeftSmallSettings
-from weft.scoring.calibration import REFERENCE, Group, Reference, make_group, read_reference
+from weft.scoring.percentiles import REFERENCE, Group, Reference, make_group, read_reference
 
 LINE = tuple(float(n) for n in range(101))
 

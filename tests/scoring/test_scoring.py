@@ -10,8 +10,8 @@ from tests.helpers.toy_language_model import CacheBigram
 from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.protocols import PairwiseModel
-from weft.scoring.pairs import Combine, Scorer, Table, order_values, path_value
-from weft.scoring.sequences import SequenceScorer
+from weft.scoring.sequence_scorer import SequenceScorer
+from weft.scoring.uni_bi_mmi import Combine, Scorer, Table, order_values, path_value
 
 TEXT = Document("d", ("a b c", "b c", "c d d a", "a"))
 FORWARD = CacheBigram(["a b c", "b c d", "a a"], cache=0.3)

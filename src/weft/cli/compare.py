@@ -108,7 +108,7 @@ def compare(
     from weft.api import compare_models
     from weft.cli.output import progress_bar, read_options
     from weft.evaluation.result_lookup import is_result_file
-    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.task_contract import EvaluateOptions
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 

@@ -90,8 +90,8 @@ def evaluate(
     """
     from weft.api import evaluate
     from weft.cli.output import message, progress_bar, read_options
-    from weft.evaluation.subjects import load_subjects
-    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.evaluated_models import load_subjects
+    from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.tasks import find_experiment, joined
     from weft.ordering.order import check_objective
     from weft.training.config import parse_settings

@@ -45,7 +45,7 @@ def picture(
     """
     from weft.cli.output import message, read_options
     from weft.loaded_model import load
-    from weft.report.figures import picture_format
+    from weft.report.figure_files import picture_format
     from weft.report.latent_pictures import draw_latent, first_sentences
 
     picture_format(out)  # a wrong name is refused before a model is read

@@ -35,7 +35,7 @@ def samples(
     from weft.cli.output import message
     from weft.corpora.text.tokenizers import load_tokenizer
     from weft.evaluation.adversarial.chunks import SelectionSettings, load_chunks
-    from weft.evaluation.task import EvaluateOptions
+    from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.tasks import find_experiment
     from weft.report.samples import check_places, tokenizer_file, write_samples
 

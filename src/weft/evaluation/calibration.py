@@ -14,7 +14,7 @@ from weft.io.devices import on_device
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.progress import Progress, silent
 from weft.protocols import CalibratedModel, DocumentScorer
-from weft.scoring.calibration import REFERENCE, Group, Reference, make_group
+from weft.scoring.percentiles import REFERENCE, Group, Reference, make_group
 
 LENGTH_CLASSES = (3, 5, 10)  # smallest number of sentences of each class
 TEXTS_EACH = 1000

@@ -11,10 +11,10 @@ from weft.corpora.negatives.replace import replace_sentence
 from weft.corpora.negatives.swap import swapped_orders, swaps_name
 from weft.evaluation.metrics import Verdict, compare_scores
 from weft.evaluation.result import Measure
-from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
+from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
-from weft.scoring.pairs import order_values
+from weft.scoring.uni_bi_mmi import order_values
 
 Kind = Callable[[Sequence[int]], str]
 Negatives = Callable[..., tuple[tuple[int, ...], ...]]

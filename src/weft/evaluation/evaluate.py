@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from weft.evaluation.result import Result, summarize
-from weft.evaluation.task import EvaluateOptions, Outcome, Subject
+from weft.evaluation.task_contract import EvaluateOptions, Outcome, Subject
 from weft.evaluation.tasks import Experiment, find_experiment, joined
 from weft.io.file_hash import sha256_of
 from weft.progress import Progress, silent
-from weft.scoring.pairs import estimator_of
+from weft.scoring.uni_bi_mmi import estimator_of
 
 __all__ = ["EvaluateOptions", "Subject", "evaluate"]
 
@@ -29,7 +29,7 @@ def evaluate(
 
     Args:
         task: Name of a task, such as ``pairs``; see `weft.evaluation.tasks`.
-        subject: The model and its name; `weft.evaluation.subjects.load_subjects` makes it from a model's name.
+        subject: The model and its name; `weft.evaluation.evaluated_models.load_subjects` makes it from a model's name.
         data: Name of a standard data set, such as ``wikipedia``, or a file; None for the task's default.
         options: How the task is run.
         command: The command to record in the result.

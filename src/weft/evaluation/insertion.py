@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from weft.document import Document
 from weft.evaluation.result import Measure
-from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
+from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
-from weft.scoring.pairs import order_values
+from weft.scoring.uni_bi_mmi import order_values
 
 
 def measure_insertion(

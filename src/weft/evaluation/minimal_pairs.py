@@ -19,7 +19,7 @@ from weft.document import Document
 from weft.errors import CorpusError
 from weft.evaluation.metrics import compare_scores
 from weft.evaluation.result import Measure
-from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
+from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
 from weft.protocols import DocumentScorer
 

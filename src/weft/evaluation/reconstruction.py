@@ -9,7 +9,7 @@ from functools import partial
 from weft.document import Document
 from weft.evaluation.metrics import kendall_tau, perfect_match, position_accuracy
 from weft.evaluation.result import Measure
-from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
+from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.ordering.order import Objective, order_document, order_table, search_tables
 from weft.progress import Progress, silent
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from weft.errors import ConfigError
 from weft.evaluation.evaluate import evaluate
+from weft.evaluation.evaluated_models import load_subjects
 from weft.evaluation.result import Result
-from weft.evaluation.subjects import load_subjects
-from weft.evaluation.task import EvaluateOptions
+from weft.evaluation.task_contract import EvaluateOptions
 from weft.evaluation.tasks import find_experiment
 from weft.io.devices import on_device
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Progress, silent
 from weft.protocols import CombinableModel
-from weft.scoring.pairs import COMBINATIONS
+from weft.scoring.uni_bi_mmi import COMBINATIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from weft.corpora.data_folder import DATA_VARIABLE, data_root
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.evaluation.result import Result
-from weft.evaluation.task import DataFile, DataSet, EvaluateOptions, Task
+from weft.evaluation.task_contract import DataFile, DataSet, EvaluateOptions, Task
 from weft.io.package_files import PROBES
 from weft.registry import TASK_GROUP, added_names, load_added
 
@@ -262,7 +262,7 @@ def _task(name: str) -> Task:
         raise ConfigError(
             f"the entry point {name} in {TASK_GROUP} is not a task",
             seen=repr(added),
-            allowed="a weft.evaluation.task.Task",
+            allowed="a weft.evaluation.task_contract.Task",
             next_step="see CONTRIBUTING.md, or uninstall the package that adds it",
         )
     return added

@@ -9,8 +9,8 @@ from typing import Protocol
 from weft.document import Document
 from weft.generation.decoding import Candidate, Decoding
 from weft.io.seeded_hash import hash_key
-from weft.scoring.pairs import Combine, Scorer
-from weft.scoring.sequences import SequenceScorer
+from weft.scoring.sequence_scorer import SequenceScorer
+from weft.scoring.uni_bi_mmi import Combine, Scorer
 
 # Number of sentences before a candidate that a model with memory reads: it was trained on windows of 12.
 REMEMBERED = 11

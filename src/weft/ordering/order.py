@@ -31,7 +31,7 @@ from weft.ordering.search import (
     order_gain,
 )
 from weft.protocols import Arranger, DocumentScorer, OrderSearch, PairwiseModel, PrecedenceModel, SearchableModel
-from weft.scoring.pairs import Table, check_numbers, order_values, path_value
+from weft.scoring.uni_bi_mmi import Table, check_numbers, order_values, path_value
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take 0.1 s; each further sentence doubles the time

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.protocols import OrderSearch
-from weft.scoring.pairs import Table, path_value
+from weft.scoring.uni_bi_mmi import Table, path_value
 
 
 def order_gain(table: Table, precedence: Table | None, order: Sequence[int]) -> float:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.models.topic.hmm_lda import HmmLda, Kind
-from weft.report.figures import new_figure, picture_format, save_figure
+from weft.report.figure_files import new_figure, picture_format, save_figure
 from weft.report.terminal import printable, shorten
 
 if TYPE_CHECKING:

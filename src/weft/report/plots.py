@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from weft.report.figures import new_figure, save_figure
+from weft.report.figure_files import new_figure, save_figure
 from weft.report.plot_data import Plot, Point, Series
 
 WIDTH, HEIGHT = 7.5, 4.2  # inches

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import CorpusError
-from weft.report.figures import new_figure, picture_format, save_figure
+from weft.report.figure_files import new_figure, picture_format, save_figure
 
 LOG = "log.jsonl"
 WIDTH, HEIGHT = 8.0, 4.0  # inches

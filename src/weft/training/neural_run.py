@@ -21,8 +21,8 @@ from weft.protocols import NetworkModel, NeuralModel
 from weft.training.config import RunConfig, check_neural_run, part_settings
 from weft.training.devices import start_runtime
 from weft.training.loop import Report
+from weft.training.part_names import ENCODERS, PRECEDENCE
 from weft.training.part_training import Corpus, finished_part, train_part
-from weft.training.parts import ENCODERS, PRECEDENCE
 from weft.training.records import store_record, training_record
 
 RECENT_REPORTS = 50  # averaged in the shown loss and speed; a report is one step, or ten on a GPU

@@ -34,13 +34,13 @@ from weft.evaluation.adversarial.token_rows import TokenRows, canonical_rows  # 
 from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # noqa: E402
 from weft.evaluation.adversarial.writing import write_continuations  # noqa: E402
 from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
+from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.result import Result  # noqa: E402
-from weft.evaluation.subjects import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
-from weft.generation.bulk import bulk_writer  # noqa: E402
+from weft.generation.bulk_writing import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402
-from weft.scoring.pairs import COMBINATIONS  # noqa: E402
+from weft.scoring.uni_bi_mmi import COMBINATIONS  # noqa: E402
 from weft.training.devices import Runtime, start_runtime  # noqa: E402
 
 # Chunks ---------------------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ from weft.evaluation.adversarial.verdicts import (
     write_verdicts,
 )
 from weft.evaluation.evaluate import Subject, evaluate
-from weft.evaluation.subjects import with_combination
-from weft.generation.bulk import bulk_writer
+from weft.evaluation.evaluated_models import with_combination
+from weft.generation.bulk_writing import bulk_writer
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.report.samples import write_samples
 

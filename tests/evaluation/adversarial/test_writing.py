@@ -28,9 +28,9 @@ from weft.evaluation.adversarial.network_evaluator import network_verdicts  # no
 from weft.evaluation.adversarial.token_rows import TokenRows  # noqa: E402
 from weft.evaluation.adversarial.writing import write_continuations, write_next_sentences  # noqa: E402
 from weft.evaluation.evaluate import EvaluateOptions, Subject, evaluate  # noqa: E402
-from weft.evaluation.subjects import load_subjects, with_combination  # noqa: E402
+from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
-from weft.generation.bulk import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
+from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Tokens  # noqa: E402
@@ -39,7 +39,7 @@ from weft.models.common.neural.sentence_predictor import padded  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.bulk_writer import ChainWriter  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
-from weft.scoring.pairs import Combine  # noqa: E402
+from weft.scoring.uni_bi_mmi import Combine  # noqa: E402
 
 SMALL = SelectionSettings(train=20, dev=6, test=6, shortest=2, longest=14)
 

@@ -31,8 +31,8 @@ from weft.models.causal_lm.predictor import CausalPredictor, GrowingTexts, Sente
 from weft.ordering.order import order_document
 from weft.protocols import CoherenceModel, OrderScorer, SearchableModel, SentenceModel, SequenceModel
 from weft.registry import create_model
-from weft.scoring.pairs import checked_combine
-from weft.scoring.sequences import Inverted, SequenceScorer
+from weft.scoring.sequence_scorer import Inverted, SequenceScorer
+from weft.scoring.uni_bi_mmi import checked_combine
 
 SENTENCES = (
     "The cat chased a mouse through the garden.",

@@ -21,7 +21,7 @@ from weft.evaluation.adversarial.writing import (  # noqa: E402
     write_continuations,
     write_next_sentences,
 )
-from weft.generation.bulk import BulkWriter, Proposals, bulk_writer  # noqa: E402
+from weft.generation.bulk_writing import BulkWriter, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding import Decoding, Hypotheses, search  # noqa: E402
 from weft.io.seeded_hash import hash_key  # noqa: E402
 from weft.models.common.neural.bulk_decoders import overlaps  # noqa: E402
@@ -32,7 +32,7 @@ from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E40
 from weft.models.vlv.estimators import VariationalPredictor  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.registry import create_model  # noqa: E402
-from weft.scoring.pairs import Combine  # noqa: E402
+from weft.scoring.uni_bi_mmi import Combine  # noqa: E402
 
 TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is a mat"]
 CONTEXTS = [TEXTS[:3], TEXTS[1:], [TEXTS[3], TEXTS[0], TEXTS[1]]]

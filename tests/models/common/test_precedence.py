@@ -26,9 +26,9 @@ from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.ordering.order import order_document, order_table
 from weft.ordering.search import beam_order, exact_order, greedy_order, order_gain
 from weft.training.config import build_config
+from weft.training.fit_documents import fit_documents
 from weft.training.runs import train
 from weft.training.settings import TrainingSettings
-from weft.training.short_runs import fit_documents
 
 STEPS = ("dawn", "morning", "noon", "evening", "night", "midnight")
 

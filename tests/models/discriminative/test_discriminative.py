@@ -29,8 +29,8 @@ from weft.models.discriminative.sentence_similarity import ContentEncoder, all_s
 from weft.ordering.order import order_document
 from weft.protocols import SearchableModel
 from weft.registry import create_model
+from weft.training.fit_documents import fit_documents
 from weft.training.settings import TrainingSettings
-from weft.training.short_runs import fit_documents
 
 PLACES = torch.tensor([[0, 1, 2, 3], [4, 5, -1, -1]])
 SMALL: dict[str, Any] = {"dimensions": 16, "hidden": 16, "width": 16, "dropout": 0.0}

@@ -19,8 +19,8 @@ from weft.models.discriminative.tree_batches import TreeBatch, TreeStream
 from weft.models.discriminative.tree_network import TokenTree, TreeNetwork, TreeOptions, level_trees, token_tree
 from weft.models.discriminative.tree_source import ParsedTrees
 from weft.progress import Progress, silent
+from weft.training.fit_documents import fit_documents
 from weft.training.settings import TrainingSettings
-from weft.training.short_runs import fit_documents
 
 
 def random_parse(size: int, seed: int) -> ParsedSentence:

@@ -21,8 +21,8 @@ from weft.models.common.neural.pretrained_vectors import vectors_of_tokens  # no
 from weft.models.common.neural.source_memory import Memory, Sources  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
 from weft.models.seq2seq.weft_small import EMBEDDED  # noqa: E402
+from weft.training.fit_documents import fit_documents  # noqa: E402
 from weft.training.settings import TrainingSettings  # noqa: E402
-from weft.training.short_runs import fit_documents  # noqa: E402
 
 
 def network(**changes: object) -> Seq2SeqNetwork:

@@ -15,7 +15,7 @@ import torch
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
-from weft.evaluation.subjects import load_subjects
+from weft.evaluation.evaluated_models import load_subjects
 from weft.generation.decoding import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact

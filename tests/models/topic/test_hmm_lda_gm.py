@@ -17,8 +17,8 @@ from weft.hub import load_model  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E402
 from weft.models.topic.topic_network import TopicNetwork  # noqa: E402
 from weft.ordering.order import order_document  # noqa: E402
-from weft.scoring.pairs import order_values  # noqa: E402
-from weft.training import short_runs  # noqa: E402
+from weft.scoring.uni_bi_mmi import order_values  # noqa: E402
+from weft.training import fit_documents  # noqa: E402
 from weft.training.config import build_config, config_of, read_config  # noqa: E402
 from weft.training.runs import train  # noqa: E402
 
@@ -141,7 +141,7 @@ def test_frozen_names_what_it_takes_visibly() -> None:
 
 
 def test_a_second_fit_learns_its_topics_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(short_runs, "SHORT", replace(short_runs.SHORT, steps=20, warmup=2))
+    monkeypatch.setattr(fit_documents, "SHORT", replace(fit_documents.SHORT, steps=20, warmup=2))
 
     def new() -> HmmLdaGm:
         return HmmLdaGm(HmmLdaGmSettings(topic_count=2, dimensions=8, hidden=8, layers=1, guide=3, precision="float32"))

@@ -29,7 +29,7 @@ from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # no
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.ordering.order import order_document  # noqa: E402
-from weft.scoring.pairs import estimator_of, order_values  # noqa: E402
+from weft.scoring.uni_bi_mmi import estimator_of, order_values  # noqa: E402
 from weft.training.config import build_config  # noqa: E402
 from weft.training.runs import train  # noqa: E402
 from weft.training.settings import TrainingSettings  # noqa: E402

@@ -18,12 +18,12 @@ from weft.errors import CorpusError
 from weft.evaluation.adversarial.chunks import CONTINUATION, Chunks
 from weft.evaluation.adversarial.saved_arrays import UNREADABLE, damaged_file
 from weft.evaluation.adversarial.writing import write_continuations
-from weft.generation.bulk import BulkWriter
+from weft.generation.bulk_writing import BulkWriter
 from weft.generation.decoding import Decoding
 from weft.io.atomic_files import write_atomically
 from weft.progress import Progress, silent
 from weft.protocols import NetworkModel
-from weft.scoring.pairs import Combine
+from weft.scoring.uni_bi_mmi import Combine
 
 SHARD = 4096  # contexts per shard: the most that an interrupted run loses
 FORMAT = 2  # changes when continuations are written in another way

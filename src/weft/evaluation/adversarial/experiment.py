@@ -41,11 +41,11 @@ from weft.evaluation.adversarial.verdicts import (
     write_verdicts,
 )
 from weft.evaluation.result import Measure
-from weft.evaluation.task import Outcome
-from weft.generation.bulk import bulk_writer
+from weft.evaluation.task_contract import Outcome
+from weft.generation.bulk_writing import bulk_writer
 from weft.progress import Progress, silent
 from weft.protocols import NetworkModel, SearchEstimatingModel
-from weft.scoring.pairs import Combine
+from weft.scoring.uni_bi_mmi import Combine
 from weft.training.devices import Runtime
 from weft.training.loop import Report
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from weft.evaluation.adversarial.experiment import AdversarialExperiment
 from weft.evaluation.adversarial.options import adversarial_options
-from weft.evaluation.subjects import Control
-from weft.evaluation.task import DataFile, EvaluateOptions, Outcome, Subject
-from weft.generation.bulk import bulk_writer
+from weft.evaluation.evaluated_models import Control
+from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
+from weft.generation.bulk_writing import bulk_writer
 from weft.progress import Progress
 from weft.training.devices import start_runtime
 

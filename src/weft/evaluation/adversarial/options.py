@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from weft.errors import ConfigError, check_known
 from weft.evaluation.adversarial.chunks import SelectionSettings
 from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING
-from weft.evaluation.task import EvaluateOptions
+from weft.evaluation.task_contract import EvaluateOptions
 from weft.generation.decoding import Decoding
 from weft.settings import Settings, setting
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.evaluation.adversarial.chunks import CONTINUATION
 from weft.evaluation.adversarial.token_rows import canonical_rows, single_spaced
-from weft.generation.bulk import BulkWriter, Contexts, Proposals
+from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals
 from weft.generation.decoding import Decoding
 from weft.io.seeded_hash import hash_key
-from weft.scoring.pairs import Combine
+from weft.scoring.uni_bi_mmi import Combine
 
 CONTEXTS_AT_ONCE = {"cuda": 1024, "cpu": 64}  # about 20 GiB with ten candidates each
 PENALTY = 1e6  # for candidates that are taken only if there is no other

@@ -19,8 +19,8 @@ from weft.models.causal_lm.model_files import find_causal, read_causal
 from weft.models.common.setting_checks import restored_settings
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.pairs import COMBINATIONS, Combine, checked_combine
-from weft.scoring.sequences import Inverted, OrderCache, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequence_scorer import Inverted, OrderCache, SequenceOrderSearch, SequenceScorer
+from weft.scoring.uni_bi_mmi import COMBINATIONS, Combine, checked_combine
 from weft.settings import Settings, setting
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Hf:
     A text is its sentences joined by spaces. With ``uni``, a transition is log p(s_n | s_1 … s_{n−1}) divided by the
     number of tokens of s_n. The prior log p(s_n), for MMI, is the model's log-probability of the sentence as a text of
     its own. A causal model does not read backwards; its backward probability, for ``bi`` and MMI, follows from Bayes'
-    rule (`weft.scoring.sequences.Inverted`). MMI is then log p(s_n | s_1 … s_{n−1}) − log p(s_n), divided by the
+    rule (`weft.scoring.sequence_scorer.Inverted`). MMI is then log p(s_n | s_1 … s_{n−1}) − log p(s_n), divided by the
     number of tokens of s_n, plus the same divided by the number of tokens of s_{n−1}.
 
     Example:

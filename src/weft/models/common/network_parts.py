@@ -13,8 +13,8 @@ from weft.errors import ConfigError, ModelError
 from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
 from weft.models.common.setting_checks import check_weight
-from weft.scoring.calibration import REFERENCE, Reference, read_reference
-from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
+from weft.scoring.percentiles import REFERENCE, Reference, read_reference
+from weft.training.part_names import ENCODERS, PARTS, PRECEDENCE
 
 TOKENIZER = "tokenizer.json"
 PRECEDENCE_WEIGHT = 1.0  # default

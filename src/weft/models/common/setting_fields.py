@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from weft.scoring.pairs import COMBINATIONS
+from weft.scoring.uni_bi_mmi import COMBINATIONS
 from weft.settings import setting
-from weft.training.parts import PARTS, PRECEDENCE
+from weft.training.part_names import PARTS, PRECEDENCE
 
 HIGHEST_CONTRAST = 1000.0  # with a higher weight, the likelihood would have no effect
 

@@ -18,7 +18,7 @@ from weft.models.discriminative.clique_order_search import CliqueOrderSearch
 from weft.models.discriminative.clique_windows import clique_windows, damaged_windows
 from weft.models.discriminative.discriminative_model import negatives_generator
 from weft.models.discriminative.networks import CliqueHead, CliqueRows
-from weft.scoring.pairs import BoundedCache
+from weft.scoring.uni_bi_mmi import BoundedCache
 from weft.settings import setting
 from weft.training.loop import LossPart
 

@@ -28,7 +28,7 @@ from weft.models.common.token_cache import TokenCache
 from weft.models.discriminative.networks import POOLINGS, ReaderOptions
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
-from weft.scoring.calibration import Reference, reference_for
+from weft.scoring.percentiles import Reference, reference_for
 from weft.settings import Settings as ModelSettings
 from weft.settings import setting
 from weft.training.loop import LossPart
@@ -143,7 +143,7 @@ class DiscriminativeModel(ABC):
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Train all parts on documents in memory, with a vocabulary learned from them."""
-        from weft.training.short_runs import fit_documents
+        from weft.training.fit_documents import fit_documents
 
         return fit_documents(self, documents, seed=seed, progress=progress)
 

@@ -29,7 +29,7 @@ from weft.models.discriminative.discriminative_model import (
 )
 from weft.models.discriminative.networks import PairNetwork
 from weft.protocols import ModelCard
-from weft.scoring.pairs import Table, mean_score
+from weft.scoring.uni_bi_mmi import Table, mean_score
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 

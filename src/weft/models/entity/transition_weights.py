@@ -15,7 +15,7 @@ import numpy as np
 from weft.document import Score
 from weft.models.entity.grid import SparseGrid
 from weft.models.entity.transitions import Reals, WindowOptions, Windows, count_transitions, find_windows
-from weft.scoring.pairs import mean_score
+from weft.scoring.uni_bi_mmi import mean_score
 
 ORDERS_AT_ONCE = 64  # bounds memory
 

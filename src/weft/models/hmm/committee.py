@@ -21,7 +21,7 @@ from weft.models.common.setting_checks import check_finite
 from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, Reals, learn_hmm
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
-from weft.scoring.pairs import mean_score
+from weft.scoring.uni_bi_mmi import mean_score
 
 VOCABULARY = "patterns.txt"
 TENSORS = ("emissions", "start", "moves", "end")

@@ -23,7 +23,7 @@ from weft.models.hmm.committee import VOCABULARY
 from weft.models.hmm.syntax_patterns import PatternFields, PatternFinder, check_treebank, pattern_setting
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
-from weft.scoring.pairs import mean_score
+from weft.scoring.uni_bi_mmi import mean_score
 from weft.settings import Settings, setting
 
 Reals = npt.NDArray[np.float64]

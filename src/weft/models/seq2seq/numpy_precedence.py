@@ -11,7 +11,7 @@ from weft.document import Document
 from weft.models.common.precedence_cues import CUES, HEADS, PAIR, number_cues
 from weft.models.seq2seq.numpy_layers import Reals, check_shapes, layer_norm, softmax
 from weft.models.seq2seq.numpy_predictor import NumpyPredictor
-from weft.scoring.pairs import Table
+from weft.scoring.uni_bi_mmi import Table
 
 
 class NumpyPrecedence:

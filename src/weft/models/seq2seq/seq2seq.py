@@ -33,10 +33,10 @@ from weft.models.common.setting_fields import (
 from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.bulk_writer import PairWriter
 from weft.protocols import ModelCard
-from weft.scoring.pairs import Scorer, Table, TableCache
+from weft.scoring.uni_bi_mmi import Scorer, Table, TableCache
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
-from weft.training.parts import PARTS
+from weft.training.part_names import PARTS
 from weft.training.settings import TrainingSettings
 
 

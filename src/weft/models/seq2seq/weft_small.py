@@ -34,10 +34,10 @@ from weft.models.seq2seq.numpy_precedence import NumpyPrecedence
 from weft.models.seq2seq.numpy_predictor import NumpyPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
-from weft.scoring.calibration import REFERENCE, Reference, reference_for
-from weft.scoring.pairs import Combine, Scorer, Table, TableCache, checked_combine
+from weft.scoring.percentiles import REFERENCE, Reference, reference_for
+from weft.scoring.uni_bi_mmi import Combine, Scorer, Table, TableCache, checked_combine
 from weft.settings import Settings
-from weft.training.parts import ENCODERS, PARTS, PRECEDENCE
+from weft.training.part_names import ENCODERS, PARTS, PRECEDENCE
 
 if TYPE_CHECKING:
     import torch

@@ -45,10 +45,10 @@ from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequences import OrderCache, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequence_scorer import OrderCache, SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
-from weft.training.parts import ENCODERS
+from weft.training.part_names import ENCODERS
 from weft.training.settings import TrainingSettings
 
 TOPIC_MODEL = "hmm_lda"  # the topic model inside a model folder

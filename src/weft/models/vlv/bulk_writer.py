@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.generation.bulk import Contexts, Proposals
+from weft.generation.bulk_writing import Contexts, Proposals
 from weft.generation.decoding import Decoding, Hypotheses
 from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_tokens, joined_tokens
 from weft.models.common.neural.encoder_decoder import Tokens

@@ -13,7 +13,7 @@ from weft.models.vlv.estimators import VariationalPredictor
 from weft.models.vlv.latent_chain import ChainStep, divergence
 from weft.models.vlv.network import Texts, VariationalNetwork
 from weft.models.vlv.vlv_gm import VlvGm
-from weft.scoring.sequences import OrderCache
+from weft.scoring.sequence_scorer import OrderCache
 
 # A dimension counts as used if the shift of the mean of z by its sentence, in standard deviations of the prior, has a
 # higher variance over sentences (Burda et al. 2016). They use the mean itself: their prior is the same for all texts.

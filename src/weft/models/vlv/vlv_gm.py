@@ -37,7 +37,7 @@ from weft.models.vlv.bulk_writer import ChainWriter
 from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequences import OrderCache, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequence_scorer import OrderCache, SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.generation.bulk import Contexts, Proposals
+from weft.generation.bulk_writing import Contexts, Proposals
 from weft.generation.decoding import Decoding, Hypotheses, search
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps, padded
 from weft.models.common.token_cache import TokenCache
-from weft.scoring.pairs import PairLogProbs
+from weft.scoring.uni_bi_mmi import PairLogProbs
 
 
 class BulkDecoders:

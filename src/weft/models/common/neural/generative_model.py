@@ -33,12 +33,12 @@ from weft.models.common.setting_fields import GenerativeFields
 from weft.models.common.token_cache import TokenCache
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
-from weft.scoring.calibration import Reference, reference_for
-from weft.scoring.pairs import Combine, Scorer, Table, checked_combine
-from weft.scoring.sequences import SequenceScorer
+from weft.scoring.percentiles import Reference, reference_for
+from weft.scoring.sequence_scorer import SequenceScorer
+from weft.scoring.uni_bi_mmi import Combine, Scorer, Table, checked_combine
 from weft.settings import Settings as AnySettings
 from weft.training.loop import Batches, LossPart
-from weft.training.parts import PARTS, PRECEDENCE
+from weft.training.part_names import PARTS, PRECEDENCE
 from weft.training.settings import TrainingSettings
 
 
@@ -148,7 +148,7 @@ class GenerativeModel:
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Train all parts on documents, with a BPE vocabulary learned from them; for small corpora."""
-        from weft.training.short_runs import fit_documents
+        from weft.training.fit_documents import fit_documents
 
         return fit_documents(self, documents, seed=seed, progress=progress)
 

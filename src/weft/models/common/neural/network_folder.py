@@ -13,7 +13,7 @@ from weft.io.model_folder import Artifact, save_artifact
 from weft.io.quantization import Packed, Weights, pack, unpack
 from weft.io.shared_weights import share
 from weft.models.common.network_parts import TOKENIZER, saved_weights, weights_do_not_fit
-from weft.scoring.calibration import REFERENCE, Reference
+from weft.scoring.percentiles import REFERENCE, Reference
 
 Networks = Mapping[str, torch.nn.Module]
 

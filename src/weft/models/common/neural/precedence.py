@@ -21,7 +21,7 @@ from weft.document import Document
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.precedence_cues import CUES, HEADS, PAIR, number_cues
-from weft.scoring.pairs import Table
+from weft.scoring.uni_bi_mmi import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.common.neural.precedence import Precedence, PrecedenceNetwork, batch_bag
 from weft.models.common.neural.sentence_predictor import Predictor
-from weft.scoring.pairs import Table
+from weft.scoring.uni_bi_mmi import Table
 from weft.training.loop import LossPart
-from weft.training.parts import ENCODERS
+from weft.training.part_names import ENCODERS
 from weft.training.settings import TrainingSettings
 
 

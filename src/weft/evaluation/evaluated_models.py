@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.errors import ConfigError, check_known
-from weft.evaluation.task import Subject
+from weft.evaluation.task_contract import Subject
 from weft.evaluation.tasks import find_task, joined
 from weft.hub import describe_model, load_model
 from weft.protocols import CombinableModel

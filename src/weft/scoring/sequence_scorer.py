@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.document import Document, Score
 from weft.protocols import SentenceModel, SequenceModel
-from weft.scoring.pairs import (
+from weft.scoring.uni_bi_mmi import (
     BoundedCache,
     Combine,
     PairLogProbs,

@@ -18,7 +18,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.generation.decoding import Decoding
 from weft.protocols import WritingModel
-from weft.scoring.pairs import PairLogProbs
+from weft.scoring.uni_bi_mmi import PairLogProbs
 
 if TYPE_CHECKING:
     import torch
