@@ -119,6 +119,7 @@ class Trainer:
         self.step = self.epoch = self.next_batch = self.stale = 0
         self.seconds = 0.0
         self.best = math.inf
+        self.reports_pending = False  # whether the step just done has another report, which no log holds yet
         self.best_weights: dict[str, Tensor] = {}
         self._part_names: tuple[str, ...] = ()
         self._report_every = REPORT_EVERY.get(runtime.device.type, 1)
@@ -135,8 +136,10 @@ class Trainer:
                 step = self._report(torch.stack(sums))
                 # Validate before yielding: a snapshot taken at a yield must hold the step and its validation.
                 validation = self._validation() if self._validation_is_due() else None
+                self.reports_pending = validation is not None
                 yield step
                 if validation is not None:
+                    self.reports_pending = False
                     yield validation
         finally:
             batches.close()

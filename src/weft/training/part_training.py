@@ -72,7 +72,8 @@ def train_part(
         for report in trainer.run():
             if listen:
                 listen(report)
-            stop = stop_requested()  # read once, so that a run that stops here has saved this step
+            # Read once, so that a run that stops here has saved this step and all its reports.
+            stop = stop_requested() and not trainer.reports_pending
             run_folder.write(report, now=stop)
             if stop and not trainer.finished:
                 raise KeyboardInterrupt

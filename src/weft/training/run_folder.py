@@ -38,6 +38,7 @@ class RunFolder:
         if self.log and (report.kind == "validation" or report.step % LOG_EVERY == 0):
             self.log.write(asdict(report))
         due = now or self.trainer.finished or time.monotonic() - self.saved_at >= self.seconds
-        if self.folder and due:
+        # A checkpoint before the last report of a step would lose that report: a resumed run starts after the step.
+        if self.folder and due and not self.trainer.reports_pending:
             save_checkpoint(self.folder, *self.trainer.snapshot(), recipe=self.recipe)
             self.saved_at = time.monotonic()
