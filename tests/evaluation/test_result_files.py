@@ -78,3 +78,43 @@ def test_the_second_file_is_read_on_first_use(tmp_path: Path) -> None:
 def test_a_metric_without_parts_is_named() -> None:
     with pytest.raises(CorpusError, match="no such metric"):
         RESULT.parts("tau")
+
+
+TRAINED = replace(
+    RESULT, training={"seed": 1, "data_fingerprint": "a"}, settings={"hidden": 8}, model_name="m", model_sha256="1" * 64
+)
+OTHER = replace(TRAINED, training={"seed": 1, "data_fingerprint": "b"}, model_name="tiny", model_sha256="2" * 64)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        OTHER,
+        replace(TRAINED, model_sha256="2" * 64),
+        replace(TRAINED, settings={"hidden": 9}),
+        replace(OTHER, data_sha256="other"),
+    ],
+)
+def test_a_result_never_replaces_that_of_another_training(other: Result, tmp_path: Path) -> None:
+    first = TRAINED.save(tmp_path)
+    before = first.read_bytes(), documents_path(first).read_bytes()
+    replace(TRAINED, model_sha256="3" * 64, data_sha256="other").save(tmp_path)  # takes MODEL@DATA
+    second = other.save(tmp_path)
+    assert second.name.startswith("m.bi@")
+    assert other.save(tmp_path) == second
+    assert (first.read_bytes(), documents_path(first).read_bytes()) == before
+    assert len(list((tmp_path / "probes").glob("*.json"))) == 3
+
+
+def test_a_model_replaces_its_own_result(tmp_path: Path) -> None:
+    path = TRAINED.save(tmp_path)
+    assert replace(TRAINED, command="again", settings={"hidden": 8}).save(tmp_path) == path
+    assert Result.load(path).command == "again"
+
+
+def test_early_results_are_compared_by_their_record_of_the_training(tmp_path: Path) -> None:
+    early = replace(TRAINED, model_name="", model_sha256="", training={"data_fingerprint": "a"})
+    path = early.save(tmp_path)
+    assert OTHER.save(tmp_path) != path
+    assert replace(OTHER, training={}).save(tmp_path) != path
+    assert TRAINED.save(tmp_path) == path

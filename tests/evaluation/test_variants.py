@@ -83,3 +83,22 @@ def test_a_run_on_part_of_the_data_is_in_no_table(tmp_path: Path) -> None:
     replace(whole, settings={**whole.settings, "limit": 5}).save(tmp_path / "part")
     assert len(load_results(tmp_path / "whole")) == 1
     assert load_results(tmp_path / "part") == {}
+
+
+def test_another_training_of_a_class_has_a_file_of_its_own(corpus: Path, tmp_path: Path) -> None:
+    """Both are named after their class; the first one in an empty folder has the plain name."""
+    paths = []
+    for name in ("foltz-lsa", "zoo/foltz-lsa", "discriminative-accidents", "discriminative-earthquakes"):
+        (subject,) = load_subjects("pairs", str(ROOT / "zoo" / Path(name).name), {})
+        paths.append(evaluate("pairs", subject, str(corpus)).save(tmp_path).name)
+    assert paths[:3] == ["foltz-lsa.json", "foltz-lsa.json", "discriminative.json"]
+    assert paths[3].startswith("discriminative@discriminative-earthquakes-")
+
+
+def test_a_result_beside_that_of_another_model_is_in_no_table(tmp_path: Path) -> None:
+    whole = next(result for result in published_results().values() if result.training)
+    whole.save(tmp_path)
+    replace(whole, training={"seed": 99}, model_sha256="2" * 64, metrics={}).save(tmp_path)
+    assert len(list(tmp_path.glob("*/*.json"))) == 2
+    (found,) = load_results(tmp_path).values()
+    assert found.metrics == whole.metrics

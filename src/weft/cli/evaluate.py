@@ -117,8 +117,15 @@ def evaluate(
                 result = evaluate(
                     name, data=data, model=subject, options=options, command=command_line(), progress=progress
                 )
-            message(f"wrote {result.save(out)}")
+            message(_written(result, result.save(out)))
             write_result(result, form=format.value)
+
+
+def _written(result: Result, path: Path) -> str:
+    """Return which file was written, and why it has another name if it does."""
+    kept = f"{result.file_name}.json"
+    reason = "" if path.name == kept else f"; {kept} is the result of another model or of other data and is kept"
+    return f"wrote {path}{reason}"
 
 
 def _no_task() -> Exception:

@@ -80,6 +80,8 @@ def _result(
         command=command,
         settings={**subject.settings, **limit, **outcome.settings},
         training=subject.training,
+        model_name=subject.given,
+        model_sha256=subject.sha256,
         documents=outcome.documents,
         lengths=outcome.lengths,
         per_document={name: asdict(measure) for name, measure in {**outcome.measures, **outcome.scores}.items()},

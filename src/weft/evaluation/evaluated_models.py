@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from weft.errors import ConfigError, check_known
 from weft.evaluation.task_contract import Subject
 from weft.evaluation.tasks import find_task, joined
-from weft.hub import describe_model, load_model
-from weft.protocols import CombinableModel
+from weft.hub import describe_model, find_model, load_model
+from weft.io.file_hash import sha256_of
+from weft.io.model_folder import MANIFEST
+from weft.protocols import CoherenceModel, CombinableModel
 
 CONTROL = "control-"
 
@@ -42,16 +45,31 @@ def load_subjects(
     _check_variant(known)
     if chosen.controls and name.startswith(CONTROL):
         return [_control(name, known, chosen.controls, settings, combine)]
-    subject = _load(name, chosen.split_settings(settings)[0], known)
+    own = chosen.split_settings(settings)[0]
+    subject = loaded_subject(load_model(name, own), name, own, known)
     combinations = combine or ((chosen.combine,) if chosen.combine else ())
     return [with_combination(subject, one) for one in combinations] or [subject]
 
 
-def _load(name: str, settings: Mapping[str, Any], variant: str) -> Subject:
-    """Return the subject of a model; its name is that of the model's class, also if a folder is given."""
-    model = load_model(name, settings)
-    about = describe_model(name)
-    return Subject(model, about.model, variant, {**about.config, **settings}, about.training)
+def loaded_subject(model: CoherenceModel, name: str, settings: Mapping[str, Any], variant: str = "") -> Subject:
+    """Return the subject of a loaded model; its name is that of the model's class, also if a folder is given.
+
+    Args:
+        model: The model.
+        name: The name or folder that it was loaded from.
+        settings: The settings that it was loaded with.
+        variant: A name for these settings; by default, it is made from them.
+    """
+    about, folder = describe_model(name), find_model(name).folder
+    return Subject(
+        model,
+        about.model,
+        variant or variant_of(settings),
+        {**about.config, **settings},
+        about.training,
+        given=Path(name).absolute().name,
+        sha256=sha256_of(folder / MANIFEST) if folder else "",
+    )
 
 
 def _control(

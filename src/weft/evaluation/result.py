@@ -72,6 +72,8 @@ class Result:
     settings: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     weft_version: str = VERSION
+    model_name: str = ""  # the name or the folder it was loaded by; empty in early results
+    model_sha256: str = ""  # the hash of its folder's manifest; empty without a folder and in early results
     # The fields of the second file have default factories: a plain default would be a class attribute, and
     # `__getattr__` would never be called.
     documents: Sequence[str] = field(default_factory=tuple)
@@ -104,14 +106,22 @@ class Result:
     def path(self, folder: str | Path) -> Path:
         """Return the path of the first file in a results folder: ``TASK/MODEL[.VARIANT].json``.
 
-        If that file is a result on other data, the name of the new one includes its data, so that an evaluation of the
-        user's texts never replaces a published result.
+        If that file is a result on other data or of another model, the name of the new one includes its data or its
+        model, so that an evaluation never replaces the result of a different one.
         """
-        name = self.file_name
-        path = Path(folder) / self.task / f"{name}.json"
-        if _other_data(path, self):
-            return path.with_name(f"{name}@{Path(self.data_name).name.split('.')[0]}-{self.data_sha256[:8]}.json")
-        return path
+        path = Path(folder) / self.task / f"{self.file_name}.json"
+        old = _readable(path)
+        if old is None or _same_evaluation(old, self):
+            return path
+        if old.data_sha256 != self.data_sha256:
+            path = self._beside(path, Path(self.data_name).name.split(".")[0], self.data_sha256)
+            old = _readable(path)
+            if old is None or _same_evaluation(old, self):
+                return path
+        return self._beside(path, self.model_name or self.model, _fingerprint(self))
+
+    def _beside(self, path: Path, name: str, sha256: str) -> Path:
+        return path.with_name(f"{self.file_name}@{name[:64]}-{sha256[:8]}.json")
 
     def save(self, folder: str | Path) -> Path:
         """Write the result to a results folder, and return the path of its first file."""
@@ -230,7 +240,7 @@ def _check(result: Result) -> None:
     mappings = (result.metrics, result.interval, result.settings, result.training)
     texts = (
         result.task, result.model, result.variant, result.estimator, result.data_name, result.data_sha256,
-        result.command,
+        result.command, result.model_name, result.model_sha256,
     )  # fmt: skip
     numbers = (result.n_documents, result.n_pairs, result.ties, result.n_excluded, result.seed)
     values, sentences = result.metrics.values(), result.training.get("sentences")
@@ -273,14 +283,41 @@ def _all_numbers(column: list[object]) -> bool:
     return set(map(type, column)) <= {int, float} and math.isfinite(sum(map(abs, column)))  # type: ignore[arg-type]
 
 
-def _other_data(path: Path, result: Result) -> bool:
-    """Return whether a readable result on other data is already there."""
+def _readable(path: Path) -> Result | None:
+    """Return the result in a file, or None if there is none or it is damaged."""
     if not path.is_file():
-        return False
+        return None
     try:
-        return Result.load(path).data_sha256 != result.data_sha256
+        return Result.load(path)
     except CorpusError:
-        return False
+        return None
+
+
+def _same_evaluation(old: Result, new: Result) -> bool:
+    """Return whether two results of one name are of the same model with the same settings on the same data."""
+    return old.data_sha256 == new.data_sha256 and old.settings == _as_json(new.settings) and _same_model(old, new)
+
+
+def _same_model(old: Result, new: Result) -> bool:
+    """Return whether two results are of the same weights; early results have no hash, only a record of the training."""
+    if old.model_sha256 and new.model_sha256:
+        return old.model_sha256 == new.model_sha256
+    one, other = old.training, _as_json(new.training)
+    # Early records have fewer facts.
+    return bool(one) == bool(other) and all(one[name] == other[name] for name in one.keys() & other.keys())
+
+
+def _fingerprint(result: Result) -> str:
+    """Return a hash of the model, its settings and the data."""
+    model = result.model_sha256 or result.training
+    content = json.dumps([model, result.settings, result.data_sha256], sort_keys=True)
+    return hashlib.sha256(content.encode("utf-8")).hexdigest()
+
+
+def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping as it is read from a file: with lists in place of tuples."""
+    found: dict[str, Any] = json.loads(json.dumps(value))
+    return found
 
 
 def summarize(measures: Mapping[str, Measure], *, seed: int) -> tuple[dict[str, float | None], dict[str, Any]]:

@@ -33,6 +33,8 @@ class Subject:
         variant: Name of its settings; part of a result's file name.
         settings: Settings to record.
         training: Facts about its training to record.
+        given: The name it was loaded by; of a folder, the last part of its path.
+        sha256: Hash of its folder's manifest; empty for a model without a folder.
     """
 
     model: Any
@@ -40,6 +42,8 @@ class Subject:
     variant: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
+    given: str = ""
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

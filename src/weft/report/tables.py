@@ -72,8 +72,10 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
         )
     from weft.evaluation.tasks import is_standard
 
-    found = [Result.load(path) for path in _result_files(root)]
-    return {(r.task, r.model, r.variant): r for r in found if is_standard(r)}
+    found = [(path, Result.load(path)) for path in _result_files(root)]
+    # A result beside that of another model, MODEL@NAME.json, enters no table.
+    kept = [result for path, result in found if path.stem == result.file_name and is_standard(result)]
+    return {(result.task, result.model, result.variant): result for result in kept}
 
 
 def check_results(folder: str | Path) -> None:
