@@ -40,6 +40,8 @@ from weft.registry import (
 MODELS_VARIABLE = "WEFT_MODELS"
 ZOO_FOLDER = "zoo"
 ZOO_PACKAGE = "weft-zoo"
+INSTALL_ZOO = "pip install ./zoo"
+EXTRAS = {"parse": ("spacy",), "hf": ("sentence_transformers", "transformers")}  # the packages of each extra
 PACKAGE = "weft"  # the source of models that need no training
 # Folders inside the package with the weights of models that need no training.
 PACKAGE_FOLDERS = {"weft-small": "weft-small", "foltz-glove": "glove", "foltz-sif": "glove"}
@@ -76,6 +78,8 @@ class KnownModel:
         size: Bytes on disk; None if it has no files of its own.
         speed: Texts of 15 sentences scored in a second by one core; None if it was not measured.
         default: Whether commands use it when no model is named.
+        extra: The extra of weft-coherence that it needs and that is not installed; empty if there is none.
+        shared: Names of the folders beside its own that hold some of its weights.
     """
 
     name: str
@@ -85,6 +89,8 @@ class KnownModel:
     size: int | None
     speed: float | None
     default: bool
+    extra: str = ""
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,24 @@ def model_folder(name: str | Path) -> Path:
     return found.folder
 
 
+def writable_folder(name: str | Path) -> Path:
+    """Return the folder of a trained model by name or path, to write to.
+
+    Raises:
+        ConfigError: There is no model of that name, it has no folder, or it belongs to an installed package.
+        ModelError: The model has to be trained first, or its folder is damaged.
+    """
+    folder = model_folder(name)
+    if folder != Path(name) and any(folder.parent == place for _, place in _package_places()):
+        raise ConfigError(
+            "this model belongs to an installed package, which is not changed",
+            seen=f"{name} in {folder}",
+            allowed="a model folder of your own",
+            next_step="copy the folder, and those that it shares weights with, and name the copy by its path",
+        )
+    return folder
+
+
 def is_model(name: str | Path) -> bool:
     """Return whether a name or path is that of a model, trained or not."""
     text = str(name)
@@ -208,11 +232,16 @@ def describe_model(name: str | Path) -> ModelDescription:
 
 def _places() -> Iterator[tuple[str, Path]]:
     """Yield the folders that are searched for model folders, in order, each with its name in messages."""
+    yield from _package_places()
+    yield f"{ZOO_FOLDER}/", Path(ZOO_FOLDER)
+    yield from ((folder, Path(folder)) for folder in os.environ.get(MODELS_VARIABLE, "").split(os.pathsep) if folder)
+
+
+def _package_places() -> Iterator[tuple[str, Path]]:
+    """Yield the folders of installed packages of models, each with the name of its package."""
     for entry in entry_points(MODEL_GROUP):
         if ":" not in entry.value:
             yield from ((package_of(entry), place) for place in _package_folders(entry.value))
-    yield f"{ZOO_FOLDER}/", Path(ZOO_FOLDER)
-    yield from ((folder, Path(folder)) for folder in os.environ.get(MODELS_VARIABLE, "").split(os.pathsep) if folder)
 
 
 def _package_with(name: str) -> str:
@@ -258,13 +287,21 @@ def _known(name: str, trained: Mapping[str, FoundModel]) -> KnownModel:
         card = model_class(found.model if found else name).card
     except WeftError as error:  # a broken package or a damaged folder must not break the list
         return KnownModel(name, f"cannot be used: {error.what}", "", error.next_step or "", None, None, False)
-    speed, default = SPEEDS.get(name), name == DEFAULT_MODEL
+    speed, default, extra = SPEEDS.get(name), name == DEFAULT_MODEL, _missing_extra(card)
     if is_registered(name) and not card.needs_training:
         size = _size(PRETRAINED / PACKAGE_FOLDERS[name]) if name in PACKAGE_FOLDERS else None
-        return KnownModel(name, card.summary, _package_with(name), "", size, speed, default)
+        return KnownModel(name, card.summary, _package_with(name), "", size, speed, default, extra)
     if found is None or found.folder is None:
-        return KnownModel(name, card.summary, "", _how_to_get(name, trained), None, speed, default)
-    return KnownModel(name, card.summary, found.source, "", _size(found.folder), speed, default)
+        return KnownModel(name, card.summary, "", _how_to_get(name, trained), None, speed, default, extra)
+    shared = tuple(one["folder"] for one in read_manifest(found.folder).get("shared", []))
+    return KnownModel(name, card.summary, found.source, "", _size(found.folder), speed, default, extra, shared)
+
+
+def _missing_extra(card: ModelCard) -> str:
+    """Return the extra that a model needs, if it is not installed; nothing is imported."""
+    from importlib.util import find_spec
+
+    return "" if all(map(find_spec, EXTRAS.get(card.extra, ()))) else card.extra
 
 
 def _size(folder: Path) -> int:
@@ -307,7 +344,7 @@ def _how_to_get(name: str, trained: Mapping[str, FoundModel]) -> str:
     """Return how to get a trained model of a registered name, as the next step of a message."""
     train = f"train it (weft train configs/{name}.toml)" if name in MODELS else "train it"
     variants = sorted(other for other, found in trained.items() if found.model == name)
-    install = f"pip install {ZOO_PACKAGE} (in a clone: pip install ./zoo)"
+    install = f"{INSTALL_ZOO} (in a clone)"
     first = f"use {' or '.join(variants)}, which are trained for one domain" if variants else install
     return f"{first}; or {train} and name its folder; or set {MODELS_VARIABLE} to a folder of trained models"
 
@@ -328,8 +365,16 @@ def _unknown(name: str) -> WeftError:
         "unknown model",
         seen=name,
         allowed=f"a folder with a {MANIFEST}, or a name: {did_you_mean(name, {*model_names(), *_trained()})}",
-        next_step=f"run `weft models`; pip install {ZOO_PACKAGE} adds the paper's trained models",
+        next_step=_next_step_of_unknown(name),
     )
+
+
+def _next_step_of_unknown(name: str) -> str:
+    install = f"{INSTALL_ZOO} (in a clone), which adds the paper's trained models"
+    has_zoo = any(source == ZOO_PACKAGE for source, _ in _package_places())
+    if not has_zoo and any(name.startswith(f"{model}-") for model in model_names()):  # a model for one domain
+        return f"{install}; or run `weft models`"
+    return "run `weft models`" if has_zoo else f"run `weft models`; {install}"
 
 
 def _adjusted(model: CoherenceModel, settings: Mapping[str, Any]) -> CoherenceModel:

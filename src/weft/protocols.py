@@ -45,6 +45,7 @@ class ModelCard:
         comparable: Whether scores of different texts can be compared.
         needs: What the model needs before it can score: nothing, training, or an extra.
         needs_training: Whether it must be trained before it can score.
+        extra: The extra of weft-coherence without which it cannot score; empty if it needs none.
     """
 
     summary: str
@@ -54,6 +55,7 @@ class ModelCard:
     comparable: str
     needs: str = "nothing"
     needs_training: bool = True
+    extra: str = ""
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from weft.errors import ConfigError, did_you_mean, is_number
 
 HIGHEST_COUNT = 2**31 - 1  # the largest count that every library below accepts
 HIGHEST_SEED = 2**32 - 1
+CORRECT_VALUE = "correct the value in the file or in --set"  # the next step of errors about values
 KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", dict: "a table"}
 
 
@@ -79,7 +80,7 @@ def setting(
         >>> Sizes(hidden=0)
         Traceback (most recent call last):
         weft.errors.ConfigError: seq2seq.hidden is out of range: saw 0; allowed: at least 1,
-        at most 2147483647; next: change the value
+        at most 2147483647; next: correct the value in the file or in --set
     """
     if type(default) is int and maximum is None and below is None:
         maximum = HIGHEST_COUNT
@@ -179,7 +180,14 @@ def _check(model: str, one: Field[Any], value: object) -> None:
     rule: Rule = one.metadata["rule"]
     if not rule.accepts(value):
         problem = f"unknown {one.name} for {model}" if rule.choices else f"{name} is out of range"
-        raise ConfigError(problem, seen=value, allowed=rule.allowed, next_step="change the value")
+        raise ConfigError(problem, seen=value, allowed=rule.allowed, next_step=CORRECT_VALUE)
+
+
+def _kind(default: object) -> str:
+    """Return the allowed values of a type in words, with an example."""
+    if isinstance(default, tuple | list):
+        return 'a list, such as ["a.jsonl"]'
+    return f"{KINDS.get(type(default), type(default).__name__)}, such as {default!r}"
 
 
 def check_type(name: str, value: object, default: object) -> None:
@@ -190,13 +198,13 @@ def check_type(name: str, value: object, default: object) -> None:
     whole_for_real = isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool)
     if (whole_for_real or isinstance(value, float)) and not is_number(value):
         raise ConfigError(
-            f"{name} is not a finite number", seen=value, allowed="a finite number", next_step="change the value"
+            f"{name} is not a finite number", seen=value, allowed="a finite number", next_step=CORRECT_VALUE
         )
     if default is None or whole_for_real or type(value) is type(default):
         return
     raise ConfigError(
         f"{name} has the wrong type",
         seen="null" if value is None else value,
-        allowed=f"{KINDS.get(type(default), type(default).__name__)}, such as {default!r}",
-        next_step="change the value",
+        allowed=_kind(default),
+        next_step=CORRECT_VALUE,
     )

@@ -177,3 +177,13 @@ def test_threads_of_matrix_products_are_settled_before_numpy_comes(
         capture_output=True, text=True, check=True, env={**inherited, **given},
     )  # fmt: skip
     assert done.stderr.splitlines()[0] == seen  # numpy is looked for once; messages of the command follow
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"), [("--device", "tpu", "auto, cpu"), ("-f", "xml", "table, json")]
+)
+def test_a_refused_choice_shows_the_value_and_the_allowed_ones(
+    option: str, value: str, allowed: str, tmp_path: Path
+) -> None:
+    line = refused("score", ESSAY, option, value, cwd=tmp_path)
+    assert f"saw '{value}'" in line and f"allowed: {allowed}" in line

@@ -36,4 +36,4 @@ def test_a_model_that_is_not_installed_says_how_to_get_it(tmp_path: Path) -> Non
     described = ok("models", "seq2seq", cwd=tmp_path)
     line = refused("score", ESSAY, "-m", "seq2seq", cwd=tmp_path)
     for text in (described, line):
-        assert "pip install weft-zoo" in text and "weft train" in text and "WEFT_MODELS" in text
+        assert "pip install ./zoo" in text and "weft train" in text and "WEFT_MODELS" in text

@@ -55,7 +55,7 @@ def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
     assert record["value"] is None
     assert record["transitions"] == []
     shown = weft("score", "one.txt", "--explain", cwd=tmp_path).stdout
-    assert "null: no transition" in shown
+    assert "no transition" in shown
     assert "nan" not in shown.lower()
     (tmp_path / "two.txt").write_text("A cat sat here. The cat slept.")
     one, two = weft("score", "one.txt", "two.txt", cwd=tmp_path).stdout.splitlines()

@@ -73,6 +73,24 @@ def test_a_failed_training_leaves_no_model(tmp_path: Path) -> None:
     assert "not enough text" in refused("train", "run.toml", cwd=tmp_path)
 
 
+def test_the_folder_of_another_model_is_not_replaced(tmp_path: Path) -> None:
+    ok("train", _config(tmp_path, "random"), "--out", "m", cwd=tmp_path)
+    ok("train", "random.toml", "--out", "m", cwd=tmp_path)
+    before = (tmp_path / "m" / "model.json").read_text()
+    line = refused("train", _config(tmp_path, "year-sort"), "--out", "m", cwd=tmp_path)
+    assert "another model" in line and "'random'" in line and "another --out" in line
+    assert (tmp_path / "m" / "model.json").read_text() == before
+
+
+def _config(folder: Path, name: str) -> str:
+    (folder / f"{name}.toml").write_text(f'model.name = "{name}"')
+    return f"{name}.toml"
+
+
+def test_a_list_is_named_as_a_list(tmp_path: Path) -> None:
+    assert 'a list, such as ["a.jsonl"]' in refused("config", "random", "--set", "data.train=mine.jsonl", cwd=tmp_path)
+
+
 def test_a_text_too_short_for_topics(tmp_path: Path) -> None:
     """It ended the process (a segmentation fault in the sampler)."""
     pytest.importorskip("tomotopy", reason="the extra `topics` is not installed")

@@ -12,8 +12,17 @@ from typing import Any
 import pytest
 
 from weft.errors import ConfigError, ModelError
-from weft.hub import SPEEDS, describe_model, find_model, is_model, known_models, load_model, model_folder
-from weft.io.model_folder import Artifact, save_artifact
+from weft.hub import (
+    SPEEDS,
+    describe_model,
+    find_model,
+    is_model,
+    known_models,
+    load_model,
+    model_folder,
+    writable_folder,
+)
+from weft.io.model_folder import Artifact, Shared, save_artifact
 from weft.models.trivial import RandomModel, RandomSettings
 from weft.registry import MODELS, model_class
 
@@ -53,7 +62,7 @@ def test_a_model_that_needs_no_training_has_no_folder(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(MODELS) - set(NEED_NO_TRAINING)))
 def test_an_untrained_model_is_never_loaded(name: str) -> None:
-    with pytest.raises(ModelError, match=rf"no trained {name}.*weft-zoo.*weft train configs/{name}.toml.*WEFT_MODELS"):
+    with pytest.raises(ModelError, match=rf"no trained {name}.*\./zoo.*weft train configs/{name}.toml.*WEFT_MODELS"):
         load_model(name)
     assert is_model(name)
 
@@ -130,8 +139,33 @@ def test_the_list_has_every_model_with_where_it_is_or_how_to_get_it() -> None:
     assert all(bool(row.source) != bool(row.missing) for row in rows.values())
     assert rows["weft-small"].size is not None
     assert rows["weft-small"].size > 10**7
-    assert "pip install weft-zoo" in rows["seq2seq"].missing
+    assert "pip install ./zoo" in rows["seq2seq"].missing
     assert rows["mine"].size == Path("zoo/mine/model.json").stat().st_size
+
+
+def test_the_list_names_a_missing_extra_and_shared_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    save_artifact(Artifact("random", {}, shared=[Shared("other", {}, "")]), "zoo/mine")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "spacy" else object())
+    rows = {row.name: row for row in known_models()}
+    assert (rows["entity-graph"].extra, rows["hf"].extra, rows["random"].extra) == ("parse", "", "")
+    assert rows["mine"].shared == ("other",)
+
+
+def test_the_next_step_for_a_model_of_one_domain_is_to_install_the_zoo() -> None:
+    with pytest.raises(ConfigError, match=r"next: pip install ./zoo"):
+        load_model("recursive-accidents")
+    with pytest.raises(ConfigError, match=r"next: run `weft models`"):
+        load_model("nonsense")
+
+
+def test_a_model_of_an_installed_package_is_not_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    random_model(1, "zoo/mine")
+    assert writable_folder("mine") == Path("zoo/mine")
+    random_model(1, "package/theirs")
+    monkeypatch.setattr("weft.hub._package_places", lambda: [("package", tmp_path / "package")])
+    with pytest.raises(ConfigError, match="installed package.*copy the folder"):
+        writable_folder("theirs")
+    assert writable_folder("package/theirs") == Path("package/theirs")
 
 
 def test_a_damaged_folder_is_a_line_of_the_list_and_an_error_when_it_is_used() -> None:

@@ -62,7 +62,7 @@ def test_overrides_win_and_are_typed(tmp_path: Path) -> None:
         ('[model]\nname = "random"\n[run]\nsede = 1', r"unknown key in \[run\].*did you mean seed"),
         ('[model]\nname = "random"\n[run]\nseed = 1.5', "run.seed has the wrong type"),
         ('[model]\nname = "random"\n[data]\ntrain = [1]', "must list texts"),
-        ("model = 3", "model is a section"),
+        ("model = 3", "must be a section"),
         ("[model", "not valid TOML"),
     ],
 )

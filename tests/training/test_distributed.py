@@ -174,7 +174,7 @@ def test_schedules() -> None:
     assert learning_rate(settings, 0, 0.0) == pytest.approx(0.1)
     assert learning_rate(replace(settings, decay="linear"), 50, 0.5) == pytest.approx(0.5)
     assert learning_rate(replace(settings, decay="none"), 99, 0.99) == 1.0
-    with pytest.raises(ConfigError, match="the run has no length"):
+    with pytest.raises(ConfigError, match="neither training.steps nor training.minutes"):
         TrainingSettings()
     with pytest.raises(ConfigError, match="unknown optimizer"):
         TrainingSettings(steps=1, optimizer="adam")

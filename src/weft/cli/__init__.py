@@ -8,8 +8,9 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import re
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -112,10 +113,16 @@ def main() -> None:
         # A mistake in the command line; the class is in click or in typer, depending on typer's version.
         if not hasattr(error, "format_message"):
             raise
-        _fail(
-            f"{error.format_message().replace('Value error, ', '').rstrip('.')}{_seen(error)}; next: {_help_command()}"
-        )
+        _fail(f"{_usage_problem(error)}; next: {_help_command()}")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage_problem(error: Any) -> str:
+    """Return what is wrong with the command line, the value seen and, of an option with choices, the allowed values."""
+    problem = error.format_message().replace("Value error, ", "").rstrip(".")
+    if match := re.fullmatch(r"(.*?): ('.*') is not one of (.*)", problem):
+        return f"{match[1]}: saw {match[2]}; allowed: {match[3].replace(chr(39), '')}"
+    return f"{problem}{_seen(error)}"
 
 
 def _help_command() -> str:

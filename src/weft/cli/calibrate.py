@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +20,10 @@ from weft.cli.options import (
 
 
 def calibrate(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Model folder; reference scores are written to it.")],
+    folder: Annotated[
+        str,
+        typer.Argument(metavar="FOLDER", help="Model folder, or its name; reference scores are written to the folder."),
+    ],
     data: Annotated[
         str, typer.Option(metavar="FILE", help="Texts that the model was not trained on; every paragraph is a text.")
     ],
@@ -44,11 +46,13 @@ def calibrate(
     from weft.corpora.data_folder import find_data
     from weft.corpora.readers.formats import read_documents
     from weft.evaluation.calibration import calibrate
+    from weft.hub import writable_folder
 
+    place = writable_folder(folder)
     documents = read_documents(find_data(data, data_root), read_options(input, encoding, language, column))
     with progress_bar() as progress:
         found = calibrate(
-            folder,
+            place,
             documents,
             texts=texts,
             seed=seed,
@@ -57,4 +61,4 @@ def calibrate(
             progress=progress,
         )
     counts = ", ".join(f"{group.n} of {group.fewest} sentences or more" for group in found.groups)
-    message(f"wrote the scores of {texts} ({counts}) to {folder}")
+    message(f"wrote the scores of {texts} ({counts}) to {place}")

@@ -184,7 +184,7 @@ def _text(name: str, reading: ReadOptions) -> Document:
     found = list(islice(read_documents(name, reading), 2))
     if len(found) != 1:
         raise ConfigError(
-            "two texts are compared, each in a file of its own",
+            "each file must hold exactly one text",
             seen=f"{name} with {'several texts' if found else 'no text'}",
             allowed="a file with one text",
             next_step="put each text into a file of its own",

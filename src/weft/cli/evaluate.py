@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from weft.evaluation.result import Result
 
 TASK_HELP = (
-    "pairs (tell a text from its permutations), inner (the same, first and last sentence kept), swaps (tell a text "
-    "from one with a few sentences exchanged), order (restore the order), insertion (put a sentence back), miniatures "
-    "and probes (minimal pairs), adversarial (tell sentences of a model from those of people)."
+    "pairs (distinguish a text from its permutations), inner (the same, first and last sentence kept), swaps "
+    "(distinguish a text from one with a few sentences exchanged), order (restore the order), insertion (put a "
+    "sentence back), miniatures and probes (minimal pairs), adversarial (distinguish sentences of a model from those "
+    "of people)."
 )
 DATA_HELP = (
     "Standard data set (wikipedia, accidents, earthquakes) or a file of documents. [default: standard data of the task]"

@@ -48,27 +48,40 @@ def _write_list(found: list[KnownModel], form: str) -> None:
     elif form == "csv":
         csv_table(form, list(records[0])).writerows(record.values() for record in records)
     else:
-        widths = [max(len(known.name) for known in found), max(len(_where(known)) for known in found)]
+        widths = [max(map(len, column)) for column in zip(*map(_columns, found), strict=True)]
         write_lines(_line(known, widths) for known in found)
         message("* the default model; texts/s: texts of 15 sentences scored per second by one core")
         if not all(known.source for known in found):
-            message("`weft models NAME` describes a model, and says how to get one that is not here")
+            message("`weft models NAME` describes a model, and says how to get one that is not installed")
 
 
 def _line(known: KnownModel, widths: list[int]) -> Text:
     from rich.text import Text
 
     speed = f"{known.speed:g} texts/s" if known.speed else ""
+    _, where, size = _columns(known)
     return Text.assemble(
         ("* " if known.default else "  ", "bold green"),
         (f"{known.name:<{widths[0]}}", "bold cyan" if known.source else "dim"),
-        f"  {_where(known):<{widths[1]}}  {_size(known.size):>7}  {speed:>11}  ",
+        f"  {where:<{widths[1]}}  {size:<{widths[2]}}  {speed:>11}  ",
         (known.summary, "" if known.source else "dim"),
     )
 
 
+def _columns(known: KnownModel) -> tuple[str, str, str]:
+    """Return the name of a model, where it is and its size."""
+    return known.name, _where(known), _size_with_shared(known)
+
+
 def _where(known: KnownModel) -> str:
-    return known.source or "not here"
+    if known.extra and known.source:
+        return f"needs [{known.extra}]"
+    return known.source or "not installed"
+
+
+def _size_with_shared(known: KnownModel) -> str:
+    """Return the size of a model, with the folders it shares weights with, such as ``0.4 MB + seq2seq``."""
+    return " + ".join([f"{_size(known.size):>6}", *known.shared])
 
 
 def _size(size: int | None) -> str:
@@ -106,8 +119,9 @@ def _card_lines(found: ModelDescription) -> list[Text]:
         ("comparable", card.comparable),
         ("needs", card.needs),
         ("reference", card.reference),
-        ("found in", known.source or f"not here: {known.missing}"),
-        ("size", _size(known.size)),
+        ("found in", known.source or f"not installed: {known.missing}"),
+        ("not installed", f"pip install 'weft-coherence[{known.extra}]'" if known.extra else ""),
+        ("size", _size_with_shared(known).strip()),
         ("speed", f"{known.speed:g} texts of 15 sentences per second and core" if known.speed else ""),
         ("settings", settings),
         ("trained by", found.training.get("command", "")),

@@ -81,6 +81,9 @@ def _write(document: Document, ordering: Ordering, form: str, table: Any) -> Non
         table.writerows([document.id, place, was, document.sentences[was]] for place, was in enumerate(ordering.order))
     else:
         write_lines(order_lines(document, ordering))
+        if ordering.search == "none":
+            message(f"{document.id}: not searched (one sentence); no score")
+            return
         message(
             f"{document.id}: {counted(len(document), 'sentence')}, {ordering.search} search by {ordering.objective}, "
             f"score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"

@@ -83,8 +83,8 @@ def write_lines(lines: Iterable[Text]) -> None:
 
 
 def shown(value: float | None) -> str:
-    """Return a score with four digits, or null."""
-    return "null" if value is None else f"{value:.4f}"
+    """Return a score with four digits, or – if there is none."""
+    return "–" if value is None else f"{value:.4f}"
 
 
 class WarningLines:

@@ -63,7 +63,7 @@ def _one_document(file: str, reading: ReadOptions, number: int | None) -> Docume
     found = list(islice(read_documents(file, reading), wanted, wanted + 2))
     if not found or (number is None and len(found) > 1):
         raise ConfigError(
-            "a picture shows one text",
+            "the file has several texts; a picture shows one" if found else "the file has no such text",
             seen=f"{file} with several" if found else f"{file} with fewer than {wanted + 1}",
             allowed="a file with one text, or the number of a text in it",
             next_step="choose one with --document 1",

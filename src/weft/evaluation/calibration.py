@@ -47,14 +47,14 @@ def calibrate(
         The reference scores.
 
     Raises:
-        ConfigError: The model cannot hold reference scores.
+        ConfigError: The model cannot be calibrated, or its folder cannot be written.
         CorpusError: There are too few texts of some length.
     """
     artifact = load_artifact(folder)
     model = on_device(load_model(folder), device)
     if not isinstance(model, CalibratedModel):
         raise ConfigError(
-            "this model cannot hold reference scores",
+            "this model cannot be calibrated",
             seen=artifact.model,
             allowed="a generative model",
             next_step="calibrate a seq2seq",

@@ -122,7 +122,7 @@ def variant_of(settings: Mapping[str, Any]) -> str:
 def _check_variant(variant: str) -> None:
     if len(variant) > 100 or any(character in variant for character in "/\\\0") or variant.startswith("."):
         raise ConfigError(
-            "a variant is part of a file name",
+            "the variant cannot be used in a file name",
             seen=variant,
             allowed="up to 100 characters without slashes, not starting with a dot",
             next_step="give another --variant",

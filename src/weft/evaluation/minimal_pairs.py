@@ -195,5 +195,8 @@ def _paper(record: Record) -> tuple[float, float] | None:
 
 def _bad(record: Record, what: str, seen: object) -> CorpusError:
     return record.error(
-        what, seen=seen, allowed=_ALLOWED, next_step="correct the line; docs/probes.md shows the format"
+        what,
+        seen="nothing" if seen is None else seen,
+        allowed=_ALLOWED,
+        next_step="correct the line; docs/probes.md shows the format",
     )

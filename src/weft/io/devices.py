@@ -26,7 +26,7 @@ def on_device(model: AnyModel, device: str) -> AnyModel:
     check_known("device", device, DEVICES)
     if isinstance(model, MovableModel):
         if device == "cuda" and not _has_gpu(load=True):
-            raise ConfigError("there is no GPU here", seen=device, allowed="auto, cpu", next_step="use --device cpu")
+            raise ConfigError("no GPU was found", seen=device, allowed="auto, cpu", next_step="use --device cpu")
         if device == "cuda" or (device == "auto" and _has_gpu(load=False)):
             model.to("cuda")
     elif device == "cuda":

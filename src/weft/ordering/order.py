@@ -296,7 +296,7 @@ def _value(value: float | None) -> float:
 def _check(size: int, first: int | None, search: str, beam: int) -> None:
     check_known("search", search, SEARCHES)
     if beam < 1:
-        raise ConfigError("the beam is too narrow", seen=beam, allowed="1 or more", next_step="use the default, 10")
+        raise ConfigError("the beam width is below 1", seen=beam, allowed="1 or more", next_step="use the default, 10")
     if first is not None and not 0 <= first < size:
         raise ConfigError(
             "the first sentence does not exist",

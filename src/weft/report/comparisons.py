@@ -105,7 +105,7 @@ def revision_lines(found: Revision, first: Document, second: Document) -> list[T
 
 def _total(found: Revision, first: Document, second: Document) -> Text:
     named = ((printable(first.id), found.first.value), (printable(second.id), found.second.value))
-    values = [f"{name}  {'null' if value is None else f'{value:.4f}'}" for name, value in named]
+    values = [f"{name}  {'–' if value is None else f'{value:.4f}'}" for name, value in named]
     tail = "" if found.difference is None else f"   difference {found.difference:+.4f}"
     counts = {kind: sum(s.kind == kind for s in found.sentences) for kind in MARKS}
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no sentences"

@@ -38,7 +38,10 @@ def new_figure(width: float, height: float) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CorpusError(
-            "drawing needs matplotlib", allowed="the extra `plot`", next_step="pip install 'weft-coherence[plot]'"
+            "drawing needs matplotlib",
+            seen="matplotlib is not installed",
+            allowed="the extra `plot`",
+            next_step="pip install 'weft-coherence[plot]'",
         ) from error
     return Figure(figsize=(width, height), layout="constrained")
 

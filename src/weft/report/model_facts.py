@@ -194,7 +194,8 @@ def load_facts(results: str | Path) -> list[ModelFacts]:
         return found
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise CorpusError(
-            f"cannot read {path}: {error}",
+            f"cannot read {path}",
+            seen=str(error),
             allowed="a file written by `weft table --models`",
             next_step="run `weft table --models zoo` again",
         ) from error

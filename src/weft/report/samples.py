@@ -82,7 +82,8 @@ def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]
                 found[f"{name}, {path.name}" if name in found else name] = texts
         except UNREADABLE as error:
             raise CorpusError(
-                f"cannot read {path}: {error}",
+                f"cannot read {path}",
+                seen=str(error),
                 allowed="continuations that an adversarial evaluation wrote",
                 next_step="delete it and run the evaluation again",
             ) from error

@@ -15,7 +15,7 @@ WIDTH = 100
 
 def score_lines(document: Document, score: Score) -> list[Text]:
     """Return one line: score, number of sentences, name, and percentiles if the model has them."""
-    value = f"{score.value:8.4f}" if score.value is not None else f"{'null':>8}"
+    value = f"{score.value:8.4f}" if score.value is not None else f"{'–':>8}"
     size = f"{len(document):4d} {'sentence ' if len(document) == 1 else 'sentences'}"  # aligns the names
     line = Text.assemble((value, "bold"), f"  {size}  ", (printable(document.id), "cyan"))
     return [line.append(f"  {score.meaning}", "dim") if score.meaning else line]
@@ -33,7 +33,7 @@ def explain_lines(document: Document, score: Score) -> list[Text]:
 
 def _headline(document: Document, score: Score) -> Text:
     if score.value is None:
-        what = f"null: no transition in {counted(len(document), 'sentence')}"
+        what = f"–: no transition in {counted(len(document), 'sentence')}"
         return Text.assemble((printable(document.id), "bold cyan"), "  coherence ", (what, "bold"))
     return Text.assemble(
         (printable(document.id), "bold cyan"),

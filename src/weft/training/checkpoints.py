@@ -44,7 +44,8 @@ def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
         numbers = json.loads(header["numbers"])
     except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise ModelError(
-            f"the checkpoint {path} is damaged: {error}",
+            f"the checkpoint {path} is damaged",
+            seen=str(error),
             allowed="a file written by `weft train`",
             next_step="delete it to start the run again",
         ) from error

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
 from weft.registry import is_registered, model_class
-from weft.settings import Settings, check_type
+from weft.settings import CORRECT_VALUE, Settings, check_type
 from weft.training.settings import TrainingSettings, check_training
 
 
@@ -153,7 +153,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:  # ValueError: no TOML, no UTF-8, or a number of 5,000 digits
         raise ConfigError(
-            f"{path} is not valid TOML: {error}",
+            f"{path} is not valid TOML",
+            seen=str(error),
             allowed="TOML in UTF-8",
             next_step="see configs/ for examples",
         ) from error
@@ -217,7 +218,7 @@ def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConf
     if not isinstance(name, str):
         raise ConfigError(
             "the configuration has no model name",
-            seen=name,
+            seen="nothing" if name is None else name,
             allowed='[model] with name = "…"',
             next_step="run `weft models` for the names",
         )
@@ -248,7 +249,7 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
         check_type(f"{name}.{key}", value, defaults[key])
         if type(value) is int and not 0 <= value < 2**32:
             raise ConfigError(
-                f"{name}.{key} is out of range", seen=value, allowed="0 to 4294967295", next_step="change it"
+                f"{name}.{key} is out of range", seen=value, allowed="0 to 4294967295", next_step=CORRECT_VALUE
             )
         if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{name}.{key} must list texts", seen=value, allowed="strings", next_step="quote them")
@@ -296,7 +297,8 @@ def check_neural_run(config: RunConfig, parts: Sequence[str], known: Sequence[st
         known: The parts of the model.
 
     Raises:
-        ConfigError: A part is unknown, frozen weights have no source, `data.limit` is set, or the run has no length.
+        ConfigError: A part is unknown, frozen weights have no source, `data.limit` is set, or neither
+            `training.steps` nor `training.minutes` is.
     """
     for part in [*parts, *config.run.parts, *split_tables(config.training)[1]]:
         if part not in known:
@@ -332,7 +334,12 @@ def _check_names(what: str, values: Mapping[str, Any], allowed: Sequence[str]) -
 
 
 def _not_a_section(name: str, value: object) -> ConfigError:
-    return ConfigError(f"{name} is a section", seen=value, allowed=f"[{name}]", next_step="see configs/ for examples")
+    return ConfigError(
+        f"`{name}` must be a section, not a value",
+        seen=value,
+        allowed=f"[{name}]",
+        next_step="see configs/ for examples",
+    )
 
 
 def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:

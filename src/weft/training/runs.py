@@ -14,8 +14,9 @@ from pathlib import Path
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
-from weft.errors import ConfigError
+from weft.errors import ConfigError, ModelError
 from weft.io.atomic_files import explain_write_errors
+from weft.io.model_folder import MANIFEST, read_manifest
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel, NetworkModel, NeuralModel
 from weft.registry import create_model
@@ -43,7 +44,7 @@ def train(
         The trained model.
 
     Raises:
-        ConfigError: The configuration allows no run.
+        ConfigError: The configuration allows no run, or the output folder holds another model.
 
     Example:
         >>> import pathlib, tempfile
@@ -54,6 +55,7 @@ def train(
         True
     """
     _check_output(config.run.out)
+    _check_replaced(config.run.out, config.model.name)
     files = [find_data(name, data_root) for name in config.data.train]
     model = create_model(config.model.name, config.model.settings)
     if isinstance(model, NeuralModel):
@@ -98,6 +100,23 @@ def _check_output(out: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place.parent):
             pass
+
+
+def _check_replaced(out: str, name: str) -> None:
+    """Raise an error before training if the output folder holds another model; a folder of the same one is replaced."""
+    if not (Path(out) / MANIFEST).is_file():
+        return
+    try:
+        held = read_manifest(out)["model"]
+    except ModelError:  # a damaged folder is replaced
+        return
+    if held != name:
+        raise ConfigError(
+            f"{out} holds another model",
+            seen=held,
+            allowed=f"a new folder, or a folder of {name}",
+            next_step="give another --out, or remove the folder",
+        )
 
 
 def _already_trained(name: str) -> ConfigError:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.errors import ConfigError, check_known, is_number
+from weft.settings import CORRECT_VALUE
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "optimizer": ("adamw", "adagrad", "sgd"),
@@ -59,10 +60,10 @@ class TrainingSettings:
         check_training(asdict(self))
         if self.steps <= 0 and self.minutes <= 0:
             raise ConfigError(
-                "the run has no length",
+                "neither training.steps nor training.minutes is set",
                 seen="steps 0, minutes 0",
                 allowed="one of them above 0",
-                next_step="give --minutes 5",
+                next_step="add --minutes 5",
             )
 
 
@@ -83,7 +84,7 @@ def check_training(values: Mapping[str, Any], section: str = "training") -> None
         if name in CHOICES:
             check_known(f"{name} in [{section}]", value, CHOICES[name])
         elif (allowed := _broken_bound(name, value)) is not None:
-            raise ConfigError(f"{section}.{name} is out of range", seen=value, allowed=allowed, next_step="change it")
+            raise ConfigError(f"{section}.{name} is out of range", seen=value, allowed=allowed, next_step=CORRECT_VALUE)
 
 
 def _broken_bound(name: str, value: object) -> str | None:

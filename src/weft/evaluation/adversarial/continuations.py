@@ -175,7 +175,8 @@ def read_continuations(path: Path, fingerprint: str, count: int) -> Continuation
         return Continuations(texts, fingerprint, float(head["seconds"]))
     except UNREADABLE as error:
         raise CorpusError(
-            f"cannot use {path}: {error}",
+            f"cannot use {path}",
+            seen=str(error),
             allowed=f"{count} continuations of {fingerprint[:12]}",
             next_step="delete it; the next run writes it again",
         ) from error

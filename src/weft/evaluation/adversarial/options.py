@@ -12,7 +12,7 @@ from weft.evaluation.adversarial.chunks import SelectionSettings
 from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING
 from weft.evaluation.task_contract import EvaluateOptions
 from weft.generation.decoding import Decoding
-from weft.settings import Settings, setting
+from weft.settings import KINDS, Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +106,9 @@ def _changed(old: Any, settings: Mapping[str, Any], section: str) -> Any:
     for name, value in changes.items():
         if not (type(value) is types[name] or (types[name] is float and type(value) is int)):
             raise ConfigError(
-                f"{name} has the wrong type", seen=value, allowed=types[name].__name__, next_step="change --set"
+                f"{name} has the wrong type",
+                seen=value,
+                allowed=KINDS.get(types[name], types[name].__name__),
+                next_step="correct the value in --set",
             )
     return replace(old, **{name.removeprefix(section): value for name, value in changes.items()})

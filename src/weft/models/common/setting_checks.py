@@ -77,7 +77,7 @@ def check_weight(name: str, value: object, *, least: float = -math.inf, most: fl
             f"{name} is out of range",
             seen="null" if value is None else value,
             allowed="a finite number" if math.isinf(least) else f"a number from {least:g} to {most:g}",
-            next_step="change it",
+            next_step=f"correct the value of {name}",
         )
 
 
@@ -124,6 +124,7 @@ def untrained(name: str) -> ModelError:
     """Return the error of a model that is used before it is trained."""
     return ModelError(
         f"{name} has not been trained",
+        seen=name,
         allowed="a trained model; `weft models` lists those that are installed",
-        next_step=f"pip install weft-zoo, or run `weft train configs/{name}.toml` and give the folder as --model",
+        next_step=f"pip install ./zoo (in a clone), or run `weft train configs/{name}.toml` and use its folder",
     )

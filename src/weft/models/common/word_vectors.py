@@ -147,7 +147,8 @@ def _read_text(path: Path) -> WordVectors:
 
 def _bad_vectors(path: Path, why: str) -> CorpusError:
     return CorpusError(
-        f"cannot read word vectors from {path}: {why}",
+        f"cannot read word vectors from {path}",
+        seen=why,
         allowed="a GloVe text file (word, then its numbers, separated by spaces)",
         next_step="check the file, or omit `vectors` to use the embedded table",
     )

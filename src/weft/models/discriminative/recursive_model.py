@@ -81,6 +81,7 @@ class Recursive(DiscriminativeModel):
         meaning="each sentence fits its neighbours and its place, as in the training texts",
         comparable="between texts of the kind it was trained on",
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",
+        extra="parse",
     )
     Settings = RecursiveSettings
     settings: RecursiveSettings

@@ -202,6 +202,7 @@ class EntityGraph:
         meaning="nearby sentences mention the same entities (p_acc: in prominent roles)",
         comparable="roughly, between texts of the same kind and length",
         needs="the extra `parse`",
+        extra="parse",
         needs_training=False,
     )
 

@@ -74,6 +74,7 @@ class EntityGrid(GridModel):
         meaning="the transitions of entities resemble those of original texts rather than those of permutations",
         comparable=COMPARABLE,
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",
+        extra="parse",
     )
     Settings = EntityGridSettings
     settings: EntityGridSettings

@@ -65,6 +65,7 @@ class EntityGridGenerative(GridModel):
         meaning="log-probability of a cell of the entity grid, given the cells before it in its column",
         comparable=COMPARABLE,
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",
+        extra="parse",
     )
     Settings = EntityGridGenerativeSettings
     settings: EntityGridGenerativeSettings

@@ -47,6 +47,7 @@ class HmmEntity(Combination):
         meaning="structures and entities follow each other as in texts of the domain",
         comparable="only between orders of one text",
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",
+        extra="parse",
     )
     Settings = HmmEntitySettings
     settings: HmmEntitySettings
@@ -87,6 +88,7 @@ class HmmContent(Combination):
         meaning="structures and topics follow each other as in texts of the domain",
         comparable="only between orders of one text",
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",
+        extra="parse",
     )
     Settings = HmmContentSettings
     settings: HmmContentSettings

@@ -74,6 +74,7 @@ class SyntaxLocal:
         meaning="log-ratio of the probability of a sentence's structure after the one before and anywhere",
         comparable="roughly, between texts of one kind",
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",
+        extra="parse",
     )
     Settings = SyntaxLocalSettings
 

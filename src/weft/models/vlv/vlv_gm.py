@@ -62,7 +62,7 @@ class VlvGmSettings(GenerativeFields, Settings):
     bag_weight: float = setting(
         0.1, "Weight of the loss that predicts the words of a sentence from z alone.", minimum=0.0, maximum=1e6
     )
-    contrast: float = contrast_field("in its text against in a shuffled text")
+    contrast: float = contrast_field("original text against shuffled text")
     kept_ends: float = setting(
         0.0, "Share of shuffled texts that keep their first and last sentence.", minimum=0.0, maximum=1.0
     )

@@ -79,7 +79,7 @@ def traversal(
     """
     at_least(model.name, "points", points, 2, MOST_SENTENCES)
     if not 0 < reach <= 1e3:
-        raise ConfigError("reach out of range", seen=reach, allowed="above 0, at most 1000", next_step="change it")
+        raise ConfigError("reach is out of range", seen=reach, allowed="above 0, at most 1000", next_step="use 3.0")
     chain, following = _next_sentence(model, context)
     chosen = strongest_dimension(chain, following.prior) if dimension is None else dimension
     at_least(model.name, "dimension", chosen, 0, model.settings.latent - 1)
