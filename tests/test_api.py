@@ -294,3 +294,45 @@ def test_evaluate_and_train(tmp_path: Path) -> None:
     trained = weft.train({"model": {"name": "random"}, "run": {"out": str(tmp_path / "m")}})
     assert trained.score(TEXT).value is not None
     assert (tmp_path / "m" / "model.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: weft.train(3),  # type: ignore[arg-type]
+        lambda: weft.generate(TEXT, sentences="two"),  # type: ignore[call-overload]
+        lambda: weft.generate(TEXT, sentences=0),
+        lambda: weft.generate(TEXT, sentences=-1),
+        lambda: weft.generate(TEXT, beam="x"),
+        lambda: weft.generate(TEXT, seed=None),
+        lambda: weft.generate(TEXT, metod="sample"),
+        lambda: weft.generate(TEXT, decoding=3),  # type: ignore[call-overload]
+        lambda: weft.order(TEXT, model=LIGHT, beam="x"),  # type: ignore[call-overload]
+        lambda: weft.split_sentences(3),  # type: ignore[arg-type]
+        lambda: weft.load(LIGHT, settings=3),  # type: ignore[arg-type]
+        lambda: weft.score(TEXT, combine=3),  # type: ignore[call-overload]
+    ],
+)
+def test_wrong_values_are_errors_with_four_parts(call: Any) -> None:
+    with pytest.raises(weft.WeftError) as caught:
+        call()
+    for part in ("saw", "allowed:", "next:"):
+        assert part in str(caught.value)
+
+
+def test_decoding_is_one_object_or_options_by_name() -> None:
+    decoding = weft.Decoding(method="sample", top_p=0.8, seed=4)
+    found = weft.generate(TEXT, decoding=decoding)
+    assert weft.generate(TEXT, method="sample", top_p=0.8, seed=4) == found
+    assert weft.generate(TEXT, decoding=weft.Decoding(top_p=0.8, seed=4), method="sample") == found
+    with pytest.raises(weft.ConfigError, match="did you mean method"):
+        weft.generate(TEXT, metod="sample")
+
+
+def test_every_function_takes_combine() -> None:
+    bi = weft.load("weft-small", combine="bi")
+    assert weft.score(TEXT, combine="bi") == bi.score(TEXT)
+    assert weft.order(TEXT, combine="bi") == bi.order(TEXT)
+    assert weft.compare(TEXT, TEXT, combine="bi").first.value == pytest.approx(bi.score(TEXT).value, abs=1e-6)
+    with pytest.raises(weft.ConfigError, match="omit combine"):
+        weft.score(TEXT, model=LIGHT, combine="bi")

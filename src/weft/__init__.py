@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
     from weft.evaluation.text_comparison import Revision
+    from weft.generation.decoding_settings import Decoding
     from weft.loaded_model import Model, load
     from weft.ordering.order import Ordering
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _LAZY = {
     **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
+    "Decoding": "weft.generation.decoding_settings",
     "Ordering": "weft.ordering.order",
     "Versus": "weft.evaluation.model_comparison",
     "Result": "weft.evaluation.result",
@@ -46,6 +48,7 @@ __all__ = [
     "ConfigError",
     "Continuation",
     "CorpusError",
+    "Decoding",
     "Document",
     "Model",
     "ModelError",

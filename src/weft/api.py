@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from weft.document import Continuation, Document, Score
+from weft.errors import ConfigError
 from weft.io.devices import on_device
 from weft.loaded_model import Model, as_model
 from weft.models.common.thread_pool import few_threads
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from weft.evaluation.result import Result
     from weft.evaluation.task_contract import EvaluateOptions, Subject
     from weft.evaluation.text_comparison import Revision
+    from weft.generation.decoding_settings import Decoding
     from weft.training.config import RunConfig
 
 AnyModel = str | Path | Model | CoherenceModel
@@ -31,20 +33,23 @@ AnyModel = str | Path | Model | CoherenceModel
 
 @overload  # a str is a text here, never an iterable of letters
 def score(  # type: ignore[overload-overlap]
-    texts: str | Document, *, model: AnyModel = ..., language: str = ...
+    texts: str | Document, *, model: AnyModel = ..., combine: str | None = ..., language: str = ...
 ) -> Score: ...
 
 
 @overload
-def score(texts: Iterable[str | Document], *, model: AnyModel = ..., language: str = ...) -> list[Score]: ...
+def score(
+    texts: Iterable[str | Document], *, model: AnyModel = ..., combine: str | None = ..., language: str = ...
+) -> list[Score]: ...
 
 
-def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, language: str = "en") -> Any:
+def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = None, language: str = "en") -> Any:
     """Score how well the sentences of texts fit together; higher is more coherent.
 
     Args:
         texts: A str (a whole text), a Document, or a list or Series of them.
         model: Name, folder, or what `load` returned; a model given by name is loaded once per process.
+        combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
         language: Language of the sentence splitter.
 
     Returns:
@@ -55,7 +60,7 @@ def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, language: str = "en") 
         >>> [round(value, 1) for value in found.transitions], found.breaks
         ([0.7, 0.5], (1,))
     """
-    return as_model(model).score(texts, language=language)
+    return as_model(model, combine).score(texts, language=language)
 
 
 @overload
@@ -63,6 +68,7 @@ def order(  # type: ignore[overload-overlap]
     texts: str | Document,
     *,
     model: AnyModel = ...,
+    combine: str | None = ...,
     first_given: bool = ...,
     search: Search = ...,
     objective: Objective = ...,
@@ -77,6 +83,7 @@ def order(
     texts: Iterable[str | Document],
     *,
     model: AnyModel = ...,
+    combine: str | None = ...,
     first_given: bool = ...,
     search: Search = ...,
     objective: Objective = ...,
@@ -90,6 +97,7 @@ def order(
     texts: Any,
     *,
     model: AnyModel = DEFAULT_MODEL,
+    combine: str | None = None,
     first_given: bool = False,
     search: Search = "auto",
     objective: Objective = "auto",
@@ -102,6 +110,7 @@ def order(
     Args:
         texts: A str (a whole text), a Document, or a list or Series of them.
         model: Name, folder, or what `load` returned.
+        combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
         first_given: Whether the first sentence of the input stays first.
         search: ``auto``, ``exact``, ``beam`` or ``greedy``.
         objective: ``auto``, ``coherence``, ``precedence`` or ``both``.
@@ -116,27 +125,21 @@ def order(
         >>> order("He died in 1870. He was born in 1812.", model="year-sort").sentences
         ('He was born in 1812.', 'He died in 1870.')
     """
-    return as_model(model).order(
+    return as_model(model, combine).order(
         texts, first_given=first_given, search=search, objective=objective, beam=beam, seed=seed, language=language
     )
 
 
 @overload
-def generate(  # type: ignore[overload-overlap]
+def generate(
     texts: str | Document,
     *,
     model: AnyModel = ...,
     sentences: int = ...,
     combine: str | None = ...,
-    method: str = ...,
-    beam: int = ...,
-    temperature: float = ...,
-    top_k: int = ...,
-    top_p: float = ...,
-    max_tokens: int = ...,
-    draws: int | None = ...,
-    seed: int = ...,
+    decoding: Decoding | None = ...,
     language: str = ...,
+    **options: Any,
 ) -> Continuation: ...
 
 
@@ -147,15 +150,9 @@ def generate(
     model: AnyModel = ...,
     sentences: int = ...,
     combine: str | None = ...,
-    method: str = ...,
-    beam: int = ...,
-    temperature: float = ...,
-    top_k: int = ...,
-    top_p: float = ...,
-    max_tokens: int = ...,
-    draws: int | None = ...,
-    seed: int = ...,
+    decoding: Decoding | None = ...,
     language: str = ...,
+    **options: Any,
 ) -> list[Continuation]: ...
 
 
@@ -165,15 +162,9 @@ def generate(
     model: AnyModel = DEFAULT_MODEL,
     sentences: int = 1,
     combine: str | None = None,
-    method: str = "diverse",
-    beam: int = 10,
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 0.9,
-    max_tokens: int = 60,
-    draws: int | None = None,
-    seed: int = 1,
+    decoding: Decoding | None = None,
     language: str = "en",
+    **options: Any,
 ) -> Any:
     """Continue texts, sentence by sentence.
 
@@ -183,23 +174,16 @@ def generate(
         sentences: Number of sentences to write.
         combine: ``uni`` takes the first choice of the search; ``bi`` and ``mmi`` rerank its N-best list. The default
             is the model's own.
-        method: ``beam``, ``diverse`` or ``sample``.
-        beam: Size of the N-best list.
-        temperature: Temperature of sampling.
-        top_k: Number of words to sample from; 0 for all.
-        top_p: Probability mass to sample from.
-        max_tokens: Length of the longest sentence, in tokens.
-        draws: Number of latent variables drawn per sentence (vlv-gm).
-        seed: Seed of sampling.
+        decoding: How sentences are searched or sampled.
         language: Language of the sentence splitter.
+        options: Fields of `weft.Decoding` by name, such as ``method="sample"`` or ``seed=3``; they change ``decoding``.
 
     Returns:
         One `Continuation` for one text, a list for many.
     """
     return as_model(model).generate(
-        texts, language=language, sentences=sentences, combine=combine, method=method, beam=beam,
-        temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens, draws=draws, seed=seed,
-    )  # fmt: skip
+        texts, sentences=sentences, combine=combine, decoding=decoding, language=language, **options
+    )
 
 
 def compare(
@@ -207,6 +191,7 @@ def compare(
     second: object,
     *,
     model: AnyModel = DEFAULT_MODEL,
+    combine: str | None = None,
     language: str = "en",
 ) -> Revision:
     """Compare two versions of a text: which sentences changed, and what that did to each transition.
@@ -215,6 +200,7 @@ def compare(
         first: A str (a whole text) or a Document.
         second: The other version.
         model: Name, folder, or what `load` returned.
+        combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
         language: Language of the sentence splitter.
 
     Example:
@@ -222,7 +208,7 @@ def compare(
         >>> [sentence.kind for sentence in found.sentences]
         ['same', 'same', 'added']
     """
-    return as_model(model).compare(first, second, language=language)
+    return as_model(model, combine).compare(first, second, language=language)
 
 
 def compare_models(
@@ -345,9 +331,16 @@ def train(
     Returns:
         The trained model.
     """
-    from weft.training.config import build_config, read_config
+    from weft.training.config import RunConfig, build_config, read_config
     from weft.training.runs import train as run
 
+    if not isinstance(config, str | Path | Mapping | RunConfig):
+        raise ConfigError(
+            "not a training configuration",
+            seen=config,
+            allowed="a TOML file, its content as a mapping, or a RunConfig",
+            next_step="run `weft config MODEL` to see an example",
+        )
     if isinstance(config, Mapping):
         chosen = build_config(config, to_run=True)
     else:

@@ -16,7 +16,8 @@ class Document:
 
     Attributes:
         id: Name of the text, unique in its corpus.
-        sentences: The sentences, in order; a list is stored as a tuple.
+        sentences: The sentences, in order; a list is stored as a tuple. An empty string counts as a sentence
+            without words; `weft.split_sentences` never returns one.
         title: A title, or the empty string.
         paragraph_starts: Index of the first sentence of every paragraph; a text of one paragraph has ``(0,)``.
 

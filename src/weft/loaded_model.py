@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from weft.document import Continuation, Document, Score, weak_links
 from weft.errors import ConfigError, check_known
+from weft.generation.decoding_settings import Decoding
+from weft.generation.writing_models import combined_model, writing_model
 from weft.hub import load_model
 from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
@@ -19,18 +21,16 @@ from weft.ordering.order import Objective, Ordering, Search, order_document
 from weft.protocols import (
     CalibratedModel,
     CoherenceModel,
-    CombinableModel,
     ModelCard,
     RemarkingModel,
-    WritingModel,
 )
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.percentiles import Reference
+from weft.settings import check_count
 from weft.text_inputs import documents_of, one_document
 
 if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
-    from weft.generation.decoding import Decoding
 
 AT_ONCE = 64  # documents scored in one batch
 SHORTEST = 2  # sentences around one transition: links are compared with the shortest reference texts
@@ -84,7 +84,7 @@ class Model:
 
     def combined(self, combine: str) -> Model:
         """Return the same networks combined in another way: ``uni``, ``bi`` or ``mmi``."""
-        return Model(_combined(self.inner, combine, self.name), self.name)
+        return Model(combined_model(self.inner, combine, self.name), self.name)
 
     def score_stream(self, documents: Iterator[Document]) -> Iterator[Score]:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
@@ -158,21 +158,15 @@ class Model:
         return found[0] if single else found
 
     @overload
-    def generate(  # type: ignore[overload-overlap]
+    def generate(
         self,
         texts: str | Document,
         *,
         sentences: int = ...,
         combine: str | None = ...,
-        method: str = ...,
-        beam: int = ...,
-        temperature: float = ...,
-        top_k: int = ...,
-        top_p: float = ...,
-        max_tokens: int = ...,
-        draws: int | None = ...,
-        seed: int = ...,
+        decoding: Decoding | None = ...,
         language: str = ...,
+        **options: Any,
     ) -> Continuation: ...
 
     @overload
@@ -182,15 +176,9 @@ class Model:
         *,
         sentences: int = ...,
         combine: str | None = ...,
-        method: str = ...,
-        beam: int = ...,
-        temperature: float = ...,
-        top_k: int = ...,
-        top_p: float = ...,
-        max_tokens: int = ...,
-        draws: int | None = ...,
-        seed: int = ...,
+        decoding: Decoding | None = ...,
         language: str = ...,
+        **options: Any,
     ) -> list[Continuation]: ...
 
     def generate(
@@ -199,26 +187,16 @@ class Model:
         *,
         sentences: int = 1,
         combine: str | None = None,
-        method: str = "diverse",
-        beam: int = 10,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 0.9,
-        max_tokens: int = 60,
-        draws: int | None = None,
-        seed: int = 1,
+        decoding: Decoding | None = None,
         language: str = "en",
+        **options: Any,
     ) -> Continuation | list[Continuation]:
         """Continue texts; see `weft.generate`."""
-        from weft.generation.decoding import Decoding
-
+        check_count("sentences", sentences)
         documents, single = documents_of(texts, language=language)
-        model = self.writing(combine, draws=draws)
-        decoding = Decoding(
-            method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
-            seed=seed, **({} if draws is None else {"draws": draws}),
-        )  # fmt: skip
-        written = (model.generate_stream(one, sentences=sentences, decoding=decoding) for one in documents)
+        chosen = Decoding.from_options(options, decoding)
+        model = self.writing(combine, chosen)
+        written = (model.generate_stream(one, sentences=sentences, decoding=chosen) for one in documents)
         found = [Continuation(one, tuple(new), self.name) for one, new in zip(documents, written, strict=True)]
         return found[0] if single else found
 
@@ -226,7 +204,7 @@ class Model:
         """Yield each sentence of a continuation as soon as it is written."""
         from weft.generation.continuation import continue_document
 
-        model = _writing(self.inner, self.name)
+        model = writing_model(self.inner, self.name)
         written = continue_document(
             model.writer(),
             document,
@@ -242,17 +220,17 @@ class Model:
                 return
             yield sentence
 
-    def writing(self, combine: str | None = None, *, draws: int | None = None) -> Model:
-        """Return the model if it can write, combined in this way.
+    def writing(self, combine: str | None, decoding: Decoding) -> Model:
+        """Return the model if it can write with these settings, combined in this way.
 
         Raises:
             ConfigError: The model cannot write, cannot be combined in this way, or has no latent variables to draw.
         """
-        model = _writing(self.inner, self.name)
-        if draws is not None and model.name != "vlv-gm":
+        model = writing_model(self.inner, self.name)
+        if decoding.draws != Decoding().draws and model.name != "vlv-gm":
             raise ConfigError(
                 f"{model.name} has no latent variables to draw",
-                seen=f"draws {draws}",
+                seen=f"draws {decoding.draws}",
                 allowed="draws with vlv-gm",
                 next_step="omit draws, or use vlv-gm",
             )
@@ -298,22 +276,6 @@ def warnings_of(model: object, document: Document, value: float | None) -> tuple
     return (f"no score: {found[0]}", *found[1:]) if found else (NOTHING_TO_JUDGE,)
 
 
-def _writing(model: CoherenceModel, name: str) -> WritingModel:
-    """Return the model if it can write.
-
-    Raises:
-        ConfigError: It cannot.
-    """
-    if not isinstance(model, WritingModel):
-        raise ConfigError(
-            "this model cannot write",
-            seen=name,
-            allowed="a generative model, such as weft-small",
-            next_step="use another model",
-        )
-    return model
-
-
 # -- Loading ---------------------------------------------------------------------------------------------------------
 
 
@@ -341,23 +303,14 @@ def load(
     """
     if not isinstance(model, str | Path):
         raise _not_a_model(model)
+    if settings is not None and not isinstance(settings, Mapping):
+        raise _not_settings(settings)
     check_known("device", device, DEVICES)
     with few_threads():
         found = load_model(model, settings)
     if combine is not None:
-        found = _combined(found, combine, str(model))
+        found = combined_model(found, combine, str(model))
     return Model(on_device(found, device), str(model))
-
-
-def _combined(model: CoherenceModel, combine: str, name: str) -> CoherenceModel:
-    if not isinstance(model, CombinableModel):
-        raise ConfigError(
-            f"{name} has no parts to combine",
-            seen=combine,
-            allowed="no --combine with this model",
-            next_step="omit --combine, or use a generative model such as seq2seq",
-        )
-    return model.combined(combine)
 
 
 def _not_a_model(seen: object) -> ConfigError:
@@ -369,11 +322,22 @@ def _not_a_model(seen: object) -> ConfigError:
     )
 
 
+def _not_settings(seen: object) -> ConfigError:
+    return ConfigError(
+        "the settings of a model are not a mapping",
+        seen=seen,
+        allowed='values by name, such as {"samples": 4}',
+        next_step="run `weft config MODEL` to see the names",
+    )
+
+
 _loading = threading.Lock()
 
 
-def as_model(model: str | Path | Model | CoherenceModel) -> Model:
-    """Return a loaded model; a name or folder is loaded once per process."""
+def as_model(model: str | Path | Model | CoherenceModel, combine: str | None = None) -> Model:
+    """Return a loaded model, with its parts combined as ``combine`` says; a name is loaded once per process."""
+    if combine is not None:
+        return as_model(model).combined(combine)
     if isinstance(model, Model):
         return model
     if isinstance(model, str | Path):

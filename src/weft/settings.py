@@ -190,6 +190,19 @@ def _kind(default: object) -> str:
     return f"{KINDS.get(type(default), type(default).__name__)}, such as {default!r}"
 
 
+def check_count(name: str, value: object) -> None:
+    """Raise ConfigError if a value is not a whole number of at least 1.
+
+    Example:
+        >>> check_count("sentences", 0)
+        Traceback (most recent call last):
+        weft.errors.ConfigError: sentences is out of range: saw 0; allowed: at least 1; next: change the value
+    """
+    check_type(name, value, 1)
+    if isinstance(value, int) and value < 1:
+        raise ConfigError(f"{name} is out of range", seen=value, allowed="at least 1", next_step="change the value")
+
+
 def check_type(name: str, value: object, default: object) -> None:
     """Raise ConfigError if a value has another type than the default, or is not a finite number.
 

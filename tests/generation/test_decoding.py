@@ -10,7 +10,8 @@ from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.generation.continuation import continue_document
-from weft.generation.decoding import Decoding, search
+from weft.generation.decoding import search
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
@@ -41,7 +42,7 @@ def tiny() -> tuple[Seq2SeqNetwork, WordTokenizer]:
 
 def test_a_wide_beam_finds_the_likeliest_sentence(tiny: tuple[Seq2SeqNetwork, WordTokenizer]) -> None:
     predictor = Predictor(*tiny)
-    decoding = Decoding(beam=200, min_tokens=1, max_tokens=4, no_repeat=0, length_power=0.0)
+    decoding = Decoding(method="beam", beam=200, min_tokens=1, max_tokens=4, no_repeat=0, length_power=0.0)
     best = predictor.propose([["x y"]], decoding)[0]
     sentences = [" ".join(words) for size in (1, 2, 3) for words in product("xyz", repeat=size)]
     values = predictor.log_prob([Window(("x y",), sentence) for sentence in sentences])
@@ -98,7 +99,7 @@ def test_seeds_decide_samples(model: Seq2Seq) -> None:
 
 def test_the_coldest_sampling_is_greedy(model: Seq2Seq) -> None:
     predictor = model.predictors["forward"]
-    greedy = predictor.propose([["a cat"]], Decoding(beam=1, max_tokens=12))[0][0].text
+    greedy = predictor.propose([["a cat"]], Decoding(method="beam", beam=1, max_tokens=12))[0][0].text
     coldest = Decoding(method="sample", beam=1, max_tokens=12)
     for decoding in (replace(coldest, top_k=1), replace(coldest, top_p=1e-6)):
         assert predictor.propose([["a cat"]], decoding)[0][0].text == greedy
@@ -115,7 +116,7 @@ def test_groups_differ_in_their_first_word(model: Seq2Seq) -> None:
 def test_sentences_join_the_context_and_reranking_uses_the_scorer(model: Seq2Seq) -> None:
     text = Document("d", ("a cat sat", "the dog saw"))
     forward = model.predictors["forward"]
-    decoding = Decoding(max_tokens=10)
+    decoding = Decoding(method="beam", max_tokens=10)
     plain = list(continue_document(forward, text, sentences=3, decoding=decoding))
     assert len(plain) == 3
     assert len({*plain, *text.sentences}) == 5  # nothing is said twice

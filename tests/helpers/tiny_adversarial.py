@@ -13,7 +13,7 @@ from weft.evaluation.adversarial.chunks import Chunks, SelectionSettings
 from weft.evaluation.adversarial.continuations import WritingJob, weights_hash
 from weft.evaluation.adversarial.options import EvaluatorSettings
 from weft.evaluation.task_contract import EvaluateOptions
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.scoring.uni_bi_mmi import Combine
 

@@ -24,13 +24,14 @@ from weft.cli.options import (
     Seed,
     Setting,
 )
+from weft.generation.decoding_settings import Decoding
 
 if TYPE_CHECKING:
     from weft.document import Document
-    from weft.generation.decoding import Decoding
     from weft.loaded_model import Model as LoadedModel
 
 SAMPLING = "Sampling"
+DEFAULTS = Decoding()
 
 
 def generate(
@@ -43,31 +44,31 @@ def generate(
     setting: Setting = [],  # noqa: B006
     method: Annotated[
         str, typer.Option(metavar="NAME", help="beam, diverse (groups of beams that avoid each other) or sample.")
-    ] = "diverse",
-    beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Size of the N-best list.")] = 10,
+    ] = DEFAULTS.method,
+    beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Size of the N-best list.")] = DEFAULTS.beam,
     max_tokens: Annotated[
         int, typer.Option(min=5, max=500, metavar="N", help="Length of the longest sentence, in tokens.")
-    ] = 60,
+    ] = DEFAULTS.max_tokens,
     temperature: Annotated[
         float, typer.Option(metavar="X", help="Temperature of sampling.", rich_help_panel=SAMPLING)
-    ] = 1.0,
+    ] = DEFAULTS.temperature,
     top_k: Annotated[
         int, typer.Option(metavar="N", help="Number of words to sample from; 0 for all.", rich_help_panel=SAMPLING)
-    ] = 0,
+    ] = DEFAULTS.top_k,
     top_p: Annotated[
         float, typer.Option(metavar="P", help="Probability mass to sample from.", rich_help_panel=SAMPLING)
-    ] = 0.9,
+    ] = DEFAULTS.top_p,
     draws: Annotated[
-        int | None,
+        int,
         typer.Option(
             min=1,
             max=100,
             metavar="N",
-            help="Latent variables drawn per sentence, by a model that has them (vlv-gm). [default: 5]",
+            help="Latent variables drawn per sentence, by a model that has them (vlv-gm).",
             rich_help_panel=SAMPLING,
         ),
-    ] = None,
-    seed: Seed = 1,
+    ] = DEFAULTS.draws,
+    seed: Seed = DEFAULTS.seed,
     format: Format = OutputFormat.table,
     input: Input = "auto",
     encoding: Encoding = "utf-8",
@@ -82,16 +83,15 @@ def generate(
     Example: weft generate examples/essay.txt --sentences 3 --combine mmi
     """
     from weft.cli.output import documents_in, read_options
-    from weft.generation.decoding import Decoding
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
     decoding = Decoding(
         method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
-        seed=seed, **({} if draws is None else {"draws": draws}),
+        draws=draws, seed=seed,
     )  # fmt: skip
     loaded = load(model, device=device.value, settings=parse_settings(setting))
-    loaded = loaded.writing(combine or rerank, draws=draws)
+    loaded = loaded.writing(combine or rerank, decoding)
     reading = read_options(input, encoding, language, column)
     _write(loaded, documents_in(files, reading), sentences, decoding, format.value)
 

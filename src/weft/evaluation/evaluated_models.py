@@ -11,10 +11,11 @@ from typing import Any
 from weft.errors import ConfigError, check_known
 from weft.evaluation.task_contract import Subject
 from weft.evaluation.tasks import find_task, joined
+from weft.generation.writing_models import combined_model
 from weft.hub import describe_model, find_model, load_model
 from weft.io.file_hash import sha256_of
 from weft.io.model_folder import MANIFEST
-from weft.protocols import CoherenceModel, CombinableModel
+from weft.protocols import CoherenceModel
 
 CONTROL = "control-"
 
@@ -95,17 +96,9 @@ def with_combination(subject: Subject, combine: str) -> Subject:
     Raises:
         ConfigError: The model has no parts to combine.
     """
-    if not isinstance(subject.model, CombinableModel):
-        raise ConfigError(
-            f"{subject.name} has no parts to combine",
-            seen=combine,
-            allowed="no --combine with this model",
-            next_step="omit --combine",
-        )
     settings = {**subject.settings, "combine": combine}
-    return replace(
-        subject, model=subject.model.combined(combine), variant=joined(combine, subject.variant), settings=settings
-    )
+    model = combined_model(subject.model, combine, subject.name)
+    return replace(subject, model=model, variant=joined(combine, subject.variant), settings=settings)
 
 
 def variant_of(settings: Mapping[str, Any]) -> str:

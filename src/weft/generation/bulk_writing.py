@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.errors import ConfigError
-from weft.generation.decoding import Decoding
-from weft.protocols import WritingModel
+from weft.generation.decoding_settings import Decoding
+from weft.generation.writing_models import writing_model
 from weft.scoring.uni_bi_mmi import PairLogProbs
 
 if TYPE_CHECKING:
@@ -70,11 +69,4 @@ def bulk_writer(model: object, name: str) -> BulkWriter:
         ConfigError: The model cannot write.
         ModelError: A part is not trained.
     """
-    if not isinstance(model, WritingModel):
-        raise ConfigError(
-            "this model cannot write",
-            seen=name,
-            allowed="a generative model, such as weft-small",
-            next_step="change --model",
-        )
-    return model.bulk_writer()
+    return writing_model(model, name).bulk_writer()

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from weft.document import Document
-from weft.generation.decoding import Candidate, Decoding
+from weft.generation.decoding import Candidate
+from weft.generation.decoding_settings import Decoding
 from weft.io.seeded_hash import hash_key
 from weft.scoring.sequence_scorer import SequenceScorer
 from weft.scoring.uni_bi_mmi import Combine, Scorer

@@ -6,76 +6,16 @@ stays in its beam with its score, so that no Python loop over hypotheses is need
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from weft.errors import ConfigError
+from weft.generation.decoding_settings import Decoding
 
-METHODS = ("beam", "diverse", "sample")
 CHECK_EVERY = 8  # steps between checks for rows that have ended
 FEW_ROWS = 512  # fewer rows are not worth separating
-
-
-@dataclass(frozen=True, slots=True)
-class Decoding:
-    """Settings of decoding.
-
-    Attributes:
-        method: ``beam``, ``diverse`` (groups of beams that avoid each other's words; Vijayakumar et al. 2016) or
-            ``sample``.
-        beam: Number of hypotheses per context, or of samples.
-        groups: Number of groups of a diverse beam; divides ``beam``.
-        diversity: Penalty of a word that another group has just written, in nats.
-        temperature: Temperature of sampling.
-        top_k: Sample among the k likeliest words; 0 for all.
-        top_p: Sample among the likeliest words whose probabilities sum to this value.
-        length_power: Hypotheses are ranked by log-probability divided by length to this power; 0 favours short ones.
-        min_tokens: Minimum length of a sentence.
-        max_tokens: Maximum length of a sentence.
-        no_repeat: Length of token runs that may not repeat within a sentence; 0 for no limit.
-        alike: Highest word overlap (Jaccard) with an earlier sentence; ignored if all candidates exceed it.
-        draws: Number of latent variables drawn per context, each with a beam of its own (vlv-gm).
-        seed: Seed of sampled words and latent variables.
-    """
-
-    method: str = "beam"
-    beam: int = 10
-    groups: int = 5
-    diversity: float = 0.5
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 0.9
-    length_power: float = 1.0
-    min_tokens: int = 4
-    max_tokens: int = 60
-    no_repeat: int = 3
-    alike: float = 0.4
-    draws: int = 5
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        _check(self.method in METHODS, "unknown method", self.method, ", ".join(METHODS))
-        _check(1 <= self.beam <= 1000, "beam out of range", self.beam, "1 to 1000")
-        _check(
-            self.method != "diverse" or (self.groups >= 1 and self.beam % self.groups == 0),
-            "groups do not divide the beam", self.groups, f"a divisor of {self.beam}",
-        )  # fmt: skip
-        _check(self.temperature > 0, "temperature out of range", self.temperature, "above 0")
-        _check(0 < self.top_p <= 1, "top_p out of range", self.top_p, "above 0, at most 1")
-        _check(self.alike >= 0, "alike out of range", self.alike, "0 or more; from 1 on there is no limit")
-        _check(0 <= self.length_power < math.inf, "length_power out of range", self.length_power, "0 or more")
-        _check(self.top_k >= 0, "top_k out of range", self.top_k, "0 or more")
-        _check(1 <= self.draws <= 100, "draws out of range", self.draws, "1 to 100")
-        _check(1 <= self.min_tokens <= self.max_tokens, "lengths out of range", self.min_tokens, "min up to max tokens")
-
-
-def _check(valid: bool, what: str, seen: object, allowed: str) -> None:
-    if not valid:
-        raise ConfigError(what, seen=seen, allowed=allowed, next_step="change the decoding option")
 
 
 State = TypeVar("State")

@@ -26,14 +26,19 @@ def on_device(model: AnyModel, device: str) -> AnyModel:
     check_known("device", device, DEVICES)
     if isinstance(model, MovableModel):
         if device == "cuda" and not _has_gpu(load=True):
-            raise ConfigError("no GPU was found", seen=device, allowed="auto, cpu", next_step="use --device cpu")
+            raise no_gpu()
         if device == "cuda" or (device == "auto" and _has_gpu(load=False)):
             model.to("cuda")
     elif device == "cuda":
         raise ConfigError(
-            "this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step="use --device cpu"
+            "this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step="choose the device cpu"
         )
     return model
+
+
+def no_gpu() -> ConfigError:
+    """Return the error of a machine without a GPU."""
+    return ConfigError("no GPU was found", seen="cuda", allowed="auto, cpu", next_step="choose the device cpu")
 
 
 def _has_gpu(*, load: bool) -> bool:

@@ -32,6 +32,7 @@ from weft.ordering.search import (
 )
 from weft.protocols import Arranger, DocumentScorer, OrderSearch, PairwiseModel, PrecedenceModel, SearchableModel
 from weft.scoring.uni_bi_mmi import Table, check_numbers, order_values, path_value
+from weft.settings import check_count
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take 0.1 s; each further sentence doubles the time
@@ -295,8 +296,7 @@ def _value(value: float | None) -> float:
 
 def _check(size: int, first: int | None, search: str, beam: int) -> None:
     check_known("search", search, SEARCHES)
-    if beam < 1:
-        raise ConfigError("the beam width is below 1", seen=beam, allowed="1 or more", next_step="use the default, 10")
+    check_count("beam", beam)
     if first is not None and not 0 <= first < size:
         raise ConfigError(
             "the first sentence does not exist",

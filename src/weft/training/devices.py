@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from weft.errors import ConfigError, check_known
+from weft.errors import check_known
+from weft.io.devices import DEVICES, no_gpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,11 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
 
 
 def _device(name: str) -> torch.device:
-    check_known("device", name, ("auto", "cpu", "cuda"))
+    check_known("device", name, DEVICES)
     if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return torch.device("cpu")
     if not torch.cuda.is_available():
-        raise ConfigError("no GPU available", seen=name, allowed="cpu", next_step="use --device cpu")
+        raise no_gpu()
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
 
 

@@ -31,7 +31,7 @@ from weft.evaluation.evaluate import EvaluateOptions, Subject, evaluate  # noqa:
 from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
 from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
-from weft.generation.decoding import Decoding  # noqa: E402
+from weft.generation.decoding_settings import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Tokens  # noqa: E402
 from weft.models.common.neural.guided_decoding import encode_rows  # noqa: E402

@@ -22,7 +22,8 @@ from weft.evaluation.adversarial.writing import (  # noqa: E402
     write_next_sentences,
 )
 from weft.generation.bulk_writing import BulkWriter, Proposals, bulk_writer  # noqa: E402
-from weft.generation.decoding import Decoding, Hypotheses, search  # noqa: E402
+from weft.generation.decoding import Hypotheses, search  # noqa: E402
+from weft.generation.decoding_settings import Decoding  # noqa: E402
 from weft.io.seeded_hash import hash_key  # noqa: E402
 from weft.models.common.neural.bulk_decoders import overlaps  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402

@@ -16,7 +16,7 @@ from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError, ModelError
 from weft.evaluation.evaluated_models import load_subjects
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.common.token_cache import TokenCache
@@ -183,7 +183,9 @@ def test_a_model_on_the_cpu_needs_no_torch_networks() -> None:
 
 
 def test_it_writes_and_shows_its_networks(embedded: WeftSmall) -> None:
-    candidates = embedded.predictors["forward"].propose([TEXT.sentences], Decoding(beam=2, groups=1, max_tokens=8))[0]
+    candidates = embedded.predictors["forward"].propose(
+        [TEXT.sentences], Decoding(method="beam", beam=2, max_tokens=8)
+    )[0]
     assert candidates[0].text
     assert tuple(embedded.networks()) == embedded.parts == ("forward", "backward", "prior", "precedence")
 

@@ -18,7 +18,8 @@ from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
 from weft.errors import ConfigError, CorpusError, ModelError  # noqa: E402
 from weft.generation.continuation import best_first, continue_document, rerank  # noqa: E402
-from weft.generation.decoding import Candidate, Decoding  # noqa: E402
+from weft.generation.decoding import Candidate  # noqa: E402
+from weft.generation.decoding_settings import Decoding  # noqa: E402
 from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
@@ -26,7 +27,7 @@ from weft.models.vlv.writing import prior_sentences, strongest_dimension, traver
 
 TEXT = ("a cat sat here", "the cat slept", "a dog ran away", "it barked")
 CONTEXT = TEXT[:2]
-DECODING = Decoding(beam=3, max_tokens=10)
+DECODING = Decoding(method="beam", beam=3, max_tokens=10)
 
 
 def loud(model: Any, tokenizer: WordTokenizer) -> Any:

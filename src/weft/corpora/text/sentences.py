@@ -88,6 +88,13 @@ def split_paragraphs(text: str, language: str = "en") -> tuple[tuple[str, ...], 
         >>> split_paragraphs("It rained. He slept.\n\nHe woke.")
         (('It rained.', 'He slept.'), ('He woke.',))
     """
+    if not isinstance(text, str):
+        raise CorpusError(
+            "not a text",
+            seen=f"{type(text).__name__} {text!r:.60}",
+            allowed="one str",
+            next_step="convert it with str(), or split every text of a list by itself",
+        )
     check_language(language)
     blocks = blank_line_blocks(text.split("\n"))
     return tuple(split_block(" ".join(lines), language) for lines in blocks)

@@ -19,7 +19,7 @@ from weft.evaluation.adversarial.chunks import CONTINUATION, Chunks
 from weft.evaluation.adversarial.saved_arrays import UNREADABLE, damaged_file
 from weft.evaluation.adversarial.writing import write_continuations
 from weft.generation.bulk_writing import BulkWriter
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.io.atomic_files import write_atomically
 from weft.progress import Progress, silent
 from weft.protocols import NetworkModel

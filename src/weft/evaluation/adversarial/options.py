@@ -11,7 +11,7 @@ from weft.errors import ConfigError, check_known
 from weft.evaluation.adversarial.chunks import SelectionSettings
 from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING
 from weft.evaluation.task_contract import EvaluateOptions
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.settings import KINDS, Settings, setting
 
 

@@ -13,7 +13,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.evaluation.adversarial.chunks import CONTINUATION
 from weft.evaluation.adversarial.token_rows import canonical_rows, single_spaced
 from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.io.seeded_hash import hash_key
 from weft.scoring.uni_bi_mmi import Combine
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from weft.generation.bulk_writing import Contexts, Proposals
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.bulk_decoders import BulkDecoders
 from weft.models.common.neural.sentence_predictor import Predictor
 

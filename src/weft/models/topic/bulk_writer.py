@@ -8,7 +8,7 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.generation.bulk_writing import Contexts, Proposals
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.bag_of_words import make_bags
 from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_tokens
 from weft.models.common.neural.sentence_predictor import Predictor

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from weft.generation.decoding import Candidate, Decoding
+from weft.generation.decoding import Candidate
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens
 from weft.models.common.neural.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from weft.generation.bulk_writing import Contexts, Proposals
-from weft.generation.decoding import Decoding, Hypotheses
+from weft.generation.decoding import Hypotheses
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_tokens, joined_tokens
 from weft.models.common.neural.encoder_decoder import Tokens
 from weft.models.common.neural.guided_decoding import ReadText

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from weft.errors import ConfigError
 from weft.generation.continuation import best_first
-from weft.generation.decoding import Candidate, Decoding
+from weft.generation.decoding import Candidate
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.partial_orders import spread, unplaced
 from weft.models.common.token_cache import TokenCache

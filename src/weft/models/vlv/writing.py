@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError, CorpusError
-from weft.generation.decoding import Decoding
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.setting_checks import at_least, check_sentences, untrained
 from weft.models.vlv.estimators import NextSentence, VariationalPredictor
 from weft.models.vlv.latent_chain import Gaussian
@@ -43,7 +43,7 @@ def prior_sentences(
     context: Sequence[str],
     *,
     draws: int = 5,
-    decoding: Decoding = Decoding(),  # noqa: B008  frozen
+    decoding: Decoding = Decoding(method="beam"),  # noqa: B008  frozen
 ) -> list[Written]:
     """Return the best sentences for several draws of z_n from p(z_n | z_{n−1}, s_1 … s_{n−1}).
 
@@ -65,7 +65,7 @@ def traversal(
     dimension: int | None = None,
     points: int = 5,
     reach: float = 3.0,
-    decoding: Decoding = Decoding(),  # noqa: B008  frozen
+    decoding: Decoding = Decoding(method="beam"),  # noqa: B008  frozen
 ) -> list[Written]:
     """Return the sentences written at points along one dimension of z_n, through the mean of its prior.
 

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.generation.bulk_writing import Contexts, Proposals
-from weft.generation.decoding import Decoding, Hypotheses, search
+from weft.generation.decoding import Hypotheses, search
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps, padded

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from weft.generation.decoding import Candidate, Decoding, search
+from weft.generation.decoding import Candidate, search
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural.sentence_predictor import PredictorSteps, by_length, candidates_of, lengths_of, padded
 from weft.models.common.neural.source_memory import Sources

@@ -13,7 +13,8 @@ from torch import Tensor
 from weft.corpora.store.pair_batches import pad_rows
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
-from weft.generation.decoding import Candidate, Decoding, Hypotheses, search
+from weft.generation.decoding import Candidate, Hypotheses, search
+from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural.layers import LstmState
 from weft.models.common.neural.source_memory import Memory, Sources

@@ -1,0 +1,51 @@
+"""Checks of what a model can do: combine its parts, and write."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from weft.errors import ConfigError
+from weft.protocols import CombinableModel, WritingModel
+
+AnyModel = TypeVar("AnyModel")
+
+
+def combined_model(model: AnyModel, combine: str, name: str) -> AnyModel:
+    """Return a model whose parts are combined as uni, bi or mmi.
+
+    Args:
+        model: Any model.
+        combine: ``uni``, ``bi`` or ``mmi``.
+        name: The name of the model, for messages.
+
+    Raises:
+        ConfigError: The model has no parts to combine, or there is no such combination.
+    """
+    if not isinstance(model, CombinableModel):
+        raise ConfigError(
+            f"{name} has no parts to combine",
+            seen=combine,
+            allowed="uni, bi and mmi with a generative model, such as seq2seq",
+            next_step="omit combine, or choose a generative model",
+        )
+    return model.combined(combine)
+
+
+def writing_model(model: object, name: str) -> WritingModel:
+    """Return the model if it can write.
+
+    Args:
+        model: Any model.
+        name: The name of the model, for messages.
+
+    Raises:
+        ConfigError: The model cannot write.
+    """
+    if not isinstance(model, WritingModel):
+        raise ConfigError(
+            "this model cannot write",
+            seen=name,
+            allowed="a generative model, such as weft-small",
+            next_step="choose another model",
+        )
+    return model
