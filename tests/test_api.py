@@ -274,7 +274,7 @@ def test_short_texts_one_by_one_cost_little() -> None:
 
 def test_to_frame_refuses_what_is_no_score() -> None:
     pytest.importorskip("pandas")
-    with pytest.raises(weft.ConfigError, match="not a score"):
+    with pytest.raises(weft.ConfigError, match="not a result"):
         weft.to_frame([1])  # type: ignore[list-item]
     with pytest.raises(weft.ConfigError, match="library"):
         weft.to_frame([], library="arrow")
@@ -336,3 +336,38 @@ def test_every_function_takes_combine() -> None:
     assert weft.compare(TEXT, TEXT, combine="bi").first.value == pytest.approx(bi.score(TEXT).value, abs=1e-6)
     with pytest.raises(weft.ConfigError, match="omit combine"):
         weft.score(TEXT, model=LIGHT, combine="bi")
+
+
+def test_every_result_has_a_short_repr_and_a_frame(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    texts = [{"id": f"d{n}", "sentences": [f"In {1900 + i} {n} things." for i in range(6)]} for n in range(3)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    first, second = (
+        weft.evaluate("pairs", data=tmp_path / "mine.jsonl", model=name) for name in ("year-sort", "random")
+    )
+    found: list[Any] = [
+        weft.score(TEXT, model=LIGHT),
+        weft.order(TEXT, model=LIGHT),
+        weft.Continuation(weft.Document("d", ("A cat sat.",)), ("It slept.", "It woke."), "m"),
+        weft.compare(TEXT, TEXT + " Bonds fell.", model=LIGHT),
+        first,
+        weft.compare_models(first, second),
+    ]
+    rows = [1, 1, 2, 4, len(first.metrics), len(first.metrics)]
+    for result, count in zip(found, rows, strict=True):
+        assert len(repr(result)) < 200 and repr(result).startswith(type(result).__name__)
+        assert len(result.to_frame()) == count
+        assert result._repr_html_()
+    assert len(weft.to_frame(found)) == sum(rows)
+    assert list(weft.to_frame([])) == list(found[0].to_frame())
+
+
+def test_a_result_as_data_has_no_values_per_document() -> None:
+    result = weft.Result(
+        "t", "<m>", "bi", {"accuracy": 0.5}, {"accuracy": [0.4, 0.6]}, 2, 4, 0, 0, 1, "e", "d", "h", "n", ""
+    )
+    record = json.loads(json.dumps(result.to_dict()))
+    assert record["metrics"] == {"accuracy": 0.5} and "per_document" not in record
+    assert repr(result) == "Result(t: <m>.bi, accuracy 0.5000 [0.4000, 0.6000])"
+    assert "&lt;m&gt;" in result._repr_html_() and "<m>" not in result._repr_html_()
+    assert result.to_frame()["low"][0] == 0.4

@@ -1,49 +1,65 @@
-"""Scores as a data frame of pandas or polars, which are imported only here."""
+"""Results as a data frame of pandas or polars, which are imported only here."""
 
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from weft.document import Score
 from weft.errors import ConfigError, check_known
 
 LIBRARIES = ("pandas", "polars")
-COLUMNS = ("id", "sentences", "value", "percentile", "percentile_shuffled", "transitions", "breaks", "warnings")
+# The columns of a frame of scores; a frame of no results has them too.
+SCORE_COLUMNS = ("id", "sentences", "value", "percentile", "percentile_shuffled", "transitions", "breaks", "warnings")
 
 
-def to_frame(scores: Score | Iterable[Score], *, library: str = "pandas") -> Any:
-    """Return a data frame with one row per score, in order.
+class Tabular(ABC):
+    """A result that has rows."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows of a data frame, each as values by column."""
+
+    def to_frame(self, *, library: str = "pandas") -> Any:
+        """Return the result as a data frame; see `weft.to_frame`."""
+        return to_frame(self, library=library)
+
+
+def to_frame(results: Tabular | Iterable[Tabular], *, library: str = "pandas") -> Any:
+    """Return a data frame of results, in order.
+
+    A Score and an Ordering have one row each, a Continuation one per new sentence, a Revision one per sentence, and
+    a Result and a Versus one per metric.
 
     Args:
-        scores: One score or several, as `weft.score` returns them.
+        results: One result or several, as the functions of weft return them.
         library: ``pandas`` or ``polars``.
 
     Returns:
-        A ``DataFrame`` with the columns id, sentences (their number), value, percentile, percentile_shuffled,
-        transitions, breaks and warnings (lists).
+        A ``DataFrame``. Its columns are those of the results' rows; for no results, those of scores.
 
     Raises:
-        ConfigError: The library is unknown or not installed, or an entry is not a Score.
+        ConfigError: The library is unknown or not installed, or an entry is not a result.
     """
     check_known("library", library, LIBRARIES)
-    rows = [_row(score) for score in ([scores] if isinstance(scores, Score) else scores)]
-    module = _module(library)
-    return module.DataFrame({name: [row[name] for row in rows] for name in COLUMNS})
+    many = results if isinstance(results, Iterable) else [results]
+    rows = [row for result in many for row in _rows(result)]
+    columns = dict.fromkeys(name for row in rows for name in row) or dict.fromkeys(SCORE_COLUMNS)
+    return _module(library).DataFrame({name: [row.get(name) for row in rows] for name in columns})
 
 
-def _row(score: object) -> dict[str, Any]:
-    if not isinstance(score, Score):
+def _rows(result: object) -> list[dict[str, Any]]:
+    if not isinstance(result, Tabular):
         raise ConfigError(
-            "not a score",
-            seen=type(score).__name__,
-            allowed="a Score or a list of Scores, as weft.score returns them",
+            "not a result",
+            seen=type(result).__name__,
+            allowed="a Score, Ordering, Continuation, Revision, Result or Versus, or a list of them",
             next_step="call weft.to_frame(weft.score(texts))",
         )
-    record = score.to_dict()
-    percentiles = {"percentile": score.percentile, "percentile_shuffled": score.percentile_shuffled}
-    return {**record, **percentiles}
+    return result.rows()
 
 
 def _module(library: str) -> Any:

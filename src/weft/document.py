@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from weft.data_frames import SCORE_COLUMNS, Tabular
 from weft.errors import CorpusError
 from weft.notebook import continuation_html, score_html
 
@@ -99,7 +100,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Score:
+class Score(Tabular):
     """How coherent a model finds a document; higher is always more coherent.
 
     A model fills the first three fields; `weft.score` fills the others.
@@ -163,6 +164,12 @@ class Score:
             "warnings": list(self.warnings),
         }
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row: the score, its percentiles and its transitions."""
+        places = {"percentile": self.percentile, "percentile_shuffled": self.percentile_shuffled}
+        record = {**self.to_dict(), **places}
+        return [{name: record[name] for name in SCORE_COLUMNS}]
+
     def __repr__(self) -> str:
         value = "None" if self.value is None else f"{self.value:.4f}"
         after = ", ".join(str(place + 1) for place in self.breaks)
@@ -181,14 +188,18 @@ class Score:
         return score_html(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Continuation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Continuation(Tabular):
     """Sentences that a model wrote after a text.
 
     Attributes:
         document: The text that was continued.
         sentences: The new sentences, in order.
         model: Name of the model.
+
+    Example:
+        >>> Continuation(Document("d", ("A cat sat.",)), ("It slept.",), "weft-small")
+        Continuation('d', 1 sentence by weft-small: 'It slept.')
     """
 
     document: Document
@@ -198,6 +209,15 @@ class Continuation:
     def to_dict(self) -> dict[str, Any]:
         """Return the new sentences as plain data, ready for JSON."""
         return {"id": self.document.id, "sentences": list(self.sentences), "model": self.model}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per new sentence."""
+        names = {"id": self.document.id, "model": self.model}
+        return [{**names, "number": number, "sentence": text} for number, text in enumerate(self.sentences)]
+
+    def __repr__(self) -> str:
+        count = f"{len(self.sentences)} sentence{'' if len(self.sentences) == 1 else 's'}"
+        return f"Continuation({self.document.id!r}, {count} by {self.model or 'a model'}: {_cut(str(self))!r})"
 
     def __str__(self) -> str:
         return " ".join(self.sentences)

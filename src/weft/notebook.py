@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,24 @@ def comparison_html(found: Any) -> str:
     values = f"{_strong(shown(found.first.value))} → {_strong(shown(found.second.value))}"
     difference = "" if found.difference is None else f"Difference: {found.difference:+.4f}."
     return _block(f"coherence {values}", [difference], rows)
+
+
+def table_html(head: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows of values by column as a table.
+
+    Example:
+        >>> table_html("a < b", [{"metric": "accuracy", "value": 0.5}]).count("<td>")
+        2
+    """
+    columns = list(rows[0]) if rows else []
+    lines = ["".join(f"<th>{escape(name)}</th>" for name in columns)]
+    lines += ["".join(f"<td>{_cell(row[name])}</td>" for name in columns) for row in rows]
+    table = "".join(f"<tr>{line}</tr>" for line in lines)
+    return _block(_strong(head), [], [f"<table>{table}</table>"])
+
+
+def _cell(value: object) -> str:
+    return shown(value) if isinstance(value, float | None) else escape(str(value))
 
 
 def shown(value: float | None) -> str:

@@ -24,7 +24,7 @@ PATHS = sorted(SOURCE.rglob("*.py"))
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("document", "errors", "notebook", "version", "progress", "protocols", "settings"),
+    ("data_frames", "document", "errors", "notebook", "version", "progress", "protocols", "settings"),
     ("io",),
     ("registry",),
     ("hub",),
@@ -35,7 +35,7 @@ LAYERS = (
     ("ordering",),
     ("evaluation",),
     ("report",),
-    ("text_inputs", "data_frames", "loaded_model", "api"),
+    ("text_inputs", "loaded_model", "api"),
     ("cli",),
 )
 # Inside models/ a family imports itself and common, never another family. Inside corpora/ a folder imports those before

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from weft.data_frames import Tabular
 from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison
 from weft.evaluation.result import (
@@ -20,6 +22,7 @@ from weft.evaluation.result import (
     summarize,
     without_seed,
 )
+from weft.notebook import table_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ class DocumentGap:
         return self.first - self.second
 
 
-@dataclass(frozen=True, slots=True)
-class Versus:
+@dataclass(frozen=True, slots=True, repr=False)
+class Versus(Tabular):
     """Two results on the same task, data and negatives.
 
     Attributes:
@@ -63,6 +66,33 @@ class Versus:
     better: tuple[int, int, int]
     documents: tuple[DocumentGap, ...]
     unpaired: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per metric: both values, their difference, its interval and p."""
+        return [
+            {
+                "task": self.first.task,
+                "metric": name,
+                "first": self.first.metrics.get(name),
+                "second": self.second.metrics.get(name),
+                "difference": found.difference,
+                "low": found.interval[0],
+                "high": found.interval[1],
+                "p_value": found.p_value,
+                "n_documents": found.n_documents,
+            }
+            for name, found in self.comparisons.items()
+        ]
+
+    def __repr__(self) -> str:
+        found = self.comparisons[self.metric]
+        low, high = found.interval
+        names = f"{self.first.file_name} minus {self.second.file_name}"
+        return f"Versus({self.first.task}: {names}, {self.metric} {found.difference:+.4f} [{low:+.4f}, {high:+.4f}])"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the metrics as HTML, for a notebook."""
+        return table_html(f"{self.first.task}: {self.first.file_name} minus {self.second.file_name}", self.rows())
 
 
 def compare_models(first: Result, second: Result, *, metric: str = "", seed: int = 1) -> Versus:

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import io
 import json
-import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +19,12 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.errors import CorpusError, is_number
+from weft.data_frames import Tabular
+from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
+from weft.evaluation.result_checks import check_first_file, check_second_file
 from weft.io.atomic_files import write_atomically
+from weft.notebook import shown, table_html
 from weft.version import VERSION
 
 Key = tuple[str, str, str]  # task, model, variant
@@ -50,8 +52,8 @@ class Measure:
         return Measure(tuple(value or 0.0 for value in values), tuple(float(value is not None) for value in values))
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Tabular):
     """The outcome of one model on one task; written to ``results/TASK/MODEL[.VARIANT].json``."""
 
     task: str
@@ -103,6 +105,31 @@ class Result:
         interval = self.interval.get(metric)
         return (interval[0], interval[1]) if interval else None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON, without the values per document."""
+        return {one.name: vars(self)[one.name] for one in fields(self) if one.name not in PER_DOCUMENT}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per metric: its value and its interval."""
+        names = {"task": self.task, "model": self.model, "variant": self.variant}
+        rows = []
+        for metric, value in self.metrics.items():
+            low, high = self.bounds(metric) or (None, None)
+            counts = {"n_documents": self.n_documents}
+            rows.append({**names, "metric": metric, "value": value, "low": low, "high": high, **counts})
+        return rows
+
+    def __repr__(self) -> str:
+        return f"Result({self.task}: {self.file_name}, {', '.join(map(self._described, [*self.metrics][:3]))})"
+
+    def _described(self, metric: str) -> str:
+        found = self.bounds(metric)
+        return f"{metric} {shown(self.metrics[metric])}" + (f" [{found[0]:.4f}, {found[1]:.4f}]" if found else "")
+
+    def _repr_html_(self) -> str:
+        """Return a table of the metrics as HTML, for a notebook."""
+        return table_html(f"{self.task}: {self.file_name}", self.rows())
+
     def path(self, folder: str | Path) -> Path:
         """Return the path of the first file in a results folder: ``TASK/MODEL[.VARIANT].json``.
 
@@ -153,8 +180,8 @@ class Result:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             known = {f.name for f in fields(cls)}
             result = cls(**{key: value for key, value in content.items() if key in known})
-            _check(result)
-            _check_per_document(result.documents, result.lengths, result.per_document)
+            check_first_file(result)
+            check_second_file(result.documents, result.lengths, result.per_document)
             if sha256 := content.get(DOCUMENTS_SHA256):
                 for name in PER_DOCUMENT:
                     del vars(result)[name]
@@ -218,7 +245,7 @@ def _read_second_file(path: Path, sha256: str) -> dict[str, Any]:
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise ValueError(f"{second.name} belongs to another result")
             found |= json.loads(content)
-        _check_per_document(**found)
+        check_second_file(**found)
     return found
 
 
@@ -233,54 +260,6 @@ def _explain_errors(path: str | Path) -> Iterator[None]:
             allowed="a file written by `weft evaluate`",
             next_step="run the evaluation again",
         ) from error
-
-
-def _check(result: Result) -> None:
-    """Raise TypeError if a field of the first file has another type than tables expect."""
-    mappings = (result.metrics, result.interval, result.settings, result.training)
-    texts = (
-        result.task, result.model, result.variant, result.estimator, result.data_name, result.data_sha256,
-        result.command, result.model_name, result.model_sha256,
-    )  # fmt: skip
-    numbers = (result.n_documents, result.n_pairs, result.ties, result.n_excluded, result.seed)
-    values, sentences = result.metrics.values(), result.training.get("sentences")
-    _require(all(isinstance(value, dict) for value in mappings), "a field that should be an object is not")
-    _require(all(isinstance(value, str) for value in texts), "a field that should be text is not")
-    _require(all(type(value) is int for value in numbers), "a field that should be a whole number is not")
-    _require(all(value is None or isinstance(value, int | float) for value in values), "a metric is not a number")
-    _require(all(map(_is_interval, result.interval.values())), "an interval is not a pair of numbers")
-    _require(isinstance(sentences, int | None), "the number of training sentences is not a number")
-
-
-def _check_per_document(documents: Sequence[object], lengths: Sequence[object], per_document: Any) -> None:
-    """Raise TypeError if a field of the second file has another type than comparisons expect."""
-    size, parts = len(documents), per_document.values()
-    _require(all(isinstance(name, str) for name in documents), "a document has no name")
-    _require(all(type(one) is int and one >= 0 for one in lengths), "a length is not a number of sentences")
-    _require(len(lengths) in {0, size}, "lengths and documents differ in number")
-    _require(all(_are_parts(one, size) for one in parts), "the parts of a metric are not two numbers per document")
-
-
-def _require(holds: bool, problem: str) -> None:
-    if not holds:
-        raise TypeError(problem)
-
-
-def _is_interval(value: object) -> bool:
-    return value is None or (isinstance(value, list) and len(value) == 2 and all(map(is_number, value)))
-
-
-def _are_parts(parts: object, documents: int) -> bool:
-    """Return whether these are numerators and denominators, one of each per document."""
-    if not isinstance(parts, dict) or not {"numerators", "denominators"} <= parts.keys():
-        return False
-    columns = (parts["numerators"], parts["denominators"])
-    return all(isinstance(column, list) and len(column) == documents and _all_numbers(column) for column in columns)
-
-
-def _all_numbers(column: list[object]) -> bool:
-    """Return whether a list holds nothing but finite numbers; `sum` is many times faster than a check of each."""
-    return set(map(type, column)) <= {int, float} and math.isfinite(sum(map(abs, column)))  # type: ignore[arg-type]
 
 
 def _readable(path: Path) -> Result | None:

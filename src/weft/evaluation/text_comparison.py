@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from weft.corpora.text.words import words_only
+from weft.data_frames import Tabular
 from weft.document import Document, Score
-from weft.notebook import comparison_html
+from weft.notebook import comparison_html, shown
 from weft.protocols import DocumentScorer
 
 SentenceKind = Literal["same", "changed", "moved", "added", "removed"]
@@ -64,8 +65,8 @@ class AlignedTransition:
         return self.value_after - self.value_before
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Revision(Tabular):
     """Two texts, scored and aligned; sentences and transitions in the order of the second text."""
 
     first: Score
@@ -98,6 +99,17 @@ class Revision:
             ],
             "transitions": [{**asdict(step), "difference": step.difference} for step in self.transitions],
         }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per sentence of either text."""
+        found: list[dict[str, Any]] = self.to_dict()["sentences"]
+        return found
+
+    def __repr__(self) -> str:
+        kinds = Counter(sentence.kind for sentence in self.sentences)
+        parts = [f"score {shown(self.first.value)} → {shown(self.second.value)}"]
+        parts += [f"{count} {kind}" for kind, count in kinds.items()]
+        return f"Revision({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Return the second text with what changed as HTML, for a notebook."""

@@ -17,10 +17,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weft.data_frames import Tabular
 from weft.document import Document
 from weft.errors import ConfigError, check_known
 from weft.io.seeded_hash import hash_order
-from weft.notebook import ordering_html
+from weft.notebook import ordering_html, shown
 from weft.ordering.search import (
     SumOrderSearch,
     TableOrderSearch,
@@ -43,8 +44,8 @@ Objective = Literal["auto", "coherence", "precedence", "both"]
 OBJECTIVES = ("auto", "coherence", "precedence", "both")
 
 
-@dataclass(frozen=True, slots=True)
-class Ordering:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ordering(Tabular):
     """A proposed order.
 
     Attributes:
@@ -58,6 +59,10 @@ class Ordering:
         warnings: Reasons to distrust the order, as in `weft.document.Score`.
 
     `order_document` fills the fields up to ``objective``; `weft.order` fills the others.
+
+    Example:
+        >>> Ordering((1, 0), 0.75, 0.5, "exact", id="d")
+        Ordering('d', order (1, 0), score 0.5000 → 0.7500, exact)
     """
 
     order: tuple[int, ...]
@@ -72,6 +77,14 @@ class Ordering:
     def to_dict(self) -> dict[str, Any]:
         """Return the ordering as plain data, ready for JSON."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row: the order, its score and the sentences."""
+        return [self.to_dict()]
+
+    def __repr__(self) -> str:
+        values = f"score {shown(self.input_value)} → {shown(self.value)}"
+        return f"Ordering({', '.join([repr(self.id), f'order {self.order}', values, self.search, *self.warnings])})"
 
     def _repr_html_(self) -> str:
         """Return the sentences in their new order as HTML, for a notebook."""

@@ -48,7 +48,7 @@ def check_language(language: str) -> str:
         >>> check_language("de-AT")
         'de'
     """
-    code = language.replace("_", "-").partition("-")[0].lower()
+    code = str(language).replace("_", "-").partition("-")[0].lower()
     if code in _KNOWN:
         return code
     raise ConfigError(
