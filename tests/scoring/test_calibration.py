@@ -118,5 +118,5 @@ def test_a_model_without_a_place_for_it_is_refused(tmp_path: Path) -> None:
     from weft.registry import create_model
 
     create_model("random").save(tmp_path / "m")
-    with pytest.raises(ConfigError, match="reference scores"):
+    with pytest.raises(ConfigError, match="cannot be calibrated"):
         calibrate(tmp_path / "m", [], texts="t")
