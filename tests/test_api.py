@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 
 import weft
 from weft import hub, loaded_model
+from weft.api import _subject
 from weft.document import weak_links
+from weft.evaluation.evaluated_models import load_subjects
 from weft.models.common.thread_pool import few_threads, thread_count
 from weft.protocols import CoherenceModel
 
@@ -371,3 +374,39 @@ def test_a_result_as_data_has_no_values_per_document() -> None:
     assert repr(result) == "Result(t: <m>.bi, accuracy 0.5000 [0.4000, 0.6000])"
     assert "&lt;m&gt;" in result._repr_html_() and "<m>" not in result._repr_html_()
     assert result.to_frame()["low"][0] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("name", "combine", "settings"),
+    [("weft-small", "uni", {}), ("weft-small", None, {}), ("foltz-glove", None, {"weighting": "sif"})],
+)
+def test_a_loaded_model_is_evaluated_as_the_same_name(name: str, combine: str | None, settings: dict[str, Any]) -> None:
+    (expected,) = load_subjects("pairs", name, settings, combine=[combine] if combine else [])
+    found = _subject("pairs", weft.load(name, combine=combine, settings=settings), None)
+    assert replace(found, model=None) == replace(expected, model=None)
+    if combine:
+        assert (found.variant, found.model.combine) == (combine, combine)
+        assert _subject("pairs", weft.load(name, combine=combine), "bi").variant == "bi"
+
+
+def test_a_trained_model_is_evaluated_with_its_training(tmp_path: Path) -> None:
+    trained = weft.train({"model": {"name": "random"}, "run": {"out": str(tmp_path / "mine")}})
+    found = _subject("pairs", trained, None)
+    assert found.training["seed"] == 1
+    assert (found.name, found.given, len(found.sha256)) == ("random", "mine", 64)
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "expected"),
+    [
+        (3, {}, "unknown task"),
+        ("pairs", {"limit": "x"}, "limit"),
+        ("pairs", {"limit": 0}, "limit"),
+        ("pairs", {"limit": True}, "limit"),
+        ("pairs", {"data": ["A text."]}, "data"),
+    ],
+)
+def test_wrong_arguments_of_evaluate_are_explained(task: Any, options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(weft.ConfigError, match=expected) as found:
+        weft.evaluate(task, model="random", **options)
+    assert all(part in str(found.value) for part in ("saw", "allowed", "next"))

@@ -283,10 +283,13 @@ def evaluate(
     """
     from weft.evaluation.evaluate import evaluate as run
     from weft.evaluation.task_contract import EvaluateOptions
-    from weft.evaluation.tasks import find_task
+    from weft.evaluation.tasks import check_limit, find_experiment, find_task
 
-    subject = _subject(task, model, combine)
     chosen = options or EvaluateOptions()
+    # Wrong names and numbers are reported before a model is loaded.
+    find_experiment(task, None if data is None else _data_name(data))
+    check_limit(chosen.limit if limit is None else limit)
+    subject = _subject(task, model, combine)
     chosen = replace(
         chosen,
         settings=find_task(task).split_settings(chosen.settings)[1],
@@ -299,7 +302,7 @@ def evaluate(
 
 
 def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subject:
-    from weft.evaluation.evaluated_models import load_subjects, with_combination
+    from weft.evaluation.evaluated_models import combined_subject, load_subjects, loaded_subject, with_combination
     from weft.evaluation.task_contract import Subject
 
     if isinstance(model, str | Path):
@@ -307,8 +310,24 @@ def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subje
         return subject
     if not isinstance(model, Subject):
         found = as_model(model)
+        if found.source:
+            subject = loaded_subject(found.inner, found.source, found.settings)
+            return combined_subject(task, subject, combine or found.combination)
         model = Subject(found.inner, found.name)
+        combine = combine or found.combination
     return with_combination(model, combine) if combine else model
+
+
+def _data_name(data: object) -> str:
+    """Return the name or path of data as text; raise ConfigError for anything else."""
+    if not isinstance(data, str | Path):
+        raise ConfigError(
+            "the data of an evaluation are a name or a file",
+            seen=type(data).__name__,
+            allowed="the name of a standard set, or a path",
+            next_step="write the documents to a JSONL file and pass its path",
+        )
+    return str(data)
 
 
 def train(
@@ -346,4 +365,4 @@ def train(
     else:
         chosen = read_config(config) if isinstance(config, str | Path) else config
     trained = run(chosen, parts=parts, data_root=data_root, command=command, progress=progress)
-    return Model(trained, chosen.model.name)
+    return Model(trained, chosen.model.name, source=str(chosen.run.out))

@@ -48,6 +48,9 @@ class Model:
     Args:
         inner: The model itself.
         name: Its name for results and messages.
+        source: The name or folder it was loaded from; empty for a model made in Python.
+        settings: The settings it was loaded with.
+        combination: The combination of its parts that was chosen; empty for its own.
 
     Example:
         >>> model = load("foltz-glove")
@@ -55,8 +58,17 @@ class Model:
         (1,)
     """
 
-    def __init__(self, inner: CoherenceModel, name: str) -> None:
+    def __init__(
+        self,
+        inner: CoherenceModel,
+        name: str,
+        *,
+        source: str = "",
+        settings: Mapping[str, Any] | None = None,
+        combination: str = "",
+    ) -> None:
         self.inner, self.name = inner, name
+        self.source, self.settings, self.combination = source, dict(settings or {}), combination
 
     @property
     def card(self) -> ModelCard:
@@ -84,7 +96,8 @@ class Model:
 
     def combined(self, combine: str) -> Model:
         """Return the same networks combined in another way: ``uni``, ``bi`` or ``mmi``."""
-        return Model(combined_model(self.inner, combine, self.name), self.name)
+        found = combined_model(self.inner, combine, self.name)
+        return Model(found, self.name, source=self.source, settings=self.settings, combination=combine)
 
     def score_stream(self, documents: Iterator[Document]) -> Iterator[Score]:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
@@ -310,7 +323,7 @@ def load(
         found = load_model(model, settings)
     if combine is not None:
         found = combined_model(found, combine, str(model))
-    return Model(on_device(found, device), str(model))
+    return Model(on_device(found, device), str(model), source=str(model), settings=settings, combination=combine or "")
 
 
 def _not_a_model(seen: object) -> ConfigError:

@@ -159,3 +159,18 @@ def test_standard_data_that_are_not_there(tmp_path: Path) -> None:
 
 def test_no_task(tmp_path: Path) -> None:
     assert "adversarial" in refused("evaluate", cwd=tmp_path)
+
+
+def test_mistakes_in_adversarial_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text(json.dumps({"sentences": ["A cat.", "A dog.", "A bird."]}))
+    arguments = ("evaluate", "adversarial", "--data", "m.jsonl", "-m")
+    line = refused(*arguments, "foltz-glove", cwd=tmp_path)
+    assert "cannot write" in line
+    assert "weft-small" in line
+    control = (*arguments, "control-human")
+    assert "evaluator.reader?" in refused(*control, "--set", "evaluator.readr=x", cwd=tmp_path)
+    assert "a whole number" in refused(*control, "--set", "evaluator.seeds=x", cwd=tmp_path)
+
+
+def test_each_task_is_listed_once(tmp_path: Path) -> None:
+    assert refused("evaluate", "parirs", cwd=tmp_path).count("miniatures") == 1

@@ -36,7 +36,7 @@ TASK_HELP = (
     "pairs (distinguish a text from its permutations), inner (the same, first and last sentence kept), swaps "
     "(distinguish a text from one with a few sentences exchanged), order (restore the order), insertion (put a "
     "sentence back), miniatures and probes (minimal pairs), adversarial (distinguish sentences of a model from those "
-    "of people)."
+    "of people). Installed packages add more through the entry point weft.tasks."
 )
 DATA_HELP = (
     "Standard data set (wikipedia, accidents, earthquakes) or a file of documents. [default: standard data of the task]"
@@ -83,7 +83,10 @@ def evaluate(
     """Evaluate a model on a task and write the result to a JSON file.
 
     The file, results/TASK/MODEL.json, holds the metrics with their intervals, the seed, the hashes of the data and the
-    command.
+    command. A result of another model or of other data is never replaced: the new one is written beside it.
+
+    --set takes settings of the model; for adversarial also decoding.KEY (how models write, such as decoding.beam=5) and
+    evaluator.KEY (how evaluators are trained, such as evaluator.seeds=1).
 
     Example: weft evaluate pairs --data wikipedia --model foltz-glove
 

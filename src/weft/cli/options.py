@@ -40,7 +40,8 @@ class DeviceName(StrEnum):
 READING = "Reading texts"
 INPUT_HELP = (
     "Format of the files: auto, text (one document per file), blocks (blank lines separate documents), "
-    "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata."
+    "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata. "
+    "Installed packages add more through the entry point weft.readers."
 )
 OBJECTIVE_HELP = (
     "What to search for: coherence (transitions, as in the paper), precedence (which of two sentences comes first, "

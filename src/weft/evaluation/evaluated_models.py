@@ -48,8 +48,24 @@ def load_subjects(
         return [_control(name, known, chosen.controls, settings, combine)]
     own = chosen.split_settings(settings)[0]
     subject = loaded_subject(load_model(name, own), name, own, known)
-    combinations = combine or ((chosen.combine,) if chosen.combine else ())
-    return [with_combination(subject, one) for one in combinations] or [subject]
+    return [combined_subject(task, subject, one) for one in combine or ("",)]
+
+
+def combined_subject(task: str, subject: Subject, combine: str = "") -> Subject:
+    """Return a subject that combines its parts as chosen, else as the task does by default, else as the model does.
+
+    Raises:
+        ConfigError: The model has no parts to combine, or the task needs a model that writes.
+    """
+    usual = find_task(task).combine
+    if usual and not isinstance(subject.model, CombinableModel):
+        raise ConfigError(
+            f"{subject.name} cannot write",
+            seen=f"{task} with {subject.name}",
+            allowed="a generative model, such as weft-small",
+            next_step="choose another --model",
+        )
+    return with_combination(subject, combine or usual) if combine or usual else subject
 
 
 def loaded_subject(model: CoherenceModel, name: str, settings: Mapping[str, Any], variant: str = "") -> Subject:

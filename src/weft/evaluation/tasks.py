@@ -18,8 +18,8 @@ from weft.io.package_files import PROBES
 from weft.registry import TASK_GROUP, added_names, load_added
 
 __all__ = [
-    "ALIASES", "DATA_SETS", "TASKS", "DataSet", "EvaluateOptions", "Experiment", "Task", "find_experiment",
-    "find_task", "is_result_folder", "is_standard", "joined", "task_names",
+    "ALIASES", "DATA_SETS", "TASKS", "DataSet", "EvaluateOptions", "Experiment", "Task", "check_limit",
+    "find_experiment", "find_task", "is_result_folder", "is_standard", "joined", "task_names",
 ]  # fmt: skip
 
 TASKS: Mapping[str, Task] = {
@@ -220,6 +220,8 @@ def find_experiment(task: str, data: str | None = None) -> Experiment:
         >>> find_experiment("pairs", "wikipedia").name, find_experiment("inner", "accidents").name
         ('wikipedia-pairs', 'accidents-inner')
     """
+    if not isinstance(task, str):
+        raise _unknown_task(task)
     kind, standard = _split(task)
     chosen = _task(kind)
     if data is None:
@@ -283,12 +285,27 @@ def _split(name: str) -> tuple[str, str]:
     for task in added:
         if name.endswith(f"-{task}") and name.removesuffix(f"-{task}") in DATA_SETS:
             return task, name.removesuffix(f"-{task}")
-    raise ConfigError(
+    raise _unknown_task(name)
+
+
+def _unknown_task(name: object) -> ConfigError:
+    return ConfigError(
         "unknown task",
         seen=name,
-        allowed=did_you_mean(name, [*task_names(), *ALIASES]),
+        allowed=did_you_mean(str(name), {*task_names(), *ALIASES}),
         next_step="see `weft evaluate --help`",
     )
+
+
+def check_limit(limit: object) -> None:
+    """Raise ConfigError if a limit is not None and not a number of documents."""
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise ConfigError(
+            "limit is not a number of documents",
+            seen=limit,
+            allowed="a whole number from 1, or None for all documents",
+            next_step="change limit",
+        )
 
 
 def _check_file(data: str) -> None:
