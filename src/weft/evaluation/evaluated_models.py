@@ -15,7 +15,7 @@ from weft.generation.writing_models import combined_model
 from weft.hub import describe_model, find_model, load_model
 from weft.io.file_hash import sha256_of
 from weft.io.model_folder import MANIFEST
-from weft.protocols import CoherenceModel
+from weft.protocols import CoherenceModel, CombinableModel
 
 CONTROL = "control-"
 

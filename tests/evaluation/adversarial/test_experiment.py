@@ -371,7 +371,7 @@ def test_controls_of_another_seed_get_verdicts_of_their_own(folder: Path, data: 
         ({"decoding.beam": True}, "wrong type"),
         ({"decoding.max_tokens": 82}, "sentences that long"),
         ({"evaluator.seeds": 0}, "out of range"),
-        ({"decoding.alike": float("nan")}, "alike out of range"),
+        ({"decoding.alike": float("nan")}, "alike is not a finite number"),
         ({"decoding.length_power": -3.0}, "length_power out of range"),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from weft.errors import ConfigError, check_known
+from weft.errors import ConfigError, did_you_mean
 from weft.evaluation.adversarial.chunks import SelectionSettings
 from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING
 from weft.evaluation.task_contract import EvaluateOptions
@@ -75,7 +75,13 @@ def adversarial_options(options: EvaluateOptions) -> AdversarialOptions:
     _check_length(options.settings)
     known = [*_types(chosen.decoding, "decoding."), *_types(chosen.evaluator, "evaluator.")]
     for name in options.settings:
-        check_known("setting", name, known)
+        if name not in known:
+            raise ConfigError(
+                "unknown setting",
+                seen=name,
+                allowed=did_you_mean(name, known),
+                next_step="correct the name in --set",
+            )
     return replace(
         chosen,
         decoding=_changed(chosen.decoding, options.settings, "decoding."),
