@@ -61,7 +61,7 @@ def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
     one, two = weft("score", "one.txt", "two.txt", cwd=tmp_path).stdout.splitlines()
     assert "   1 sentence   one" in one
     assert "   2 sentences  two" in two
-    assert "one: 1 sentence, " in weft("order", "one.txt", cwd=tmp_path).stderr
+    assert "one: not searched (one sentence)" in weft("order", "one.txt", cwd=tmp_path).stderr
 
 
 def test_a_text_that_the_entity_graph_cannot_judge_is_told_why(tmp_path: Path) -> None:
