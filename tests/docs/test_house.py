@@ -112,13 +112,13 @@ def may_import(part: str, own: str, other: str) -> bool:
 @pytest.mark.parametrize("part", ["models", "corpora"])
 def test_folders_do_not_import_their_siblings(part: str) -> None:
     folders = {path.name for path in (SOURCE / part).iterdir() if path.is_dir()}
-    for path in sorted((SOURCE / part).glob("*/*.py")):
-        place = path.relative_to(SOURCE).as_posix()
+    for path in sorted((SOURCE / part).glob("*/**/*.py")):
+        place = path.relative_to(SOURCE)
         for imported in sorted(imports_of(path)):
             names = imported.split(".")
             if names[:2] != ["weft", part] or len(names) < 3 or names[2] not in folders:
                 continue
-            allowed = may_import(part, path.parent.name, names[2])
+            allowed = may_import(part, place.parts[1], names[2])
             assert allowed, f"{place} imports {imported}, from a folder beside it"
 
 
