@@ -72,7 +72,7 @@ def test_a_models_own_permutations_or_beam_are_not_those_of_the_task() -> None:
 
 @pytest.mark.parametrize("variant", ["../evil", "a/b", "..", ".hidden", "a\\b", "/etc/evil"])
 def test_a_variant_never_leaves_the_results_folder(variant: str) -> None:
-    with pytest.raises(ConfigError, match="part of a file name"):
+    with pytest.raises(ConfigError, match="file name"):
         load_subjects("pairs", "random", {}, variant=variant)
 
 
