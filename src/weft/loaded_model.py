@@ -208,7 +208,8 @@ class Model:
         check_count("sentences", sentences)
         documents, single = documents_of(texts, language=language)
         chosen = Decoding.from_options(options, decoding)
-        model = self.writing(combine, chosen)
+        named = "draws" in options or chosen.draws != Decoding().draws
+        model = self.writing(combine, draws=chosen.draws if named else None)
         written = (model.generate_stream(one, sentences=sentences, decoding=chosen) for one in documents)
         found = [Continuation(one, tuple(new), self.name) for one, new in zip(documents, written, strict=True)]
         return found[0] if single else found
@@ -233,17 +234,17 @@ class Model:
                 return
             yield sentence
 
-    def writing(self, combine: str | None, decoding: Decoding) -> Model:
-        """Return the model if it can write with these settings, combined in this way.
+    def writing(self, combine: str | None = None, *, draws: int | None = None) -> Model:
+        """Return the model if it can write, combined in this way.
 
         Raises:
             ConfigError: The model cannot write, cannot be combined in this way, or has no latent variables to draw.
         """
         model = writing_model(self.inner, self.name)
-        if decoding.draws != Decoding().draws and model.name != "vlv-gm":
+        if draws is not None and model.name != "vlv-gm":
             raise ConfigError(
                 f"{model.name} has no latent variables to draw",
-                seen=f"draws {decoding.draws}",
+                seen=f"draws {draws}",
                 allowed="draws with vlv-gm",
                 next_step="omit draws, or use vlv-gm",
             )

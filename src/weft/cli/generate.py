@@ -59,15 +59,15 @@ def generate(
         float, typer.Option(metavar="P", help="Probability mass to sample from.", rich_help_panel=SAMPLING)
     ] = DEFAULTS.top_p,
     draws: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             max=100,
             metavar="N",
-            help="Latent variables drawn per sentence, by a model that has them (vlv-gm).",
+            help="Latent variables drawn per sentence, by a model that has them (vlv-gm). [default: 5]",
             rich_help_panel=SAMPLING,
         ),
-    ] = DEFAULTS.draws,
+    ] = None,
     seed: Seed = DEFAULTS.seed,
     format: Format = OutputFormat.table,
     input: Input = "auto",
@@ -88,10 +88,10 @@ def generate(
 
     decoding = Decoding(
         method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
-        draws=draws, seed=seed,
+        draws=draws or DEFAULTS.draws, seed=seed,
     )  # fmt: skip
     loaded = load(model, device=device.value, settings=parse_settings(setting))
-    loaded = loaded.writing(combine or rerank, decoding)
+    loaded = loaded.writing(combine or rerank, draws=draws)
     reading = read_options(input, encoding, language, column)
     _write(loaded, documents_in(files, reading), sentences, decoding, format.value)
 

@@ -10,6 +10,7 @@ from weft.errors import ConfigError, check_known
 from weft.protocols import MovableModel
 
 DEVICES = ("auto", "cpu", "cuda")
+NEXT_STEP = "use --device cpu; in Python, device='cpu'"
 AnyModel = TypeVar("AnyModel")
 
 
@@ -30,15 +31,13 @@ def on_device(model: AnyModel, device: str) -> AnyModel:
         if device == "cuda" or (device == "auto" and _has_gpu(load=False)):
             model.to("cuda")
     elif device == "cuda":
-        raise ConfigError(
-            "this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step="choose the device cpu"
-        )
+        raise ConfigError("this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step=NEXT_STEP)
     return model
 
 
 def no_gpu() -> ConfigError:
     """Return the error of a machine without a GPU."""
-    return ConfigError("no GPU was found", seen="cuda", allowed="auto, cpu", next_step="choose the device cpu")
+    return ConfigError("no GPU was found", seen="cuda", allowed="auto, cpu", next_step=NEXT_STEP)
 
 
 def _has_gpu(*, load: bool) -> bool:
