@@ -110,7 +110,7 @@ def test_texts_without_transitions_have_no_difference() -> None:
     found = compare_texts(create_model("foltz-sif"), Document("a", ()), Document("b", ("One.",)))
     assert found.difference is None
     assert [s.kind for s in found.sentences] == ["added"]
-    assert "null" in revision_lines(found, Document("a", ()), Document("b", ("One.",)))[0].plain
+    assert "–" in revision_lines(found, Document("a", ()), Document("b", ("One.",)))[0].plain
 
 
 def result(wins: list[float], **changes: object) -> Result:
