@@ -14,6 +14,7 @@ from weft.generation.decoding import search
 from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps
+from weft.models.common.token_cache import TokenCache
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 
 TEXTS = ["a cat sat on a mat", "a dog ran home", "the cat saw the dog", "home is a mat"]
@@ -41,7 +42,7 @@ def tiny() -> tuple[Seq2SeqNetwork, WordTokenizer]:
 
 
 def test_a_wide_beam_finds_the_likeliest_sentence(tiny: tuple[Seq2SeqNetwork, WordTokenizer]) -> None:
-    predictor = Predictor(*tiny)
+    predictor = Predictor(tiny[0], TokenCache(tiny[1]))
     decoding = Decoding(method="beam", beam=200, min_tokens=1, max_tokens=4, no_repeat=0, length_power=0.0)
     best = predictor.propose([["x y"]], decoding)[0]
     sentences = [" ".join(words) for size in (1, 2, 3) for words in product("xyz", repeat=size)]

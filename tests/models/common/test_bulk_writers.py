@@ -28,6 +28,7 @@ from weft.io.seeded_hash import hash_key  # noqa: E402
 from weft.models.common.neural.bulk_decoders import overlaps  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps  # noqa: E402
+from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E402
 from weft.models.vlv.estimators import VariationalPredictor  # noqa: E402
@@ -169,7 +170,7 @@ def test_rows_put_aside_change_no_probability(monkeypatch: pytest.MonkeyPatch, t
     torch.manual_seed(3)
     sizes = Architecture(tokenizer.vocabulary_size, 6, 6, 1, dropout=0.0)
     network = Seq2SeqNetwork(sizes, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id).eval()
-    predictor = Predictor(network, tokenizer)
+    predictor = Predictor(network, TokenCache(tokenizer))
     sources = predictor._encode(TEXTS)
     decoding = Decoding(method="sample", beam=6, top_k=12, min_tokens=1, max_tokens=9, no_repeat=0)
     found = search(PredictorSteps(network, sources, 4, tokenizer), 4, decoding, predictor.device)

@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from benchmarks.latent import MisguidedPredictor, latent_use, with_shuffled_latents  # noqa: E402
 from tests.helpers.guided_models import assembled  # noqa: E402
 from torch import Tensor  # noqa: E402
 
@@ -23,7 +24,6 @@ from weft.errors import ConfigError  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.models.vlv.diagnostics import MisguidedPredictor, latent_use, with_shuffled_latents  # noqa: E402
 from weft.models.vlv.estimators import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
 from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork  # noqa: E402

@@ -23,20 +23,8 @@ from weft.io.model_folder import Artifact
 from weft.models.common.hidden_markov import Reals
 from weft.models.common.neural.batch_tensors import others_to_device, pairs_to_device, to_device
 from weft.models.common.neural.contrastive_loss import contrast_loss
-from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork
+from weft.models.common.neural.encoder_decoder import freeze, special_ids
 from weft.models.common.neural.generative_model import GenerativeModel
-from weft.models.common.neural.guided_networks import (
-    freeze,
-    guided_architecture,
-    inner_encoders,
-    language_model,
-    prior_batches,
-    prior_loss,
-    prior_predictor,
-    special_ids,
-)
-from weft.models.common.neural.sentence_predictor import Predictor
-from weft.models.common.setting_checks import untrained
 from weft.models.common.setting_fields import GenerativeFields, frozen_field
 from weft.models.common.token_cache import TokenCache
 from weft.models.topic.bulk_writer import TopicWriter
@@ -45,9 +33,9 @@ from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequence_scorer import OrderCache, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequence_scorer import SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
-from weft.training.loop import LossPart
+from weft.training.loop import Batches, LossPart
 from weft.training.part_names import ENCODERS
 from weft.training.settings import TrainingSettings
 
@@ -136,6 +124,7 @@ class HmmLdaGm(GenerativeModel):
 
     name = "hmm-lda-gm"
     Settings = HmmLdaGmSettings
+    scorer_class = SequenceScorer
     settings: HmmLdaGmSettings
     card = ModelCard(
         summary="encoder-decoder guided by the topics of sentences",
@@ -148,7 +137,6 @@ class HmmLdaGm(GenerativeModel):
 
     def __init__(self, settings: HmmLdaGmSettings = HmmLdaGmSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
-        self.memory = OrderCache()
         self._topic_model: HmmLda | None = None
         self._store_topics: dict[tuple[str, bool], Reals] = {}
 
@@ -185,26 +173,20 @@ class HmmLdaGm(GenerativeModel):
             self._store_topics = {}
         return super().fit(texts, seed=seed, progress=progress)
 
-    def sentence_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """Return an encoder-decoder with topics; for the prior, a language model."""
+    def direction_network(self, tokenizer: Tokenizer) -> TopicNetwork:
+        """Return an encoder-decoder with topics."""
         chosen = self.settings
-        if part == "prior":
-            return language_model(chosen, tokenizer)
-        sizes = guided_architecture(chosen, tokenizer, chosen.guide)
+        sizes = self.architecture(tokenizer, word_dropout=chosen.word_dropout, guide=chosen.guide)
         network = TopicNetwork(sizes, self.topic_model.settings.topics, **special_ids(tokenizer))
         freeze(network, chosen.frozen)
         return network
 
-    def sentence_batches(
-        self, part: Direction, store: TokenStore, pad: int, settings: TrainingSettings
-    ) -> PairStream | GuidedStream:
+    def sentence_batches(self, part: Direction, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
         """Return the sentence pairs of one direction, with topics; for the prior, single sentences."""
+        stream = super().sentence_batches(part, store, pad, settings)
         if part == "prior":
-            return prior_batches(store, pad, settings)
-        stream = PairStream(
-            store, part, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed,
-            pad=pad, contrast=self.settings.contrast > 0,
-        )  # fmt: skip
+            return stream
+        assert isinstance(stream, PairStream)
         return GuidedStream(stream, self._topics_of(store, part == "backward"))
 
     def _topics_of(self, store: TokenStore, backwards: bool) -> Reals:
@@ -215,11 +197,8 @@ class HmmLdaGm(GenerativeModel):
             self._store_topics[key] = found
         return self._store_topics[key]
 
-    def sentence_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
+    def guided_loss(self, network: TopicNetwork, batch: GuidedBatch, device: torch.device) -> LossPart:
         """Return the summed loss of a batch."""
-        if isinstance(network, Seq2SeqNetwork):
-            return prior_loss(network, batch, device)
-        assert isinstance(network, TopicNetwork)
         source, target, places = pairs_to_device(batch.pairs, device)
         topics, tokens = to_device(batch.topics, device), batch.pairs.tokens
         if batch.other_topics is None:
@@ -236,23 +215,14 @@ class HmmLdaGm(GenerativeModel):
 
     # Trained networks -------------------------------------------------------------------------------------------------
 
-    def predictor(self, part: str, network: torch.nn.Module, ids: TokenCache) -> TopicPredictor | Predictor:  # noqa: ARG002
-        """Return a predictor with topics; for the prior, a sentence model."""
-        if isinstance(network, TopicNetwork):
-            return TopicPredictor(network, self.topic_model, ids, peek=self.settings.peek)
-        return prior_predictor(network, ids)
-
-    def encoders(self) -> Mapping[str, Predictor]:
-        """Return the encoders of both directions."""
-        return inner_encoders(self.predictors)
-
-    def forget_scores(self) -> None:
-        """Clear the cache of log-probabilities."""
-        self.memory = OrderCache()
+    def guided_predictor(self, network: TopicNetwork, ids: TokenCache) -> TopicPredictor:
+        """Return a predictor with topics."""
+        return TopicPredictor(network, self.topic_model, ids, peek=self.settings.peek)
 
     def share_with(self, other: Self) -> None:
         """Share the topic model and the cache of log-probabilities."""
-        other.memory, other._topic_model = self.memory, self._topic_model
+        super().share_with(other)
+        other._topic_model = self._topic_model
 
     def companions(self) -> dict[str, Artifact]:
         """Return the topic model, which is saved with the networks it guides."""
@@ -267,17 +237,10 @@ class HmmLdaGm(GenerativeModel):
 
     # Scoring and writing ----------------------------------------------------------------------------------------------
 
-    @property
-    def scorer(self) -> SequenceScorer:
-        """The scorer that combines the trained parts."""
-        found = self.predictors
-        if "forward" not in found:
-            raise untrained(self.name)
-        return SequenceScorer(found["forward"], found.get("backward"), found.get("prior"), self.combine, self.memory)
-
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the scores of a document's sentences in several orders; the sentences are read once."""
-        return self.scorer.order_scores(document, orders)
+        scores: list[float | None] = self.scorer.order_scores(document, orders)
+        return scores
 
     def order_search(self, document: Document) -> OrderSearch:
         """Return the state of a beam search over the document's sentences."""

@@ -5,41 +5,29 @@ Reference: Li & Jurafsky (2017), section 3.3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 
-from weft.corpora.store.pair_batches import Direction, PairStream
+from weft.corpora.store.pair_batches import Direction
 from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.models.common.neural.batch_tensors import to_device
-from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
+from weft.models.common.neural.encoder_decoder import Tokens, freeze, special_ids
 from weft.models.common.neural.generative_model import GenerativeModel
-from weft.models.common.neural.guided_networks import (
-    freeze,
-    guided_architecture,
-    inner_encoders,
-    language_model,
-    prior_batches,
-    prior_loss,
-    prior_predictor,
-    special_ids,
-)
-from weft.models.common.neural.sentence_predictor import Predictor
-from weft.models.common.setting_checks import untrained
 from weft.models.common.setting_fields import GenerativeFields, contrast_field, frozen_field, word_dropout_field
 from weft.models.common.token_cache import TokenCache
 from weft.models.vlv.bulk_writer import ChainWriter
 from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequence_scorer import OrderCache, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequence_scorer import SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting
-from weft.training.loop import LossPart
+from weft.training.loop import Batches, LossPart
 from weft.training.settings import TrainingSettings
 
 SHORTEST, WINDOW = 2, 12  # sentences of the training texts; longer texts are cut into windows
@@ -89,6 +77,7 @@ class VlvGm(GenerativeModel):
 
     name = "vlv-gm"
     Settings = VlvGmSettings
+    scorer_class = SequenceScorer
     settings: VlvGmSettings
     card = ModelCard(
         summary="encoder-decoder guided by a chain of latent variables, one per sentence",
@@ -101,7 +90,6 @@ class VlvGm(GenerativeModel):
 
     def __init__(self, settings: VlvGmSettings = VlvGmSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
-        self.memory = OrderCache()
 
     @property
     def estimate(self) -> Estimate:
@@ -115,51 +103,43 @@ class VlvGm(GenerativeModel):
 
     # Training ---------------------------------------------------------------------------------------------------------
 
-    def sentence_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """Return a chain with its encoder and decoder; for the prior, a language model."""
+    def direction_network(self, tokenizer: Tokenizer) -> VariationalNetwork:
+        """Return a chain with its encoder and decoder."""
         chosen = self.settings
-        if part == "prior":
-            return language_model(chosen, tokenizer)
         weights = LossWeights(chosen.annealing, chosen.free_nats, chosen.bag_weight, chosen.contrast)
-        sizes = guided_architecture(chosen, tokenizer, chosen.latent)
+        sizes = self.architecture(tokenizer, word_dropout=chosen.word_dropout, guide=chosen.latent)
         network = VariationalNetwork(sizes, chosen.width, weights=weights, **special_ids(tokenizer))
         freeze(network, chosen.frozen)
         return network
 
-    def sentence_batches(
-        self, part: Direction, store: TokenStore, pad: int, settings: TrainingSettings
-    ) -> PairStream | ParagraphStream:
+    def sentence_batches(self, part: Direction, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
         """Return windows of paragraphs, in reverse for the backward chain; for the prior, single sentences."""
         if part == "prior":
-            return prior_batches(store, pad, settings)
+            return super().sentence_batches(part, store, pad, settings)
         return ParagraphStream(
             store, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed, pad=pad,
             fewest=SHORTEST, window=WINDOW, backwards=part == "backward", dated=False,
             contrast=self.settings.contrast > 0, kept_ends=self.settings.kept_ends,
         )  # fmt: skip
 
-    def sentence_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
-        """Return the summed loss of a batch."""
-        if isinstance(network, Seq2SeqNetwork):
-            return prior_loss(network, batch, device)
-        assert isinstance(network, VariationalNetwork)
-        return chain_loss(network, batch, device)
+    def guided_loss(self, network: VariationalNetwork, batch: ParagraphBatch, device: torch.device) -> LossPart:
+        """Return the summed loss of a batch of texts, with the divergence and the contrast per sentence for the log."""
+        sentences = Tokens(to_device(batch.sentences, device), to_device(batch.lengths, device))
+        shuffled = None if batch.shuffled is None else to_device(batch.shuffled, device)
+        bound = network.bound(Texts(sentences, to_device(batch.places, device), shuffled))
+        tokens = batch.predicted_tokens
+        # The loop divides all parts by the number of tokens; the divergence and the contrast are reported per sentence.
+        per_sentence = tokens / max(bound.sentences, 1)
+        parts = {"words": bound.words.detach(), "divergence": bound.divergence.detach() * per_sentence}
+        if bound.contrast is not None:
+            parts["contrast"] = bound.contrast.detach() * per_sentence
+        return LossPart(network.total_loss(bound), tokens, parts)
 
     # Trained networks -------------------------------------------------------------------------------------------------
 
-    def predictor(self, part: str, network: torch.nn.Module, ids: TokenCache) -> VariationalPredictor | Predictor:  # noqa: ARG002
-        """Return a chain that predicts sentences; for the prior, a sentence model."""
-        if isinstance(network, VariationalNetwork):
-            return VariationalPredictor(network, ids, self.estimate)
-        return prior_predictor(network, ids)
-
-    def encoders(self) -> Mapping[str, Predictor]:
-        """Return the encoders of the chains."""
-        return inner_encoders(self.predictors)
-
-    def forget_scores(self) -> None:
-        """Clear the cache of log-probabilities."""
-        self.memory = OrderCache()
+    def guided_predictor(self, network: VariationalNetwork, ids: TokenCache) -> VariationalPredictor:
+        """Return a chain that predicts sentences."""
+        return VariationalPredictor(network, ids, self.estimate)
 
     def share_with(self, other: Self) -> None:
         """Share the cache of log-probabilities if the estimates are equal; otherwise change the predictors."""
@@ -176,17 +156,10 @@ class VlvGm(GenerativeModel):
 
     # Scoring and writing ----------------------------------------------------------------------------------------------
 
-    @property
-    def scorer(self) -> SequenceScorer:
-        """The scorer that combines the trained parts."""
-        found = self.predictors
-        if "forward" not in found:
-            raise untrained(self.name)
-        return SequenceScorer(found["forward"], found.get("backward"), found.get("prior"), self.combine, self.memory)
-
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the scores of a document's sentences in several orders; the sentences are read once."""
-        return self.scorer.order_scores(document, orders)
+        scores: list[float | None] = self.scorer.order_scores(document, orders)
+        return scores
 
     def order_search(self, document: Document) -> OrderSearch:
         """Return the state of a beam search that keeps the chain of each partial order."""
@@ -197,17 +170,3 @@ class VlvGm(GenerativeModel):
     def bulk_writer(self) -> ChainWriter:
         """Return the writer for many contexts at once."""
         return ChainWriter(*self.trained_parts(), samples=self.search_estimate.samples)
-
-
-def chain_loss(network: VariationalNetwork, batch: ParagraphBatch, device: torch.device) -> LossPart:
-    """Return the summed loss of a batch of texts, with the divergence and the contrast per sentence for the log."""
-    sentences = Tokens(to_device(batch.sentences, device), to_device(batch.lengths, device))
-    shuffled = None if batch.shuffled is None else to_device(batch.shuffled, device)
-    bound = network.bound(Texts(sentences, to_device(batch.places, device), shuffled))
-    tokens = batch.predicted_tokens
-    # The loop divides all parts by the number of tokens; the divergence and the contrast are reported per sentence.
-    per_sentence = tokens / max(bound.sentences, 1)
-    parts = {"words": bound.words.detach(), "divergence": bound.divergence.detach() * per_sentence}
-    if bound.contrast is not None:
-        parts["contrast"] = bound.contrast.detach() * per_sentence
-    return LossPart(network.total_loss(bound), tokens, parts)

@@ -7,12 +7,24 @@ of maximum mutual information (Bahl et al. 1986). The network remains a distribu
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
+from weft.corpora.store.pair_batches import PairBatch
+from weft.models.common.neural.batch_tensors import others_to_device, pairs_to_device
 from weft.models.common.neural.encoder_decoder import Predictions, Seq2SeqNetwork, Tokens
 from weft.models.common.neural.layers import chunked_cross_entropy, token_log_probs
 from weft.training.loop import LossPart
+
+
+def pair_loss(network: Seq2SeqNetwork, batch: PairBatch, device: torch.device, contrast: float) -> LossPart:
+    """Return the summed loss of a batch of sentence pairs, with a contrast of this weight if it has other sentences."""
+    source, target, places = pairs_to_device(batch, device)
+    if batch.other is None:
+        return LossPart(network.loss(source, target, places), batch.tokens)
+    sources = (source, others_to_device(batch, device))
+    return contrast_loss(network, sources, target, places, contrast, batch.tokens)
 
 
 def contrast_loss(

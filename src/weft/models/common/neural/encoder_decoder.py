@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.models.common.neural.layers import (
     Attention,
     Embedding,
@@ -222,3 +223,21 @@ class Seq2SeqNetwork(nn.Module):
         sums = torch.zeros(real.shape, device=inputs.device)
         sums[real] = token_log_probs(outputs[real], self.embedding.weight, predicted[real])
         return sums.sum(dim=1)
+
+
+def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
+    """Return the ids of the special tokens, as arguments of a network."""
+    return {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}
+
+
+def freeze(network: torch.nn.Module, what: str) -> None:
+    """Exclude weights from training; training is then faster, and a folder can share them with another model.
+
+    Args:
+        network: A network that contains an encoder-decoder.
+        what: "" (none), ``encoder`` (the encoder with its word vectors) or ``words`` (all of the encoder-decoder).
+    """
+    prefixes = {"": (), "encoder": ("words.embedding.", "words.encoder."), "words": ("words.",)}[what]
+    for name, parameter in network.named_parameters():
+        if name.startswith(prefixes) and not name.startswith("words.guides."):
+            parameter.requires_grad_(False)

@@ -1,18 +1,19 @@
 """The base of the generative models: a forward part, a backward part and a language model, trained and saved together.
 
-A subclass defines its networks (`sentence_network`), their training (`sentence_batches`, `sentence_loss`) and their use
-(`predictor`, `encoders`, `scorer`).
+The networks of both directions are encoder-decoders, which read pairs of sentences. A subclass whose networks are built
+around one (`WrappingNetwork`) defines them, their batches, their loss and their predictor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
 
-from weft.corpora.store.pair_batches import Direction
+from weft.corpora.store.pair_batches import Direction, PairStream
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
@@ -24,6 +25,8 @@ from weft.models.common.network_parts import (
     saved_tokenizer,
 )
 from weft.models.common.neural.batch_tensors import zero_loss
+from weft.models.common.neural.contrastive_loss import pair_loss
+from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, special_ids
 from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
 from weft.models.common.neural.precedence import PrecedenceNetwork
 from weft.models.common.neural.precedence_part import PrecedencePart
@@ -35,10 +38,10 @@ from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.percentiles import Reference, reference_for
 from weft.scoring.sequence_scorer import SequenceScorer
-from weft.scoring.uni_bi_mmi import Combine, Scorer, Table, checked_combine
+from weft.scoring.uni_bi_mmi import BoundedCache, Combine, Scorer, Table, checked_combine
 from weft.settings import Settings as AnySettings
 from weft.training.loop import Batches, LossPart
-from weft.training.part_names import PARTS, PRECEDENCE
+from weft.training.part_names import ENCODERS, PARTS, PRECEDENCE
 from weft.training.settings import TrainingSettings
 
 
@@ -51,11 +54,13 @@ class GenerativeModel:
         reference: Reference scores of the current combination; None before `weft calibrate`.
         predictors: The trained parts forward, backward and prior.
         precedence: The fourth part.
+        memory: Cache of log-probabilities before any combination.
     """
 
     name: ClassVar[str]
     card: ModelCard
     Settings: ClassVar[type[AnySettings]]
+    scorer_class: ClassVar[type[Scorer] | type[SequenceScorer]]
     settings: Any
 
     def __init__(self, settings: GenerativeFields) -> None:
@@ -64,40 +69,32 @@ class GenerativeModel:
         self.reference: Reference | None = None
         self.predictors: dict[str, Any] = {}
         self.precedence = PrecedencePart(settings.hidden, self.encoders)
+        self.memory: BoundedCache[Any, Any] = BoundedCache()
 
-    # Defined by subclasses --------------------------------------------------------------------------------------------
+    # Defined by models whose networks are built around an encoder-decoder ---------------------------------------------
 
-    def sentence_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
-        """Return a network for the forward, backward or prior part."""
-        raise NotImplementedError
+    def direction_network(self, tokenizer: Tokenizer) -> torch.nn.Module:
+        """Return a network for the forward or backward part."""
+        return Seq2SeqNetwork(self.architecture(tokenizer), **special_ids(tokenizer))
 
     def sentence_batches(self, part: Direction, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:
-        """Return the batches of the forward, backward or prior part."""
+        """Return the batches of the forward, backward or prior part: sentence pairs, or single sentences."""
+        return PairStream(
+            store, part, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed,
+            pad=pad, contrast=self.settings.contrast > 0 and part != "prior",
+        )  # fmt: skip
+
+    def guided_loss(self, network: Any, batch: Any, device: torch.device) -> LossPart:
+        """Return the summed loss of a batch with a network that is not a plain encoder-decoder."""
         raise NotImplementedError
 
-    def sentence_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
-        """Return the summed loss of a batch of the forward, backward or prior part."""
-        raise NotImplementedError
-
-    def predictor(self, part: str, network: torch.nn.Module, ids: TokenCache) -> Any:
-        """Return the predictor of sentences with a trained network."""
-        raise NotImplementedError
-
-    def encoders(self) -> Mapping[str, Predictor]:
-        """Return the trained directions as sentence encoders, by part."""
-        raise NotImplementedError
-
-    def forget_scores(self) -> None:
-        """Clear the cache of scores, because the networks have changed."""
+    def guided_predictor(self, network: Any, ids: TokenCache) -> Any:
+        """Return the predictor of sentences with a trained network that is not a plain encoder-decoder."""
         raise NotImplementedError
 
     def share_with(self, other: Self) -> None:
-        """Share caches with another model that has the same networks; nothing by default."""
-
-    @property
-    def scorer(self) -> Any:
-        """The scorer that combines the trained parts."""
-        raise NotImplementedError
+        """Share the cache of log-probabilities with another model that has the same networks."""
+        other.memory = self.memory
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -106,9 +103,22 @@ class GenerativeModel:
         """The names of the networks, in training order."""
         return tuple(self.settings.parts())
 
+    def architecture(self, tokenizer: Tokenizer, **others: Any) -> Architecture:
+        """Return the sizes of an encoder-decoder by the settings, with ``others`` of its fields."""
+        chosen = self.settings
+        sizes = Architecture(
+            tokenizer.vocabulary_size, chosen.dimensions, chosen.hidden, chosen.layers, dropout=chosen.dropout,
+            feed=chosen.feed, lexical=chosen.lexical,
+        )  # fmt: skip
+        return replace(sizes, **others)
+
     def empty_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """Return a network of the right shape, whose weights are replaced afterwards."""
-        return self.precedence.new_network() if part == PRECEDENCE else self.sentence_network(part, tokenizer)
+        if part == PRECEDENCE:
+            return self.precedence.new_network()
+        if part == "prior":
+            return Seq2SeqNetwork(self.architecture(tokenizer, encoder=False), **special_ids(tokenizer))
+        return self.direction_network(tokenizer)
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """Return an untrained network."""
@@ -126,7 +136,9 @@ class GenerativeModel:
             return LossPart(zero_loss(network), 0)
         if isinstance(network, PrecedenceNetwork):
             return self.precedence.loss(network, batch, device)
-        return self.sentence_loss(network, batch, device)
+        if isinstance(network, Seq2SeqNetwork):
+            return pair_loss(network, batch, device, self.settings.contrast)
+        return self.guided_loss(network, batch, device)
 
     def foundation(self, part: str) -> Mapping[str, torch.Tensor]:
         """Return the weights outside of a part that its training depends on."""
@@ -161,13 +173,23 @@ class GenerativeModel:
 
     def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
         self.tokenizer, ids = tokenizer, TokenCache(tokenizer)
-        self.forget_scores()
+        self.memory = BoundedCache()
         for part, network in networks.items():
             if isinstance(network, PrecedenceNetwork):
                 self.precedence.take(network)
+            elif isinstance(network, Seq2SeqNetwork):
+                self.predictors[part] = Predictor(network, ids)
             else:
-                self.predictors[part] = self.predictor(part, network, ids)
+                self.predictors[part] = self.guided_predictor(network, ids)
         return self
+
+    def encoders(self) -> dict[str, Predictor]:
+        """Return the trained directions as sentence encoders, by part."""
+        found = {part: self.predictors[part] for part in ENCODERS if part in self.predictors}
+        return {
+            part: one if isinstance(one, Predictor) else Predictor(one.network.words, one.ids)
+            for part, one in found.items()
+        }
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """Return the trained networks by part."""
@@ -198,6 +220,12 @@ class GenerativeModel:
     def combine(self) -> Combine:
         """The combination in use."""
         return checked_combine(self.settings.combine)
+
+    @property
+    def scorer(self) -> Any:
+        """The scorer that combines the trained parts."""
+        backward, prior = (self.predictors.get(part) for part in PARTS[1:])
+        return self.scorer_class(self.writer(), backward, prior, self.combine, self.memory)
 
     def combined(self, combine: str) -> Self:
         """Return the same networks with another combination; both share one cache."""

@@ -35,13 +35,11 @@ class Predictor:
 
     Args:
         network: The trained network.
-        tokenizer: The tokenizer of the network.
         ids: Cache of token ids, shared with other predictors of the same tokenizer.
     """
 
-    def __init__(self, network: Seq2SeqNetwork, tokenizer: Tokenizer, ids: TokenCache | None = None) -> None:
-        self.network, self.tokenizer = network.eval(), tokenizer
-        self.ids = ids or TokenCache(tokenizer)
+    def __init__(self, network: Seq2SeqNetwork, ids: TokenCache) -> None:
+        self.network, self.ids, self.tokenizer = network.eval(), ids, ids.tokenizer
 
     @property
     def device(self) -> torch.device:
