@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import lzma
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,8 @@ import numpy as np
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.evaluation.adversarial.chunks import Chunks
-from weft.evaluation.adversarial.saved_arrays import UNREADABLE
+from weft.evaluation.adversarial.continuations import read_continuations
+from weft.evaluation.adversarial.saved_arrays import explain_damage
 from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING
 from weft.hub import model_folder
 from weft.io.atomic_files import write_atomically
@@ -30,11 +30,7 @@ other. `weft samples` writes this page. The human text is from Wikipedia (CC BY-
 
 
 def check_places(folder: Path, tokenizer: Path) -> None:
-    """Raise CorpusError if the folder of continuations or the tokenizer does not exist.
-
-    Raises:
-        CorpusError: One of them does not exist.
-    """
+    """Raise CorpusError if the folder of continuations or the tokenizer does not exist."""
     if not folder.is_dir():
         raise nothing_written(folder)
     if not tokenizer.is_file():
@@ -62,31 +58,15 @@ def nothing_written(folder: Path) -> CorpusError:
 
 
 def read_systems(folder: Path, chunks: Chunks) -> dict[str, list[tuple[str, ...]]]:
-    """Return all complete continuations of these chunks in a folder, by system.
-
-    Raises:
-        CorpusError: There is none.
-    """
+    """Return the continuations of these chunks in a folder, by system; raise CorpusError if there are none."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for path in sorted(folder.glob("*.jsonl.xz")):
-        try:
-            with lzma.open(path, "rt", encoding="utf-8") as handle:
-                head = json.loads(next(handle))
-                if head["chunks"] != chunks.fingerprint:
-                    continue
-                texts = [tuple(json.loads(line)["sentences"]) for line in handle]
-                if len(texts) != len(chunks):
-                    raise ValueError(f"{len(texts)} continuations, not {len(chunks)}")
+        head, texts = read_continuations(path, chunks)
+        if texts:
+            with explain_damage(path):
                 name = _name(head)
-                # A model may have written twice with other weights: the name of the file distinguishes them.
-                found[f"{name}, {path.name}" if name in found else name] = texts
-        except UNREADABLE as error:
-            raise CorpusError(
-                f"cannot read {path}",
-                seen=str(error),
-                allowed="continuations that an adversarial evaluation wrote",
-                next_step="delete it and run the evaluation again",
-            ) from error
+            # A model may have written twice with other weights: the name of the file distinguishes them.
+            found[f"{name}, {path.name}" if name in found else name] = texts
     if not found:
         raise nothing_written(folder)
     return dict(sorted(found.items()))
@@ -116,21 +96,17 @@ def samples_page(
             " ".join(tokenizer.decode(chunks.rows.row(sentence)) for sentence in row[number].tolist())
             for row in (chunks.context, chunks.human)
         )
-        lines = [
-            f"## {place}. Page {chunks.pages[number]}",
-            "",
-            f"> {_plain(context)}",
-            "",
-            f"- **people**: {_plain(human)}",
-        ]
-        lines += [f"- **{name}**: {_plain(' '.join(texts[number]))}" for name, texts in systems.items()]
-        parts.append("\n".join(lines) + "\n")
+        parts.append(
+            f"## {place}. Page {chunks.pages[number]}\n\n> {_escaped(context)}\n\n- **people**: {_escaped(human)}"
+        )
+        parts += [f"- **{name}**: {_escaped(' '.join(texts[number]))}" for name, texts in systems.items()]
+        parts.append("")
     return "\n".join(parts)
 
 
-def _plain(text: str) -> str:
-    """Return text with Markdown characters escaped."""
-    return "".join(f"\\{character}" if character in "\\`*_<>[]|#" else character for character in text)
+def _escaped(text: str) -> str:
+    """Return text with a backslash before every character that Markdown would interpret."""
+    return re.sub(r"[\\`*_<>\[\]|#]", r"\\\g<0>", text)
 
 
 def write_samples(

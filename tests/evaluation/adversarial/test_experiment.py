@@ -24,19 +24,15 @@ from weft.evaluation.adversarial.continuations import load_continuations  # noqa
 from weft.evaluation.adversarial.controls import CONTROLS, label_control  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks, label_continuations  # noqa: E402
 from weft.evaluation.adversarial.network_evaluator import network_verdicts  # noqa: E402
-from weft.evaluation.adversarial.options import (  # noqa: E402
-    AdversarialOptions,
-    EvaluatorSettings,
-    adversarial_options,
-)
+from weft.evaluation.adversarial.options import EvaluatorSettings, adversarial_settings  # noqa: E402
 from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays  # noqa: E402
 from weft.evaluation.adversarial.token_rows import TokenRows, canonical_rows  # noqa: E402
 from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # noqa: E402
-from weft.evaluation.adversarial.writing import write_continuations  # noqa: E402
+from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING, write_continuations  # noqa: E402
 from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
 from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.result import Result  # noqa: E402
-from weft.evaluation.tasks import EvaluateOptions, is_standard  # noqa: E402
+from weft.evaluation.tasks import is_standard  # noqa: E402
 from weft.generation.bulk_writing import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402
@@ -144,8 +140,8 @@ def test_canonical_rows_are_those_of_the_text_they_stand_for(tokenizer: BpeToken
 def test_no_human_sentence_is_longer_or_shorter_than_a_machine_may_write(chunks: Chunks) -> None:
     lengths = chunks.rows.lengths
     assert lengths.min() >= SMALL.shortest and lengths.max() <= SMALL.longest
-    assert SelectionSettings().shortest == AdversarialOptions().decoding.min_tokens
-    assert SelectionSettings().longest == AdversarialOptions().decoding.max_tokens - 1  # the end is a token too
+    assert SelectionSettings().shortest == ADVERSARIAL_DECODING.min_tokens
+    assert SelectionSettings().longest == ADVERSARIAL_DECODING.max_tokens - 1  # the end is a token too
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
@@ -312,12 +308,12 @@ def test_samples_say_what_is_missing_or_damaged(chunks: Chunks, tokenizer: BpeTo
     with pytest.raises(CorpusError, match="no continuations"):
         write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
     (tmp_path / "bad.mmi-0.jsonl.xz").write_bytes(b"nothing of the kind")
-    with pytest.raises(CorpusError, match="cannot read"):
+    with pytest.raises(CorpusError, match="cannot use"):
         write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
     head = {"chunks": chunks.fingerprint, "model": "m", "combine": "mmi", "decoding": ["sample"]}
     lines = [head, *({"sentences": ["A.", "B.", "C."]} for _ in range(len(chunks)))]
     (tmp_path / "bad.mmi-0.jsonl.xz").write_bytes(lzma.compress("\n".join(map(json.dumps, lines)).encode()))
-    with pytest.raises(CorpusError, match="cannot read"):  # how it wrote is no list
+    with pytest.raises(CorpusError, match="cannot use"):  # how it wrote is no list
         write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer)
     assert not (tmp_path / "samples.md").exists()
 
@@ -377,7 +373,7 @@ def test_controls_of_another_seed_get_verdicts_of_their_own(folder: Path, data: 
 )
 def test_wrong_settings_are_refused(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(ConfigError, match=match):
-        adversarial_options(EvaluateOptions(settings=settings))
+        adversarial_settings(settings)
 
 
 def test_wrong_subjects_are_refused(data: Path, tmp_path: Path) -> None:

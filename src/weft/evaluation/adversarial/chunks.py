@@ -19,7 +19,7 @@ from weft.corpora.readers.formats import ReadOptions, read_documents
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import CorpusError
-from weft.evaluation.adversarial.saved_arrays import damaged_file, read_arrays, write_arrays
+from weft.evaluation.adversarial.saved_arrays import explain_damage, read_arrays, write_arrays
 from weft.evaluation.adversarial.token_rows import Integers, TokenRows, canonical_rows
 from weft.io.file_hash import sha256_of
 from weft.io.seeded_hash import hash_key
@@ -227,16 +227,12 @@ def _write(path: Path, chunks: Chunks) -> None:
 
 def _read(path: Path, fingerprint: str, vocabulary: int) -> Chunks:
     found = read_arrays(path)
-    try:
+    with explain_damage(path):
         rows = TokenRows(found["flat"], found["offsets"])
         first, second, third = found["sizes"].tolist()
         chunks = Chunks(rows, found["context"], found["human"], found["pages"], (first, second, third), fingerprint)
         _check(chunks, vocabulary)
         return chunks
-    except KeyError as error:
-        raise damaged_file(path, f"no {error}") from error
-    except (ValueError, TypeError, IndexError) as error:
-        raise damaged_file(path, str(error)) from error
 
 
 def _check(chunks: Chunks, vocabulary: int) -> None:

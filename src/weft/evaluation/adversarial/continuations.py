@@ -7,16 +7,15 @@ import json
 import lzma
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weft.errors import CorpusError
 from weft.evaluation.adversarial.chunks import CONTINUATION, Chunks
-from weft.evaluation.adversarial.saved_arrays import UNREADABLE, damaged_file
+from weft.evaluation.adversarial.saved_arrays import explain_damage
 from weft.evaluation.adversarial.writing import write_continuations
 from weft.generation.bulk_writing import BulkWriter
 from weft.generation.decoding_settings import Decoding
@@ -112,7 +111,12 @@ def load_continuations(
                 _write_shard(writer, job, folder, number)
             progress(f"writing {job.name}", min(start + SHARD, len(job.chunks)), len(job.chunks))
         _join_shards(job, folder, len(shards))
-    return read_continuations(job.path(folder), job.fingerprint, len(job.chunks))
+    path = job.path(folder)
+    head, texts = read_continuations(path, job.chunks)
+    with explain_damage(path):
+        if head["fingerprint"] != job.fingerprint:
+            raise ValueError(f"continuations of {head['fingerprint'][:12]}, not {job.fingerprint[:12]}")
+        return Continuations(texts, job.fingerprint, float(head["seconds"]))
 
 
 def _write_shard(writer: BulkWriter, job: WritingJob, folder: Path, number: int) -> None:
@@ -150,41 +154,34 @@ def _join_shards(job: WritingJob, folder: Path, shards: int) -> None:
 
 def _read_shard(path: Path, count: int) -> tuple[float, list[bytes]]:
     """Return the time and the lines of a shard."""
-    try:
+    with explain_damage(path):
         head, *body = path.read_bytes().splitlines(keepends=True)
-        seconds = float(json.loads(head)["seconds"])
-        if len(body) != count:
-            raise ValueError(f"{len(body)} continuations, not {count}")
-    except (ValueError, KeyError, TypeError) as error:
-        raise damaged_file(path, str(error)) from error
-    return seconds, body
+        _check_count(body, count)
+        return float(json.loads(head)["seconds"]), body
 
 
-def read_continuations(path: Path, fingerprint: str, count: int) -> Continuations:
-    """Read a finished file.
+def _check_count(found: Sequence[object], count: int) -> None:
+    if len(found) != count:
+        raise ValueError(f"{len(found)} continuations, not {count}")
+
+
+def read_continuations(path: Path, chunks: Chunks) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
+    """Return the head of a finished file, and three sentences per context; no sentences if it is about other chunks.
 
     Raises:
-        CorpusError: It is damaged, or holds other continuations.
+        CorpusError: The file is damaged.
     """
-    try:
-        with lzma.open(path, "rt", encoding="utf-8") as handle:
-            head = json.loads(next(handle))
-            texts = list(_texts(handle))
-        if head["fingerprint"] != fingerprint or len(texts) != count:
-            raise ValueError(f"{len(texts)} continuations of {head['fingerprint'][:12]}")
-        return Continuations(texts, fingerprint, float(head["seconds"]))
-    except UNREADABLE as error:
-        raise CorpusError(
-            f"cannot use {path}",
-            seen=str(error),
-            allowed=f"{count} continuations of {fingerprint[:12]}",
-            next_step="delete it; the next run writes it again",
-        ) from error
+    with explain_damage(path), lzma.open(path, "rt", encoding="utf-8") as handle:
+        head = json.loads(next(handle))
+        if head["chunks"] != chunks.fingerprint:
+            return head, []
+        texts = [_three_sentences(line) for line in handle]
+        _check_count(texts, len(chunks))
+        return head, texts
 
 
-def _texts(lines: Iterator[str]) -> Iterator[tuple[str, ...]]:
-    for line in lines:
-        sentences = json.loads(line)["sentences"]
-        if len(sentences) != CONTINUATION or not all(isinstance(sentence, str) for sentence in sentences):
-            raise ValueError("not three sentences")
-        yield tuple(sentences)
+def _three_sentences(line: str) -> tuple[str, ...]:
+    sentences = json.loads(line)["sentences"]
+    if len(sentences) != CONTINUATION or not all(isinstance(sentence, str) for sentence in sentences):
+        raise ValueError("not three sentences")
+    return tuple(sentences)

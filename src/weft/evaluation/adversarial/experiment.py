@@ -29,7 +29,7 @@ from weft.evaluation.adversarial.labelled_chunks import (
     without_overlap,
 )
 from weft.evaluation.adversarial.network_evaluator import network_verdicts
-from weft.evaluation.adversarial.options import AdversarialOptions
+from weft.evaluation.adversarial.options import EvaluatorSettings
 from weft.evaluation.adversarial.sentence_encoder import SentenceEncoder, load_reader
 from weft.evaluation.adversarial.token_rows import TokenRows
 from weft.evaluation.adversarial.tree_evaluator import length_verdicts, tree_verdicts
@@ -41,9 +41,10 @@ from weft.evaluation.adversarial.verdicts import (
     write_verdicts,
 )
 from weft.evaluation.result import Measure
-from weft.evaluation.task_contract import Outcome
+from weft.evaluation.task_contract import EvaluateOptions, Outcome
 from weft.generation.bulk_writing import bulk_writer
-from weft.progress import Progress, silent
+from weft.generation.decoding_settings import Decoding
+from weft.progress import Progress
 from weft.protocols import NetworkModel, SearchEstimatingModel
 from weft.scoring.uni_bi_mmi import Combine
 from weft.training.devices import Runtime
@@ -68,19 +69,23 @@ class AdversarialExperiment:
 
     Args:
         data: File of pages.
-        options: How the evaluation is run.
+        options: The seed, the limit, and the folder of chunks, continuations and verdicts.
+        evaluator: How evaluators are built and trained.
         runtime: Device of networks.
         progress: Called as the work goes on.
     """
 
-    def __init__(self, data: Path, options: AdversarialOptions, runtime: Runtime, progress: Progress = silent) -> None:
-        self.options, self.runtime, self.progress = options, runtime, progress
-        self.reader = load_reader(options.evaluator.reader)
+    def __init__(
+        self, data: Path, options: EvaluateOptions, evaluator: EvaluatorSettings, runtime: Runtime, progress: Progress
+    ) -> None:
+        self.folder, self.seed, self.evaluator = options.work, options.seed, evaluator
+        self.runtime, self.progress = runtime, progress
+        self.reader = load_reader(evaluator.reader)
         self.reader_hash = weights_hash(self.reader)
         self.reader.to(runtime.device)
         selection = SelectionSettings.limited(options.limit)
         self.longest = selection.longest  # of human and of machine sentences
-        self.chunks: Chunks = load_chunks(data, self.tokenizer, selection, folder=options.folder, progress=progress)
+        self.chunks: Chunks = load_chunks(data, self.tokenizer, selection, folder=self.folder, progress=progress)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -88,7 +93,7 @@ class AdversarialExperiment:
         assert self.reader.tokenizer is not None
         return self.reader.tokenizer
 
-    def write(self, model: NetworkModel, name: str, combine: Combine) -> Continuations:
+    def write(self, model: NetworkModel, name: str, combine: Combine, decoding: Decoding) -> Continuations:
         """Return the continuations of all contexts by a model; those of an earlier run are read.
 
         Raises:
@@ -103,24 +108,24 @@ class AdversarialExperiment:
                 next_step="set evaluator.reader to a Seq2Seq with the model's tokenizer",
             )
         further = {"samples": model.search_estimate.samples} if isinstance(model, SearchEstimatingModel) else {}
-        job = WritingJob(name, weights_hash(model), self.chunks, self.options.decoding, combine, further)
-        return load_continuations(writer, job, self.options.folder, progress=self.progress)
+        job = WritingJob(name, weights_hash(model), self.chunks, decoding, combine, further)
+        return load_continuations(writer, job, self.folder, progress=self.progress)
 
-    def evaluate_continuations(self, found: Continuations) -> Outcome:
+    def evaluate_continuations(self, found: Continuations, decoding: Decoding) -> Outcome:
         """Evaluate the continuations of a system, with one, two and three sentences."""
         labelled = label_continuations(self.chunks, found.texts, self.tokenizer, self.longest)
         settings = {
             "continuations": found.fingerprint,
             "sentences_per_second": round(found.speed, 1),
-            "decoding": asdict(self.options.decoding),
+            "decoding": asdict(decoding),
         }
         return self._outcome(labelled, found.fingerprint, settings)
 
     def evaluate_control(self, name: str) -> Outcome:
         """Evaluate a control, with one, two and three sentences."""
-        seed, lengths = self.options.seed, range(1, CONTINUATION + 1)
-        labelled = [label_control(self.chunks, name, length, seed) for length in lengths]
-        return self._outcome(labelled, f"control {name}, seed {seed}", {})
+        lengths = range(1, CONTINUATION + 1)
+        labelled = [label_control(self.chunks, name, length, self.seed) for length in lengths]
+        return self._outcome(labelled, f"control {name}, seed {self.seed}", {})
 
     def _outcome(self, by_length: Sequence[LabelledChunks], system: str, settings: Mapping[str, Any]) -> Outcome:
         first, last = by_length[0], by_length[-1]
@@ -129,12 +134,12 @@ class AdversarialExperiment:
         measures: dict[str, Measure] = {}
         records: dict[str, Any] = {}
         for length, labelled in enumerate(by_length, 1):
-            chosen = without_overlap(labelled) if self.options.evaluator.apart else labelled
+            chosen = without_overlap(labelled) if self.evaluator.apart else labelled
             for one in self._evaluations(chosen, sentences, f"{system} {length}"):
                 measures |= adversuc_measures(one.labelled, one.verdicts, length, pages, prefix=one.prefix)
                 records[f"{one.prefix}{length}"] = training_record(one.verdicts)
         recorded = {
-            **settings, "evaluator": asdict(self.options.evaluator), "evaluators": records,
+            **settings, "evaluator": asdict(self.evaluator), "evaluators": records,
             "chunks": self.chunks.fingerprint, "contexts": list(self.chunks.sizes),
             "tokens_a_sentence": mean_tokens(last),
         }  # fmt: skip
@@ -148,7 +153,7 @@ class AdversarialExperiment:
 
     def _evaluations(self, labelled: LabelledChunks, sentences: SentenceReadings, name: str) -> Iterator[_Evaluation]:
         """Train all kinds of evaluators on chunks of one length, and yield their verdicts."""
-        settings, seed = self.options.evaluator, self.options.seed
+        settings, seed = self.evaluator, self.seed
 
         def by_trees(prefix: str, chunks: LabelledChunks, make: Callable[[], Verdicts]) -> _Evaluation:
             self.progress(f"{prefix.rstrip('_')} evaluator, {_label(labelled)}", 0)
@@ -170,13 +175,13 @@ class AdversarialExperiment:
 
     def _cached(self, labelled: LabelledChunks, name: str, seed: int, make: Callable[[], Verdicts]) -> Verdicts:
         """Return the verdicts of an earlier run, or make and save them."""
-        settings = asdict(self.options.evaluator)
+        settings = asdict(self.evaluator)
         for other in ("seeds", "second", "informed"):  # they choose evaluators and do not change their training
             del settings[other]
         settings["reader"] = READER  # the hash of its weights is part of the key, and its name is not
         content = [FORMAT, name, self.chunks.fingerprint, settings, seed, self.reader_hash]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        path = self.options.folder / "verdicts" / f"{digest[:16]}.npz"
+        path = self.folder / "verdicts" / f"{digest[:16]}.npz"
         if not path.is_file():
             write_verdicts(path, make())
         return read_verdicts(path, labelled)
@@ -193,18 +198,18 @@ class AdversarialExperiment:
             sentences.encoder.groups,
             sentences.word_vectors,
             self.tokenizer.pad_id,
-            self.options.evaluator,
+            self.evaluator,
             self.runtime,
             seed=seed,
             on_report=show,
         )
 
     def _trees(self, labelled: LabelledChunks, sentences: SentenceReadings) -> Verdicts:
-        return tree_verdicts(labelled, sentences.features, seed=self.options.seed)
+        return tree_verdicts(labelled, sentences.features, seed=self.seed)
 
     def _informed_trees(self, labelled: LabelledChunks, sentences: SentenceReadings) -> Verdicts:
         scored = sentences.scores, sentences.alone
-        return tree_verdicts(labelled, sentences.features, scored, seed=self.options.seed)
+        return tree_verdicts(labelled, sentences.features, scored, seed=self.seed)
 
 
 def _label(labelled: LabelledChunks) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.evaluation.adversarial.experiment import AdversarialExperiment
-from weft.evaluation.adversarial.options import adversarial_options
+from weft.evaluation.adversarial.options import adversarial_settings
 from weft.evaluation.evaluated_models import Control
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.generation.bulk_writing import bulk_writer
@@ -17,15 +17,16 @@ def measure_adversarial(subject: Subject, data: DataFile, options: EvaluateOptio
     Raises:
         ConfigError: A setting is wrong, or the model cannot write.
     """
-    chosen, model = adversarial_options(options), subject.model
+    model = subject.model
+    decoding, evaluator = adversarial_settings(options.settings)
     if not isinstance(model, Control):
         bulk_writer(model, subject.name)  # raises at once if the model cannot write
-    with start_runtime(chosen.device) as runtime:
-        experiment = AdversarialExperiment(data.path, chosen, runtime, progress)
+    with start_runtime(options.device) as runtime:
+        experiment = AdversarialExperiment(data.path, options, evaluator, runtime, progress)
         if isinstance(model, Control):
             return experiment.evaluate_control(model.name)
         model.to(runtime.device)
-        continuations = experiment.write(model, subject.name, model.combine)
+        continuations = experiment.write(model, subject.name, model.combine, decoding)
         model.to("cpu")
         runtime.release()  # a search for a thousand contexts holds 20 GiB of memory that evaluators need
-        return experiment.evaluate_continuations(continuations)
+        return experiment.evaluate_continuations(continuations, decoding)

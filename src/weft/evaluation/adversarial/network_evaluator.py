@@ -28,15 +28,6 @@ SHARPNESS = 3.0  # factor of cosines, which vary less than the other inputs
 READ_AT_ONCE = 1024  # chunks scored in one batch
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSentences:
-    """Distinct sentences of a batch: padded ids, lengths, and the reader's vectors [sentences, size]."""
-
-    ids: Tensor
-    lengths: Tensor
-    vectors: Tensor
-
-
 class EvaluatorNetwork(nn.Module):
     """Reads chunks of sentences.
 
@@ -62,30 +53,29 @@ class EvaluatorNetwork(nn.Module):
         self.verdict = nn.Linear(settings.width, 1)
         self.dropout = settings.dropout
 
-    def sentences(self, read: ReadSentences) -> Tensor:
+    def _sentences(self, ids: Tensor, lengths: Tensor, known: Tensor) -> Tensor:
         """Return sentence vectors: [sentences, width]."""
-        embedded = self._with_dropout(self.embedding(read.ids))  # [sentences, time, dimensions]
+        embedded = self._with_dropout(self.embedding(ids))  # [sentences, time, dimensions]
         states, _ = self.words(embedded)  # [sentences, time, hidden]
-        last = states[torch.arange(len(states), device=states.device), read.lengths - 1]
-        real = torch.arange(read.ids.shape[1], device=read.ids.device) < read.lengths[:, None]
-        mean = (embedded * real[:, :, None]).sum(dim=1) / read.lengths[:, None]  # [sentences, dimensions]
-        parts = [last, mean] if self.normal is None else [last, mean, self.normal(read.vectors.to(last.dtype))]
+        last = states[torch.arange(len(states), device=states.device), lengths - 1]
+        real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+        mean = (embedded * real[:, :, None]).sum(dim=1) / lengths[:, None]  # [sentences, dimensions]
+        parts = [last, mean] if self.normal is None else [last, mean, self.normal(known.to(last.dtype))]
         return torch.tanh(self.sentence(self._with_dropout(torch.cat(parts, dim=-1))))
 
-    def forward(self, read: ReadSentences, places: Tensor) -> Tensor:
-        """Return the log-odds of chunks being human.
+    def forward(self, ids: Tensor, lengths: Tensor, known: Tensor, places: Tensor) -> Tensor:
+        """Return the log-odds of chunks being human: [chunks].
 
         Args:
-            read: The distinct sentences.
+            ids: [sentences, time] padded tokens of distinct sentences.
+            lengths: [sentences].
+            known: [sentences, size] the reader's vectors.
             places: [chunks, sentences of a chunk] numbers of sentences.
-
-        Returns:
-            [chunks].
         """
-        vectors = self.sentences(read)[places]  # [chunks, sentences, width]
+        vectors = self._sentences(ids, lengths, known)[places]  # [chunks, sentences, width]
         others = _previous(vectors)
         likeness = [part for other in others for part in (vectors * other, (vectors - other).abs())]
-        inputs = [self._with_dropout(torch.cat([vectors, *likeness], dim=-1)), *self._cosines(read.vectors[places])]
+        inputs = [self._with_dropout(torch.cat([vectors, *likeness], dim=-1)), *self._cosines(known[places])]
         states, _ = self.text(torch.cat(inputs, dim=-1))  # [chunks, sentences, width]
         odds: Tensor = self.verdict(self._with_dropout(states[:, -1])).squeeze(1)
         return odds.float()
@@ -120,16 +110,15 @@ class ChunkBatch:
     labels: npt.NDArray[np.float32]
 
 
-class ChunkStream:
-    """Batches of human and machine chunks; satisfies `weft.training.loop.Batches`.
+def make_batch(rows: TokenRows, chunks: Integers, labels: npt.NDArray[np.float32], pad: int) -> ChunkBatch:
+    """Return a batch of chunks; a sentence that several share is read once."""
+    numbers, places = np.unique(chunks, return_inverse=True)
+    ids, lengths = rows.padded(numbers, pad)
+    return ChunkBatch(numbers, ids, lengths, places.reshape(chunks.shape), labels)
 
-    Args:
-        labelled: Both sides.
-        part: Part of the data.
-        pairs: Chunks of each side in a batch.
-        pad: Padding id.
-        seed: Seed of the order.
-    """
+
+class ChunkStream:
+    """Batches of as many human as machine chunks; satisfies `weft.training.loop.Batches`."""
 
     def __init__(self, labelled: LabelledChunks, part: str, *, pairs: int, pad: int, seed: int) -> None:
         self.rows, self.human, self.machine = labelled.rows, labelled.human[part], labelled.machine[part]
@@ -141,17 +130,10 @@ class ChunkStream:
         return [order[start : start + self.pairs] for start in range(0, len(order), self.pairs)]
 
     def batch(self, pairs: Integers) -> ChunkBatch:
-        """Return a batch; a context that both sides share is encoded once."""
+        """Return a batch."""
         chunks = np.concatenate([self.human[pairs], self.machine[pairs]])  # [2 · pairs, sentences]
         labels = np.repeat(np.array([1.0, 0.0], dtype=np.float32), len(pairs))
         return make_batch(self.rows, chunks, labels, self.pad)
-
-
-def make_batch(rows: TokenRows, chunks: Integers, labels: npt.NDArray[np.float32], pad: int) -> ChunkBatch:
-    """Return a batch of chunks with their distinct sentences."""
-    numbers, places = np.unique(chunks, return_inverse=True)
-    ids, lengths = rows.padded(numbers, pad)
-    return ChunkBatch(numbers, ids, lengths, places.reshape(chunks.shape), labels)
 
 
 def network_verdicts(
@@ -183,32 +165,47 @@ def network_verdicts(
     network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)
     network.embedding.weight.data.copy_(embedding)
     network.to(runtime.device)
-    training = _train(network, labelled, vectors, pad, settings, runtime, seed=seed, on_report=on_report)
-    found = [
-        {part: _odds(network, labelled.rows, side[part], vectors, pad, runtime) for part in ("dev", "test")}
-        for side in (labelled.human, labelled.machine)
-    ]
-    return Verdicts(found[0], found[1], training)
+
+    def read(batch: ChunkBatch) -> Tensor:
+        known = vectors[torch.from_numpy(batch.numbers).to(vectors.device)].to(runtime.device).float()
+        arrays = (batch.ids, batch.lengths, batch.places)
+        ids, lengths, places = (torch.from_numpy(array).to(runtime.device) for array in arrays)
+        odds: Tensor = network(ids, lengths, known, places)
+        return odds
+
+    @torch.inference_mode()
+    def log_odds(chunks: Integers) -> npt.NDArray[np.float32]:
+        found = []
+        for start in range(0, len(chunks), READ_AT_ONCE):
+            part = chunks[start : start + READ_AT_ONCE]
+            batch = make_batch(labelled.rows, part, np.zeros(len(part), dtype=np.float32), pad)
+            with runtime.autocast():
+                found.append(read(batch).cpu().numpy())
+        return np.concatenate(found).astype(np.float32)
+
+    stream = ChunkStream(labelled, "train", pairs=settings.pairs, pad=pad, seed=seed)
+    dev = ChunkStream(labelled, "dev", pairs=READ_AT_ONCE, pad=pad, seed=0)
+    training = _train(network, read, stream, dev, settings, runtime, on_report)
+    human, machine = (
+        {part: log_odds(side[part]) for part in ("dev", "test")} for side in (labelled.human, labelled.machine)
+    )
+    return Verdicts(human, machine, training)
 
 
 def _train(
     network: EvaluatorNetwork,
-    labelled: LabelledChunks,
-    vectors: Tensor,
-    pad: int,
+    read: Callable[[ChunkBatch], Tensor],
+    stream: ChunkStream,
+    dev: ChunkStream,
     settings: EvaluatorSettings,
     runtime: Runtime,
-    *,
-    seed: int,
     on_report: Callable[[Report], None] | None,
 ) -> dict[str, Any]:
     """Train until the dev loss stops falling, restore the best weights, and return facts about the training."""
-    stream = ChunkStream(labelled, "train", pairs=settings.pairs, pad=pad, seed=seed)
-    dev = ChunkStream(labelled, "dev", pairs=READ_AT_ONCE, pad=pad, seed=0)
     dev_batches = [dev.batch(pairs) for pairs in dev.epoch(0)]
 
     def loss(batch: ChunkBatch) -> LossPart:
-        odds = network(_read(batch, vectors, runtime.device), torch.from_numpy(batch.places).to(runtime.device))
+        odds = read(batch)
         wanted = torch.from_numpy(batch.labels).to(runtime.device)
         right = ((odds > 0) == (wanted > 0)).float().sum()
         total = functional.binary_cross_entropy_with_logits(odds, wanted, reduction="sum")
@@ -217,7 +214,13 @@ def _train(
     def validate() -> LossPart:
         return summed([loss(batch) for batch in dev_batches])
 
-    trainer = Trainer(network, loss, stream, _training(settings, len(stream.human), seed), runtime, validate)
+    epoch = max(1, -(-len(stream.human) // settings.pairs))  # steps
+    plan = TrainingSettings(
+        learning_rate=settings.learning_rate, warmup=min(100, epoch), decay="cosine", steps=settings.epochs * epoch,
+        weight_decay=settings.weight_decay, validate_every=max(1, epoch // settings.checks),
+        patience=settings.patience, seed=stream.seed,
+    )  # fmt: skip
+    trainer = Trainer(network, loss, stream, plan, runtime, validate)
     reports = []
     for report in trainer.run():
         if on_report is not None:
@@ -228,33 +231,3 @@ def _train(
     network.eval()
     best = min(reports, key=lambda one: one["loss"]) if reports else {}
     return {"steps": trainer.step, "seconds": trainer.seconds, "dev": best}
-
-
-def _training(settings: EvaluatorSettings, pairs: int, seed: int) -> TrainingSettings:
-    epoch = max(1, -(-pairs // settings.pairs))  # steps
-    return TrainingSettings(
-        learning_rate=settings.learning_rate, warmup=min(100, epoch), decay="cosine", steps=settings.epochs * epoch,
-        weight_decay=settings.weight_decay, validate_every=max(1, epoch // settings.checks),
-        patience=settings.patience, seed=seed,
-    )  # fmt: skip
-
-
-def _read(batch: ChunkBatch, vectors: Tensor, device: torch.device) -> ReadSentences:
-    numbers = torch.from_numpy(batch.numbers).to(vectors.device)
-    ids, lengths = (torch.from_numpy(part).to(device) for part in (batch.ids, batch.lengths))
-    return ReadSentences(ids, lengths, vectors[numbers].to(device).float())
-
-
-@torch.inference_mode()
-def _odds(
-    network: EvaluatorNetwork, rows: TokenRows, chunks: Integers, vectors: Tensor, pad: int, runtime: Runtime
-) -> npt.NDArray[np.float32]:
-    """Return the log-odds of being human: [chunks]."""
-    found = []
-    for start in range(0, len(chunks), READ_AT_ONCE):
-        part = chunks[start : start + READ_AT_ONCE]
-        batch = make_batch(rows, part, np.zeros(len(part), dtype=np.float32), pad)
-        with runtime.autocast():
-            odds = network(_read(batch, vectors, runtime.device), torch.from_numpy(batch.places).to(runtime.device))
-        found.append(odds.cpu().numpy())
-    return np.concatenate(found).astype(np.float32)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from weft.errors import ConfigError, did_you_mean
 from weft.evaluation.adversarial.chunks import SelectionSettings
 from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING
-from weft.evaluation.task_contract import EvaluateOptions
 from weft.generation.decoding_settings import Decoding
-from weft.settings import KINDS, Settings, setting
+from weft.settings import Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,41 +38,19 @@ class EvaluatorSettings(Settings):
     apart: bool = setting(False, "Whether evaluators are trained only on chunks that share no sentence.")
 
 
-@dataclass(frozen=True, slots=True)
-class AdversarialOptions:
-    """How an adversarial evaluation is run.
-
-    Attributes:
-        folder: Where chunks, continuations and verdicts are kept between runs.
-        limit: Test contexts of a small copy of the experiment; None for the whole.
-        decoding: How systems write.
-        evaluator: How evaluators are built and trained.
-        seed: Seed of evaluators and controls.
-        device: ``auto``, ``cpu`` or ``cuda``.
-    """
-
-    folder: Path = Path("adversarial")
-    limit: int | None = None
-    decoding: Decoding = ADVERSARIAL_DECODING
-    evaluator: EvaluatorSettings = EvaluatorSettings()
-    seed: int = 1
-    device: str = "auto"
-
-
-def adversarial_options(options: EvaluateOptions) -> AdversarialOptions:
-    """Return the options of an adversarial evaluation.
+def adversarial_settings(settings: Mapping[str, Any]) -> tuple[Decoding, EvaluatorSettings]:
+    """Return how systems write and how evaluators are trained, from settings by dotted name.
 
     Raises:
         ConfigError: A setting is unknown, or has the wrong type or value.
 
     Example:
-        >>> adversarial_options(EvaluateOptions(settings={"decoding.beam": 5})).decoding.beam
+        >>> adversarial_settings({"decoding.beam": 5})[0].beam
         5
     """
-    chosen = AdversarialOptions(options.work, options.limit, seed=options.seed, device=options.device)
-    _check_length(options.settings)
-    known = [*_types(chosen.decoding, "decoding."), *_types(chosen.evaluator, "evaluator.")]
-    for name in options.settings:
+    known = [f"decoding.{one.name}" for one in fields(Decoding)]
+    known += [f"evaluator.{name}" for name in EvaluatorSettings.defaults()]
+    for name in settings:
         if name not in known:
             raise ConfigError(
                 "unknown setting",
@@ -82,39 +58,17 @@ def adversarial_options(options: EvaluateOptions) -> AdversarialOptions:
                 allowed=did_you_mean(name, known),
                 next_step="correct the name in --set",
             )
-    return replace(
-        chosen,
-        decoding=_changed(chosen.decoding, options.settings, "decoding."),
-        evaluator=_changed(chosen.evaluator, options.settings, "evaluator."),
+    decoding, evaluator = (
+        {name.removeprefix(section): value for name, value in settings.items() if name.startswith(section)}
+        for section in ("decoding.", "evaluator.")
     )
-
-
-def _check_length(settings: Mapping[str, Any]) -> None:
+    chosen = Decoding.from_options(decoding, ADVERSARIAL_DECODING)
     longest = SelectionSettings().longest + 1  # the end of a sentence is a token too
-    given = settings.get("decoding.max_tokens", longest)
-    if isinstance(given, int) and given > longest:
+    if chosen.max_tokens > longest:
         raise ConfigError(
             "evaluators do not read sentences that long",
-            seen=f"decoding.max_tokens={given}",
+            seen=f"decoding.max_tokens={chosen.max_tokens}",
             allowed=f"up to {longest}",
             next_step="omit it",
         )
-
-
-def _types(old: Any, section: str) -> dict[str, type]:
-    return {f"{section}{one.name}": type(getattr(old, one.name)) for one in fields(old)}
-
-
-def _changed(old: Any, settings: Mapping[str, Any], section: str) -> Any:
-    """Return the settings of one section with some replaced."""
-    types = _types(old, section)
-    changes = {name: value for name, value in settings.items() if name.startswith(section)}
-    for name, value in changes.items():
-        if not (type(value) is types[name] or (types[name] is float and type(value) is int)):
-            raise ConfigError(
-                f"{name} has the wrong type",
-                seen=value,
-                allowed=KINDS.get(types[name], types[name].__name__),
-                next_step="correct the value in --set",
-            )
-    return replace(old, **{name.removeprefix(section): value for name, value in changes.items()})
+    return chosen, EvaluatorSettings.from_mapping(evaluator)

@@ -1,4 +1,4 @@
-"""Arrays that an adversarial evaluation keeps on disk between runs."""
+"""Files that an adversarial evaluation keeps between runs, and the error for a damaged one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import io
 import lzma
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from weft.errors import CorpusError
 from weft.io.atomic_files import write_atomically
 
 Arrays = dict[str, npt.NDArray[Any]]
-UNREADABLE = (OSError, EOFError, lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError, StopIteration)
-"""What reading a damaged file of compressed JSON lines may raise."""
+UNREADABLE = (
+    OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, ValueError, LookupError, TypeError,
+    AttributeError, StopIteration,
+)  # fmt: skip
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], *, compressed: bool = False) -> None:
@@ -35,18 +38,20 @@ def read_arrays(path: Path) -> Arrays:
     Raises:
         CorpusError: The file is damaged.
     """
+    complete = explain_damage(path, "it does not hold complete arrays")
+    with complete, path.open("rb") as handle, np.load(handle, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+@contextmanager
+def explain_damage(path: Path, why: str = "") -> Iterator[None]:
+    """Turn the errors of reading a damaged file into a CorpusError; ``why`` replaces their message."""
     try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
-    except (OSError, EOFError, ValueError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        raise damaged_file(path, "it does not hold complete arrays") from error
-
-
-def damaged_file(path: Path, why: str) -> CorpusError:
-    """Return the error for a file that is not as it was written."""
-    return CorpusError(
-        f"cannot use {path}",
-        seen=why,
-        allowed="a file as an adversarial evaluation wrote it",
-        next_step="delete it; the next run makes it again",
-    )
+        yield
+    except UNREADABLE as error:
+        raise CorpusError(
+            f"cannot use {path}",
+            seen=why or (f"no {error}" if isinstance(error, KeyError) else str(error)),
+            allowed="a file as an adversarial evaluation wrote it",
+            next_step="delete it; the next run makes it again",
+        ) from error

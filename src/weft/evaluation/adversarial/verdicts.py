@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
-from weft.evaluation.adversarial.saved_arrays import Arrays, damaged_file, read_arrays, write_arrays
+from weft.evaluation.adversarial.saved_arrays import Arrays, explain_damage, read_arrays, write_arrays
 from weft.evaluation.result import Measure
 
 Side = Literal["human", "machine"]
@@ -138,7 +138,7 @@ def read_verdicts(path: Path, labelled: LabelledChunks) -> Verdicts:
     """
     found = read_arrays(path)
     sides = []
-    try:
+    with explain_damage(path):
         for side, chunks in (("human", labelled.human), ("machine", labelled.machine)):
             sides.append({part: found[f"{side}_{part}"] for part in ("dev", "test")})
             if any(sides[-1][part].shape != (len(chunks[part]),) for part in ("dev", "test")):
@@ -149,5 +149,3 @@ def read_verdicts(path: Path, labelled: LabelledChunks) -> Verdicts:
         if not isinstance(note, dict):
             raise ValueError(f"the note is not a record: {type(note).__name__}")
         return Verdicts(sides[0], sides[1], note)
-    except (KeyError, ValueError) as error:
-        raise damaged_file(path, str(error)) from error
