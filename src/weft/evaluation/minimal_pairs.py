@@ -30,21 +30,13 @@ BETTER, WORSE = "better_score", "worse_score"
 
 @dataclass(frozen=True, slots=True)
 class MinimalPair:
-    """Two texts with a small difference, one of them more coherent.
+    """Two texts with a small difference, one of them more coherent."""
 
-    Attributes:
-        id: A name that is unique in its file.
-        phenomenon: What the two texts differ in.
-        better: The more coherent text.
-        worse: The less coherent text.
-        paper: The paper's scores of the two, if it has the pair.
-    """
-
-    id: str
-    phenomenon: str
+    id: str  # a name that is unique in its file
+    phenomenon: str  # what the two texts differ in
     better: Document
     worse: Document
-    paper: tuple[float, float] | None = None
+    paper: tuple[float, float] | None = None  # the paper's scores of the two, if it has the pair
 
 
 def measure_minimal_pairs(

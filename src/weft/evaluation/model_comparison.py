@@ -27,16 +27,10 @@ from weft.notebook import table_html
 
 @dataclass(frozen=True, slots=True)
 class DocumentGap:
-    """A document on which two models differ.
-
-    Attributes:
-        id: Id of the document.
-        first: Value of the first model: a share of pairs, or τ.
-        second: Value of the second model.
-    """
+    """A document on which two models differ."""
 
     id: str
-    first: float
+    first: float  # value of the first model: a share of pairs, or τ
     second: float
 
     @property

@@ -36,15 +36,10 @@ UNREADABLE = (OSError, EOFError, zlib.error, ValueError, TypeError, AttributeErr
 
 @dataclass(frozen=True)
 class Measure:
-    """One metric as parts per document, from which its value, its interval and comparisons are computed.
+    """One metric as parts per document, from which its value, its interval and comparisons are computed."""
 
-    Attributes:
-        numerators: One per document: pairs won, τ, …
-        denominators: One per document: pairs, or 1; 0 excludes a document (τ of one sentence).
-    """
-
-    numerators: tuple[float, ...]
-    denominators: tuple[float, ...]
+    numerators: tuple[float, ...]  # one per document: pairs won, τ, …
+    denominators: tuple[float, ...]  # one per document: pairs, or 1; 0 excludes a document (τ of one sentence)
 
     @staticmethod
     def of_values(values: Sequence[float | None]) -> Measure:

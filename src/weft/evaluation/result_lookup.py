@@ -21,23 +21,14 @@ from weft.scoring.uni_bi_mmi import COMBINATIONS
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The task on which models are compared, and where its results are.
+    """The task on which models are compared, and where its results are."""
 
-    Attributes:
-        task: Name of the task; empty if only result files are compared.
-        data: Name of a standard set or a file of documents; None is the task's standard data.
-        results: Results folder.
-        options: All other options of an evaluation.
-        command: Command to record in a new result.
-        progress: Receives the progress of an evaluation.
-    """
-
-    task: str = ""
-    data: str | None = None
+    task: str = ""  # name of the task; empty if only result files are compared
+    data: str | None = None  # name of a standard set or a file of documents; None is the task's standard data
     results: Path = Path("results")
-    options: EvaluateOptions = field(default_factory=EvaluateOptions)
-    command: str = ""
-    progress: Progress = silent
+    options: EvaluateOptions = field(default_factory=EvaluateOptions)  # all other options of an evaluation
+    command: str = ""  # command to record in a new result
+    progress: Progress = silent  # receives the progress of an evaluation
 
 
 def is_result_file(name: str) -> bool:

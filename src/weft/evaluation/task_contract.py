@@ -186,18 +186,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A standard data set.
+    """A standard data set."""
 
-    Attributes:
-        about: One line that describes it.
-        file: Path in the data folder; for a set inside the package, its file name there.
-        sha256: Hash of the file that published numbers are measured on.
-        domain: Its part of the original Barzilay & Lapata layout; a set with a domain has published negatives.
-        shipped: Whether it is inside the package.
-    """
-
-    about: str
-    file: str
-    sha256: str
-    domain: str = ""
-    shipped: bool = False
+    about: str  # one line that describes it
+    file: str  # path in the data folder; for a set inside the package, its file name there
+    sha256: str  # hash of the file that published numbers are measured on
+    domain: str = ""  # its part of the original Barzilay & Lapata layout; a set with a domain has published negatives
+    shipped: bool = False  # whether it is inside the package

@@ -130,19 +130,12 @@ _RESULT_NAMES = {pair: name for name, pair in ALIASES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A task on data.
+    """A task on data."""
 
-    Attributes:
-        name: The folder of its results, and their field ``task``.
-        task: The task.
-        data: The standard data set; with a file, the set that the file stands in for, if there is one.
-        file: The user's file; empty for the standard data.
-    """
-
-    name: str
+    name: str  # the folder of its results, and their field ``task``
     task: Task
-    data: DataSet | None
-    file: str = ""
+    data: DataSet | None  # the standard data set; with a file, the set that the file stands in for, if there is one
+    file: str = ""  # the user's file; empty for the standard data
 
     @property
     def data_name(self) -> str:

@@ -35,40 +35,24 @@ ROW = 0.24  # inches per sentence
 
 @dataclass(frozen=True)
 class TopicStrip:
-    """The main topics of a text.
-
-    Attributes:
-        sentences: The sentences, shortened.
-        starts: Numbers of the sentences that begin a paragraph.
-        topics: Numbers of the topics, in the order of the sentences with their largest share.
-        labels: Most probable words of the topics.
-        shares: [sentences, topics], probabilities of the topics.
-        others: [sentences], summed probabilities of all other topics.
-    """
+    """The main topics of a text."""
 
     sentences: tuple[str, ...]
-    starts: tuple[int, ...]
-    topics: tuple[int, ...]
+    starts: tuple[int, ...]  # numbers of the sentences that begin a paragraph
+    topics: tuple[int, ...]  # numbers of the topics, in the order of the sentences with their largest share
     labels: tuple[str, ...]
-    shares: Reals
-    others: Reals
+    shares: Reals  # [sentences, topics], probabilities of the topics
+    others: Reals  # [sentences], summed probabilities of all other topics
 
 
 @dataclass(frozen=True)
 class LatentPath:
-    """The path of the latent variable through a text.
+    """The path of the latent variable through a text."""
 
-    Attributes:
-        sentences: The sentences, shortened; the first is given and has no z.
-        means: [sentences − 1, latent], the posterior means of z_2 … z_N.
-        points: [sentences − 1, 2], the means in the plane of their first two principal components.
-        explained: Share of the variance along each of the two components.
-    """
-
-    sentences: tuple[str, ...]
-    means: Reals
-    points: Reals
-    explained: tuple[float, float]
+    sentences: tuple[str, ...]  # the sentences, shortened; the first is given and has no z
+    means: Reals  # [sentences − 1, latent], the posterior means of z_2 … z_N
+    points: Reals  # [sentences − 1, 2], the means in the plane of their first two principal components
+    explained: tuple[float, float]  # share of the variance along each of the two components
 
 
 def draw_latent(model: object, document: Document, out: str | Path, *, title: str = "") -> Path:

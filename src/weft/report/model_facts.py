@@ -26,33 +26,19 @@ BUILT_IN = ("weft-small",)  # folders inside the package that are models
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """Facts about a trained model.
+    """Facts about a trained model."""
 
-    Attributes:
-        name: Name of its folder.
-        model: Its name in the results.
-        parameters: Number of parameters, including those that another folder holds.
-        size: Bytes of all its files, including shared weights.
-        sentences: Number of training sentences, if recorded.
-        data: Names of the training files.
-        limit: Number of documents that were used of them; 0 for all.
-        fingerprint: Fingerprint of the training data.
-        command: Command that trained it.
-        minutes: Training time, summed over parts; None without a log.
-        minutes_before: Training time of the models it starts from.
-    """
-
-    name: str
-    model: str
-    parameters: int
-    size: int
-    sentences: int | None
-    data: Sequence[str]
-    limit: int
-    fingerprint: str
-    command: str
-    minutes: float | None
-    minutes_before: float | None
+    name: str  # name of its folder
+    model: str  # its name in the results
+    parameters: int  # number of parameters, including those that another folder holds
+    size: int  # bytes of all its files, including shared weights
+    sentences: int | None  # number of training sentences, if recorded
+    data: Sequence[str]  # names of the training files
+    limit: int  # number of documents that were used of them; 0 for all
+    fingerprint: str  # fingerprint of the training data
+    command: str  # command that trained it
+    minutes: float | None  # training time, summed over parts; None without a log
+    minutes_before: float | None  # training time of the models it starts from
 
 
 def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> ModelFacts:

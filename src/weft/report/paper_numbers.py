@@ -10,40 +10,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A row of a table in the paper, and our result for it.
+    """A row of a table in the paper, and our result for it."""
 
-    Attributes:
-        label: Its name in the paper.
-        values: The paper's numbers, one per column; empty for a row that the paper does not have.
-        model: Name of our model.
-        variant: Variant of our model.
-    """
-
-    label: str
-    values: tuple[float, ...]
+    label: str  # its name in the paper
+    values: tuple[float, ...]  # the paper's numbers, one per column; empty for a row that the paper does not have
     model: str
     variant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table of the paper.
-
-    Attributes:
-        number: Its number.
-        title: What it shows.
-        columns: Names of the paper's columns.
-        cells: Task and metric of our number in each column; empty strings for the mean of the other columns.
-        rows: Its rows.
-        beside: Further columns of our numbers: name, task and metric.
-    """
+    """A table of the paper."""
 
     number: int
     title: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # names of the paper's columns
+    # Task and metric of our number in each column; empty strings for the mean of the other columns.
     cells: tuple[tuple[str, str], ...]
     rows: tuple[PaperRow, ...]
-    beside: tuple[tuple[str, str, str], ...] = ()
+    beside: tuple[tuple[str, str, str], ...] = ()  # further columns of our numbers: name, task and metric
 
 
 GLOVE = "glove-6b-100d"  # the full table of vectors; the package includes 30,000 words of it

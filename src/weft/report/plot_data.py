@@ -40,27 +40,16 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot to draw.
+    """A plot to draw."""
 
-    Attributes:
-        name: Name of its file.
-        title: Its title.
-        x_label: Label of the horizontal axis.
-        y_label: Label of the vertical axis.
-        series: The lines; a line of one point is drawn as a dot.
-        ticks: Labels of the positions 0, 1, … on a horizontal axis without numbers.
-        logarithmic: Whether the horizontal axis is logarithmic.
-        chance: Value of a random guess, drawn as a dashed line.
-    """
-
-    name: str
+    name: str  # name of its file
     title: str
     x_label: str
     y_label: str
-    series: tuple[Series, ...]
-    ticks: tuple[str, ...] = ()
+    series: tuple[Series, ...]  # the lines; a line of one point is drawn as a dot
+    ticks: tuple[str, ...] = ()  # labels of the positions 0, 1, … on a horizontal axis without numbers
     logarithmic: bool = False
-    chance: float | None = None
+    chance: float | None = None  # value of a random guess, drawn as a dashed line
 
 
 Results = Mapping[Key, Result]

@@ -21,17 +21,12 @@ NOTHING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number of a table, with its interval if it was measured here.
+    """A number of a table, with its interval if it was measured here."""
 
-    Attributes:
-        value: The number, or the mean over seeds.
-        interval: Its bootstrap interval, or one standard deviation to either side for several seeds.
-        seeds: Number of seeds; 0 if the model was trained once.
-    """
-
-    value: float | None = None
+    value: float | None = None  # the number, or the mean over seeds
+    # Its bootstrap interval, or one standard deviation to either side for several seeds.
     interval: tuple[float, float] | None = None
-    seeds: int = 0
+    seeds: int = 0  # number of seeds; 0 if the model was trained once
 
 
 @dataclass(frozen=True, slots=True)

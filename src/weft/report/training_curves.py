@@ -19,21 +19,13 @@ SMOOTHED = 40  # a point is the mean over 1/40 of the log, because the loss of o
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The curve of one part of a run.
-
-    Attributes:
-        name: Name of the part.
-        steps: Steps at which the training loss was logged.
-        losses: Smoothed training losses per token.
-        valid_steps: Steps at which the part was validated.
-        valid_losses: Validation losses per token.
-    """
+    """The curve of one part of a run."""
 
     name: str
-    steps: tuple[int, ...]
-    losses: tuple[float, ...]
-    valid_steps: tuple[int, ...]
-    valid_losses: tuple[float, ...]
+    steps: tuple[int, ...]  # steps at which the training loss was logged
+    losses: tuple[float, ...]  # smoothed training losses per token
+    valid_steps: tuple[int, ...]  # steps at which the part was validated
+    valid_losses: tuple[float, ...]  # validation losses per token
 
 
 def find_logs(place: str | Path) -> dict[str, Path]:

@@ -34,23 +34,14 @@ FORMAT = 2  # changes with the selection
 
 @dataclass(frozen=True, slots=True)
 class SelectionSettings:
-    """Settings of the selection.
+    """Settings of the selection."""
 
-    Attributes:
-        train: Number of contexts to train evaluators on; each gives a human chunk and a machine chunk.
-        dev: Number of contexts that decide when training stops.
-        test: Number of contexts to measure on.
-        shortest: Tokens of the shortest sentence in a chunk; machine sentences have the same limits.
-        longest: Tokens of the longest.
-        seed: Seed of the choice of pages and chunks.
-    """
-
-    train: int = 64_000
-    dev: int = 6_400
-    test: int = 6_400
-    shortest: int = 4
-    longest: int = 80
-    seed: int = 1
+    train: int = 64_000  # number of contexts to train evaluators on; each gives a human chunk and a machine chunk
+    dev: int = 6_400  # number of contexts that decide when training stops
+    test: int = 6_400  # number of contexts to measure on
+    shortest: int = 4  # tokens of the shortest sentence in a chunk; machine sentences have the same limits
+    longest: int = 80  # tokens of the longest
+    seed: int = 1  # seed of the choice of pages and chunks
 
     @staticmethod
     def limited(test: int | None) -> SelectionSettings:
@@ -60,23 +51,14 @@ class SelectionSettings:
 
 @dataclass(frozen=True)
 class Chunks:
-    """Contexts and human continuations: train first, then dev, then test.
+    """Contexts and human continuations: train first, then dev, then test."""
 
-    Attributes:
-        rows: The sentences.
-        context: [chunks, 3] numbers of sentences.
-        human: [chunks, 3] numbers of the sentences that follow.
-        pages: [chunks] ids of their pages.
-        sizes: Number of chunks in train, dev and test.
-        fingerprint: Hash of everything that determines the selection.
-    """
-
-    rows: TokenRows
-    context: Integers
-    human: Integers
-    pages: npt.NDArray[np.str_]
-    sizes: tuple[int, int, int]
-    fingerprint: str
+    rows: TokenRows  # the sentences
+    context: Integers  # [chunks, 3] numbers of sentences
+    human: Integers  # [chunks, 3] numbers of the sentences that follow
+    pages: npt.NDArray[np.str_]  # [chunks] ids of their pages
+    sizes: tuple[int, int, int]  # number of chunks in train, dev and test
+    fingerprint: str  # hash of everything that determines the selection
 
     def __len__(self) -> int:
         return len(self.context)

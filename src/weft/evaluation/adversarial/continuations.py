@@ -30,17 +30,11 @@ FORMAT = 2  # changes when continuations are written in another way
 
 @dataclass(frozen=True)
 class Continuations:
-    """The continuations of one system.
+    """The continuations of one system."""
 
-    Attributes:
-        texts: [contexts], three sentences each, in the order of the chunks.
-        fingerprint: Hash of everything that determines them.
-        seconds: Time of writing them.
-    """
-
-    texts: Sequence[tuple[str, ...]]
-    fingerprint: str
-    seconds: float
+    texts: Sequence[tuple[str, ...]]  # [contexts], three sentences each, in the order of the chunks
+    fingerprint: str  # hash of everything that determines them
+    seconds: float  # time of writing them
 
     @property
     def speed(self) -> float:
@@ -50,23 +44,14 @@ class Continuations:
 
 @dataclass(frozen=True)
 class WritingJob:
-    """The continuations to write.
+    """The continuations to write."""
 
-    Attributes:
-        name: Name of the model, for the files.
-        weights: Hash of its weights.
-        chunks: The contexts.
-        decoding: How candidates are searched.
-        combine: How candidates are reranked.
-        further: Other settings that determine the text, such as the number of samples of the reranker.
-    """
-
-    name: str
-    weights: str
-    chunks: Chunks
-    decoding: Decoding
-    combine: Combine
-    further: Mapping[str, Any]
+    name: str  # name of the model, for the files
+    weights: str  # hash of its weights
+    chunks: Chunks  # the contexts
+    decoding: Decoding  # how candidates are searched
+    combine: Combine  # how candidates are reranked
+    further: Mapping[str, Any]  # other settings that determine the text, such as the number of samples of the reranker
 
     @property
     def fingerprint(self) -> str:

@@ -14,18 +14,12 @@ from weft.evaluation.adversarial.token_rows import Integers, TokenRows, canonica
 
 @dataclass(frozen=True)
 class LabelledChunks:
-    """Human chunks and machine chunks with continuations of one length.
+    """Human chunks and machine chunks with continuations of one length."""
 
-    Attributes:
-        rows: The sentences of both.
-        human: For every part, [chunks, 3 + sentences of a continuation] numbers of sentences.
-        machine: The same, of the system.
-        pages: For every part, [chunks] the pages of the human chunks and those of the machine chunks.
-    """
-
-    rows: TokenRows
-    human: Mapping[str, Integers]
-    machine: Mapping[str, Integers]
+    rows: TokenRows  # the sentences of both
+    human: Mapping[str, Integers]  # for every part, [chunks, 3 + sentences of a continuation] numbers of sentences
+    machine: Mapping[str, Integers]  # the same, of the system
+    # For every part, [chunks] the pages of the human chunks and those of the machine chunks.
     pages: Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
 

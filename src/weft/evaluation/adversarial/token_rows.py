@@ -20,18 +20,14 @@ TEXTS_AT_ONCE = 65536  # texts tokenised in one call
 class TokenRows:
     """Rows of token ids.
 
-    Attributes:
-        flat: All ids, one row after the other.
-        offsets: [rows + 1] the start of each row.
-
     Example:
         >>> rows = TokenRows.of([[5], [6, 7]])
         >>> rows.padded(np.array([1, 0]), 0)[0].tolist()
         [[6, 7], [5, 0]]
     """
 
-    flat: npt.NDArray[np.int32]
-    offsets: Integers
+    flat: npt.NDArray[np.int32]  # all ids, one row after the other
+    offsets: Integers  # [rows + 1] the start of each row
 
     def __post_init__(self) -> None:
         for name in ("flat", "offsets"):  # shared, so they must not change
