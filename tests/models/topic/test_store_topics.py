@@ -1,8 +1,7 @@
-"""The topics of a token store: stretches against decoding every sentence, and one process against several."""
+"""The topics of a token store: all at once against each paragraph alone, and one process against several."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import multiprocessing
 import os
@@ -13,17 +12,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
-from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.document import Document
-from weft.models.common.bag_of_words import Vocabulary
 from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
 from weft.models.topic.store_topics import TopicJob, default_workers, store_topics
-from weft.models.topic.store_words import StoreWords, Stretches
 
 ODD = [
     ["The cat's dog — isn't it? — saw e\u0301te\u0301, été and ÉTÉ.", "", "cat,dog;fox/stock_bond (cat) \"dog\""],
@@ -84,50 +78,6 @@ def test_they_are_those_of_slow_obvious_code(folder: Path, model: HmmLda, kind: 
         for peek in (False, True):
             expected = slow_topics(model, store, backwards=backwards, peek=peek)
             assert np.allclose(store_topics(model, store, backwards=backwards, peek=peek), expected, atol=1e-3)
-
-
-@pytest.mark.parametrize("size", [259, 330, 500])
-@pytest.mark.parametrize("remembered", [2**19, 3])
-def test_words_are_exactly_those_of_the_decoded_sentences(
-    folder: Path, model: HmmLda, size: int, remembered: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("weft.models.topic.store_words.CACHE_LIMIT", remembered)
-    store, known = make_store(folder, "bpe", size), model.vocabulary
-    assert known is not None
-    words, tokenizer = StoreWords(store, known), store.tokenizer()
-    texts = [tokenizer.decode(store.sentence(number).tolist()) for number in range(store.sentence_count)]
-    for first, last in ((0, 20), (20, store.sentence_count), (7, 8), (5, 5), (0, store.sentence_count)):
-        found, expected = words.bags(first, last).counts, known.bags([texts[first:last]]).counts
-        assert (found != expected).nnz == 0
-        assert found.data.tolist() == expected.data.tolist()
-
-
-TOKENIZERS = [BpeTokenizer.train([s for p in ODD for s in p] * 3, vocabulary_size=size) for size in (259, 400)]
-LETTERS = st.text(st.sampled_from("caΣσςΑ '.,:-_\n\u0301İ日👍ß1") | st.characters(), max_size=30)
-
-
-@given(st.lists(LETTERS, max_size=4), st.sampled_from(TOKENIZERS))
-@settings(max_examples=300, deadline=None)
-def test_any_text_has_the_words_of_its_stretches(texts: list[str], tokenizer: BpeTokenizer) -> None:
-    check(tokenizer.encode_batch(texts), tokenizer)
-
-
-@given(st.lists(st.lists(st.integers(0, 258), max_size=12), max_size=3), st.sampled_from(TOKENIZERS))
-@settings(max_examples=300, deadline=None)
-def test_any_ids_have_the_words_of_their_stretches(rows: list[list[int]], tokenizer: BpeTokenizer) -> None:
-    check(rows, tokenizer)
-
-
-def check(rows: list[list[int]], tokenizer: BpeTokenizer) -> None:
-    from weft.corpora.text.words import words_only
-
-    texts = [tokenizer.decode(row) for row in rows]
-    pieces = tokenizer.pieces()
-    assert [b"".join(pieces[n] for n in row).decode("utf-8", "replace").removeprefix(" ") for row in rows] == texts
-    known = Vocabulary(tuple(dict.fromkeys(word for text in texts for word in words_only(text))))
-    ids = np.array([number for row in rows for number in row], dtype=np.uint16)
-    numbers, ends = Stretches(tokenizer, known).numbers(ids, np.cumsum([0, *map(len, rows)]))
-    assert [numbers[a:b].tolist() for a, b in itertools.pairwise(ends)] == [*map(known.numbers, texts)]
 
 
 def test_the_number_of_workers_changes_nothing(folder: Path, model: HmmLda, monkeypatch: pytest.MonkeyPatch) -> None:

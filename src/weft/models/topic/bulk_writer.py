@@ -6,14 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.generation.bulk_writing import Contexts, Proposals
 from weft.generation.decoding_settings import Decoding
-from weft.models.common.bag_of_words import make_bags
 from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_tokens
 from weft.models.common.neural.sentence_predictor import Predictor
-from weft.models.common.setting_checks import untrained
-from weft.models.topic.store_words import Stretches
 from weft.models.topic.topic_network import TopicPredictor
 
 
@@ -23,23 +19,11 @@ class TopicWriter(BulkDecoders):
     def __init__(self, forward: TopicPredictor, backward: TopicPredictor, prior: Predictor) -> None:
         super().__init__(forward.ids.tokenizer, forward.network.words, backward.network.words, prior)
         self.guides, self.topics = (forward.network, backward.network), forward.model
-        vocabulary = self.topics.vocabulary
-        if vocabulary is None:
-            raise untrained(self.topics.name)
-        assert isinstance(self.tokenizer, BpeTokenizer)
-        self.words, self.vocabulary = Stretches(self.tokenizer, vocabulary), len(vocabulary.words)
 
     def expected(self, contexts: Contexts) -> Tensor:
         """Return the predicted topics of the sentence after each context: [contexts, topics]."""
-        sentences = [
-            ids for context in contexts for ids in (*context, ())
-        ]  # the topics of an empty last sentence follow from the others
-        ends = np.cumsum([0, *(len(ids) for ids in sentences)])
-        flat = np.fromiter((number for ids in sentences for number in ids), dtype=np.int64, count=int(ends[-1]))
-        numbers, starts = self.words.numbers(flat, ends)
-        offsets = np.cumsum([0, *(len(context) + 1 for context in contexts)])
-        topics = self.topics.topics_of_bags(make_bags(numbers, starts, offsets, self.vocabulary), kind="predicted")
-        return torch.from_numpy(topics[offsets[1:] - 1].astype(np.float32)).to(self.device)
+        texts = [[self.tokenizer.decode(ids) for ids in context] for context in contexts]
+        return torch.from_numpy(self.topics.next_topics(texts).astype(np.float32)).to(self.device)
 
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:

@@ -170,14 +170,7 @@ class HmmLda:
         self._mixtures = np.tile(even.astype(np.float32), (len(bags.offsets) - 1, 1)) if switch else None
 
     def learn(self, iterations: int, *, progress: Progress = silent) -> float:
-        """Run more iterations of expectation maximisation, after `begin`.
-
-        The power of the likelihoods depends on the number of iterations since `begin` (`power_of`), so that several
-        calls give the same result as one. After ``settings.iterations`` iterations, the power stays 1.
-
-        Args:
-            iterations: Number of iterations.
-            progress: Called after each iteration.
+        """Run more iterations of expectation maximisation, after `begin`; several calls give the same result as one.
 
         Returns:
             The log-likelihood of the documents before the last iteration, at the power of that iteration.
@@ -295,19 +288,16 @@ class HmmLda:
         self, sentences: Sequence[str], orders: Sequence[Sequence[int]], *, kind: Kind = "predicted"
     ) -> list[Reals]:
         """Return the topics of the sentences in several orders: [length, topics] each."""
-        check_choice(self.name, "kind", kind, KINDS)
-        if not orders:
-            return []
-        bags = self._bags([sentences])
         numbers = np.array([number for order in orders for number in order], dtype=np.int64)
         offsets = np.cumsum([0, *(len(order) for order in orders)])
-        laid = Bags(bags.counts[numbers], offsets)
-        passes = self._smooth(laid) if kind == "smoothed" else self._filter(laid)
-        return np.split(laid.chains.restored(passes.of(kind)), offsets[1:-1])
+        topics = self.topics_of_bags(Bags(self._bags([sentences]).counts[numbers], offsets), kind=kind)
+        return np.split(topics, offsets[1:-1]) if orders else []
 
-    def evidence(self, documents: Sequence[Sequence[str]]) -> Reals:
-        """Return log p(s_n | s_1 … s_{n−1}) of each sentence as a bag of known words: [sentences]."""
-        return self.bag_evidence(self._bags(documents))
+    def next_topics(self, texts: Sequence[Sequence[str]]) -> Reals:
+        """Return the topics that are predicted for the sentence after each text: [texts, topics]."""
+        ends = np.cumsum([len(text) + 1 for text in texts])
+        topics: Reals = self.topics_of_documents([[*text, ""] for text in texts])[ends - 1]
+        return topics
 
     def bag_evidence(self, bags: Bags) -> Reals:
         """Return log p(s_n | s_1 … s_{n−1}) of sentences from their word counts: [sentences]."""

@@ -94,12 +94,7 @@ class GuidedBatch:
 
 
 class GuidedStream:
-    """Sentence pairs of one direction, with topics.
-
-    Args:
-        stream: The pairs.
-        topics: The topics of each sentence of the store, for this direction: [sentences, topics].
-    """
+    """Sentence pairs of one direction, with the topics of each sentence of the store: [sentences, topics]."""
 
     def __init__(self, stream: PairStream, topics: Reals) -> None:
         self.stream, self.topics = stream, topics

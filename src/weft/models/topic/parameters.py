@@ -22,19 +22,12 @@ MOVE_SMOOTHING = 0.1  # added to each expected number of transitions between two
 
 @dataclass
 class Parameters:
-    """The learned parameters.
+    """The learned parameters."""
 
-    Attributes:
-        words: log p(word | topic): [words, topics].
-        base: p(topic) of the first sentence (matrix) or of a draw (switch): [topics].
-        matrix: p(next topic | topic), unused by the switch: [topics, topics].
-        redraw: Probability ε of a draw, unused by the matrix.
-    """
-
-    words: Reals
-    base: Reals
-    matrix: Reals
-    redraw: float
+    words: Reals  # log p(word | topic): [words, topics]
+    base: Reals  # p(topic) of the first sentence (matrix) or of a draw (switch): [topics]
+    matrix: Reals  # p(next topic | topic), unused by the switch: [topics, topics]
+    redraw: float  # probability ε of a draw, unused by the matrix
 
     def packed(self) -> dict[str, npt.NDArray[Any]]:
         """Return the tensors to write: log-probabilities in float16, precise to a thousandth."""
@@ -54,23 +47,14 @@ class Parameters:
 
 @dataclass
 class Expectations:
-    """Sums over sentences, from which the next parameters are computed.
+    """Sums over sentences, from which the next parameters are computed."""
 
-    Attributes:
-        words: Expected number of uses: [words, topics].
-        first: Expected number of first sentences, or of draws: [topics].
-        moves: Expected number of transitions: [topics, topics].
-        redraws: Expected number of redraws.
-        chances: Number of transitions.
-        evidence: log p(all sentences).
-    """
-
-    words: Reals
-    first: Reals
-    moves: Reals
-    redraws: float = 0.0
-    chances: int = 0
-    evidence: float = 0.0
+    words: Reals  # expected number of uses: [words, topics]
+    first: Reals  # expected number of first sentences, or of draws: [topics]
+    moves: Reals  # expected number of transitions: [topics, topics]
+    redraws: float = 0.0  # expected number of redraws
+    chances: int = 0  # number of transitions
+    evidence: float = 0.0  # log p(all sentences)
 
 
 def read_parameters(artifact: Artifact, words: int, topics: int, folder: str | Path) -> Parameters:

@@ -6,19 +6,18 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.process_pool import map_in_order
 from weft.corpora.store.token_store import TokenStore
+from weft.corpora.text.tokenizers import Tokenizer
 from weft.io.cpu_cores import usable_cores
-from weft.models.common.bag_of_words import Bags
 from weft.models.common.hidden_markov import Reals
 from weft.models.topic.hmm_lda import HmmLda
-from weft.models.topic.store_words import StoreWords
 from weft.progress import Progress, silent
 
 PARAGRAPHS_AT_ONCE = 2000  # per batch of word counts
@@ -79,37 +78,26 @@ def default_workers(sentences: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TopicJob:
-    """The job of a worker, which opens the store itself.
-
-    Attributes:
-        model: The topic model.
-        folder: The folder of the store.
-        backwards: Whether paragraphs are read in reverse.
-        peek: Whether the topics of a sentence are computed from that sentence too.
-    """
+    """The job of a worker, which opens the store itself."""
 
     model: HmmLda
-    folder: Path
+    folder: Path  # of the store
     backwards: bool
     peek: bool
 
     def start(self) -> Callable[[range], npt.NDArray[np.float16]]:
         """Open the store; return a function that computes the topics of a range of paragraphs."""
-        assert self.model.vocabulary is not None
         store = TokenStore(self.folder)
-        words = StoreWords(store, self.model.vocabulary)
-        return lambda paragraphs: self._topics(words, paragraphs)
+        tokenizer = store.tokenizer()
+        return lambda paragraphs: self._topics(store, tokenizer, paragraphs)
 
-    def _topics(self, words: StoreWords, paragraphs: range) -> npt.NDArray[np.float16]:
+    def _topics(self, store: TokenStore, tokenizer: Tokenizer, paragraphs: range) -> npt.NDArray[np.float16]:
         """Return the topics of the sentences of some paragraphs, in the order of the store: [sentences, topics]."""
-        offsets: npt.NDArray[Any] = np.asarray(words.store.paragraph_offsets[paragraphs.start : paragraphs.stop + 1])
-        counts = words.bags(int(offsets[0]), int(offsets[-1])).counts  # [sentences, words]
-        offsets = offsets - offsets[0]  # [paragraphs + 1]
-        # In a reversed paragraph, sentence n from the start is sentence n from the end.
-        order = np.arange(offsets[-1])
-        if self.backwards:
-            order = np.repeat(offsets[:-1] + offsets[1:] - 1, np.diff(offsets)) - order  # [sentences]
-        topics = self.model.topics_of_bags(Bags(counts[order], offsets), kind="filtered" if self.peek else "predicted")
+        spans = [store.paragraph(number) for number in paragraphs]
+        order = np.array([n for span in spans for n in (reversed(span) if self.backwards else span)], dtype=np.int64)
+        texts = iter([tokenizer.decode(store.sentence(number).tolist()) for number in order])
+        documents = [list(islice(texts, len(span))) for span in spans]
+        topics = self.model.topics_of_documents(documents, kind="filtered" if self.peek else "predicted")
         found = np.empty(topics.shape, dtype=np.float16)
-        found[order] = topics
+        found[order - spans[0].start] = topics
         return found

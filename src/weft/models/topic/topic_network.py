@@ -22,15 +22,7 @@ Order = Sequence[int]
 
 
 class TopicNetwork(nn.Module):
-    """An encoder-decoder whose guide is z_n = t_n V (the paper's equation 4).
-
-    Args:
-        architecture: Sizes of encoder and decoder; ``guide`` is the size of z.
-        topics: Number of topics.
-        bos: Id of the start token.
-        eos: Id of the end token.
-        pad: Id of the padding token.
-    """
+    """An encoder-decoder whose guide is z_n = t_n V (the paper's equation 4); ``guide`` is the size of z."""
 
     inner_prefix = "words."  # of the names of the encoder-decoder's weights
 
@@ -52,11 +44,7 @@ class TopicNetwork(nn.Module):
 class TopicPredictor:
     """Computes log p(s_n | s_{n−1}, t_n) of the sentences of a text, in several orders; s_1 … s_{n−1} predict t_n.
 
-    Args:
-        network: The trained network.
-        model: The topic model.
-        ids: Cache of token ids.
-        peek: Whether t_n is computed from s_n too, as in one reading of the paper; not comparable with other models.
+    With ``peek``, t_n is computed from s_n too, as in one reading of the paper; not comparable with other models.
     """
 
     def __init__(self, network: TopicNetwork, model: HmmLda, ids: TokenCache, *, peek: bool) -> None:
@@ -101,9 +89,8 @@ class TopicPredictor:
 
         Topics are predicted even with ``peek``, because the sentence does not exist yet.
         """
-        texts = [[*context, ""] for context in contexts]  # the last topics are predicted from the context alone
-        topics = self.model.topics_of_documents(texts, kind="predicted")[np.cumsum([len(text) for text in texts]) - 1]
-        guide = self.network.guide(torch.from_numpy(topics.astype(np.float32)).to(self.decoder.device))
+        topics = torch.from_numpy(self.model.next_topics(contexts).astype(np.float32))
+        guide = self.network.guide(topics.to(self.decoder.device))
         read = self.decoder.read([context[-1] if context else "" for context in contexts])
         return self.decoder.write(read, torch.arange(len(contexts), device=self.decoder.device), guide, decoding)
 
@@ -112,10 +99,6 @@ class TopicPaths:
     """Computes log p(next sentence | partial order) of growing partial orders.
 
     The topics of a partial order are computed anew in each step, which takes less time than decoding the next sentence.
-
-    Args:
-        predictor: The model.
-        sentences: The sentences of one text.
     """
 
     def __init__(self, predictor: TopicPredictor, sentences: Sequence[str]) -> None:

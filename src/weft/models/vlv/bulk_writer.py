@@ -22,11 +22,7 @@ from weft.models.vlv.latent_chain import ChainState, Gaussian
 class ChainWriter(BulkDecoders):
     """The bulk writer of VLV-GM, guided by latent variables that are drawn from their prior.
 
-    Args:
-        forward: The forward chain.
-        backward: The backward chain.
-        prior: The language model.
-        samples: Number of samples of the latent variables in reranking.
+    Reranking averages over ``samples`` samples of the latent variables.
     """
 
     def __init__(

@@ -28,17 +28,11 @@ ESTIMATORS = ("iwae", "elbo")
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate of log p(s_n | s_1 … s_{n−1}); z_n cannot be integrated out.
+    """An estimate of log p(s_n | s_1 … s_{n−1}); z_n cannot be integrated out."""
 
-    Attributes:
-        kind: ``iwae`` (importance-weighted, Burda et al. 2016) or ``elbo`` (the mean of the lower bound).
-        samples: Number of samples of each latent variable.
-        seed: Seed of the noise. The noise of a sentence depends only on its words and the seed, so that the scores of
-            two orders differ only because of the order.
-    """
-
-    kind: str = "iwae"
-    samples: int = 5
+    kind: str = "iwae"  # iwae (importance-weighted, Burda et al. 2016) or elbo (the mean of the lower bound)
+    samples: int = 5  # number of samples of each latent variable
+    # The noise of a sentence depends only on its words and the seed: scores of two orders differ only by the order.
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -58,28 +52,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class NextSentence:
-    """The source and the prior of the sentence that follows each context.
+    """The source and the prior of the sentence that follows each context."""
 
-    Attributes:
-        read: The encoded sentences of all contexts.
-        last: Number of the last sentence of each context, the source of the next sentence: [contexts].
-        prior: p(z_n | z_{n−1}, s_1 … s_{n−1}), with earlier z at their posterior means: [contexts, latent].
-    """
-
-    read: ReadText
-    last: Tensor
-    prior: Gaussian
+    read: ReadText  # the encoded sentences of all contexts
+    last: Tensor  # number of the last sentence of each context, the source of the next sentence: [contexts]
+    prior: Gaussian  # p(z_n | z_{n−1}, s_1 … s_{n−1}), with earlier z at their posterior means: [contexts, latent]
 
 
 class VariationalPredictor:
     """Computes log p(s_n | s_1 … s_{n−1}) of the sentences of a text, in several orders.
 
     Sentences are encoded once. The chain runs for each order, because it depends on all previous sentences.
-
-    Args:
-        network: The trained network.
-        ids: Cache of token ids.
-        estimate: The estimate of log-probabilities.
     """
 
     def __init__(self, network: VariationalNetwork, ids: TokenCache, estimate: Estimate) -> None:
@@ -203,12 +186,7 @@ class VariationalPredictor:
 
 
 class PrefixChains:
-    """Computes log p(next sentence | partial order) of growing partial orders, with the state of each chain.
-
-    Args:
-        predictor: The chain.
-        sentences: The sentences of one text.
-    """
+    """Computes log p(next sentence | partial order) of growing partial orders, with the state of each chain."""
 
     def __init__(self, predictor: VariationalPredictor, sentences: Sequence[str]) -> None:
         self.predictor, self.size = predictor, len(sentences)

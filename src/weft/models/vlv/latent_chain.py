@@ -64,17 +64,11 @@ class GaussianHead(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """The state of a chain before a sentence.
+    """The state of a chain before a sentence."""
 
-    Attributes:
-        hidden: Hidden state of the sentence-level LSTM: [rows, width].
-        cell: Cell state of the sentence-level LSTM: [rows, width].
-        latent: The last latent variable: [rows, latent].
-    """
-
-    hidden: Tensor
-    cell: Tensor
-    latent: Tensor
+    hidden: Tensor  # hidden state of the sentence-level LSTM: [rows, width]
+    cell: Tensor  # cell state of the sentence-level LSTM: [rows, width]
+    latent: Tensor  # the last latent variable: [rows, latent]
 
     def select(self, rows: Tensor) -> ChainState:
         """Return some rows, in any order and repeated."""
@@ -83,29 +77,16 @@ class ChainState:
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """One step of a chain, from one sentence to the next.
+    """One step of a chain, from one sentence to the next."""
 
-    Attributes:
-        prior: p(z_n | z_{n−1}, s_1 … s_{n−1}).
-        posterior: q(z_n | z_{n−1}, s_1 … s_n).
-        latent: z_n: [rows, latent].
-        state: The state after the sentence.
-    """
-
-    prior: Gaussian
-    posterior: Gaussian
-    latent: Tensor
-    state: ChainState
+    prior: Gaussian  # p(z_n | z_{n−1}, s_1 … s_{n−1})
+    posterior: Gaussian  # q(z_n | z_{n−1}, s_1 … s_n)
+    latent: Tensor  # z_n: [rows, latent]
+    state: ChainState  # the state after the sentence
 
 
 class LatentChain(nn.Module):
-    """The sentence-level LSTM and the Gaussian heads on it.
-
-    Args:
-        sentence: Size of the sentence vectors of the word-level encoder.
-        width: Size of the sentence-level LSTM.
-        latent: Size of z.
-    """
+    """The sentence-level LSTM, which reads vectors of the size ``sentence``, and the Gaussian heads on it."""
 
     def __init__(self, sentence: int, width: int, latent: int) -> None:
         super().__init__()

@@ -22,34 +22,23 @@ from weft.models.vlv.latent_chain import ChainStep, LatentChain, divergence
 
 @dataclass(frozen=True, slots=True)
 class LossWeights:
-    """Weights of the training loss; all except the last prevent the posterior from collapsing to the prior.
+    """Weights of the training loss; all except the last prevent the posterior from collapsing to the prior."""
 
-    Attributes:
-        annealing: Share of the training over which the weight of the divergence rises from 0 to 1 (Bowman et al. 2016).
-        free_nats: Divergence per sentence that is not penalised (Kingma et al. 2016).
-        bag_weight: Weight of predicting the words of a sentence from z alone, in any order (Zhao et al. 2017).
-        contrast: Weight of the contrast between texts and shuffled texts.
-    """
-
+    # Share of the training over which the weight of the divergence rises from 0 to 1 (Bowman et al. 2016).
     annealing: float = 0.3
-    free_nats: float = 3.0
+    free_nats: float = 3.0  # divergence per sentence that is not penalised (Kingma et al. 2016)
+    # Weight of predicting the words of a sentence from z alone, in any order (Zhao et al. 2017).
     bag_weight: float = 0.1
-    contrast: float = 0.0
+    contrast: float = 0.0  # weight of the contrast between texts and shuffled texts
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of a batch.
+    """Texts of a batch."""
 
-    Attributes:
-        sentences: All sentences: [sentences, time].
-        places: Numbers of the sentences of each text, −1 after the end: [texts, longest].
-        shuffled: The same numbers in another order, for the contrast.
-    """
-
-    sentences: Tokens
-    places: Tensor
-    shuffled: Tensor | None = None
+    sentences: Tokens  # all sentences: [sentences, time]
+    places: Tensor  # numbers of the sentences of each text, −1 after the end: [texts, longest]
+    shuffled: Tensor | None = None  # the same numbers in another order, for the contrast
 
     @property
     def real(self) -> Tensor:
@@ -59,40 +48,24 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The parts of the lower bound on log p(s_2 … s_N | s_1), summed over a batch, with gradients.
+    """The parts of the lower bound on log p(s_2 … s_N | s_1), summed over a batch, with gradients."""
 
-    Attributes:
-        words: −log p(s_n | z_n, s_{n−1}).
-        divergence: KL of posteriors and priors.
-        charged: The divergence in the loss, at least `free_nats` per sentence.
-        bag: −log p of the words from z alone.
-        sentences: Number of predicted sentences.
-        contrast: Contrastive loss of the bound of a sentence in its text and in a shuffled text.
-    """
-
-    words: Tensor
-    divergence: Tensor
-    charged: Tensor
-    bag: Tensor
-    sentences: int
-    contrast: Tensor | None = None
+    words: Tensor  # −log p(s_n | z_n, s_{n−1})
+    divergence: Tensor  # KL of posteriors and priors
+    charged: Tensor  # the divergence in the loss, at least `free_nats` per sentence
+    bag: Tensor  # −log p of the words from z alone
+    sentences: int  # number of predicted sentences
+    contrast: Tensor | None = None  # contrastive loss of the bound of a sentence in its text and in a shuffled text
 
 
 @dataclass(frozen=True, slots=True)
 class _Sampled:
-    """All sentences of texts except the first, with a sample of their latent variables.
+    """All sentences of texts except the first, with a sample of their latent variables."""
 
-    Attributes:
-        sources: Numbers of the previous sentences: [predicted].
-        targets: Numbers of the sentences: [predicted].
-        latent: Samples of z: [predicted, latent].
-        nats: KL of posterior and prior: [predicted].
-    """
-
-    sources: Tensor
-    targets: Tensor
-    latent: Tensor
-    nats: Tensor
+    sources: Tensor  # numbers of the previous sentences: [predicted]
+    targets: Tensor  # numbers of the sentences: [predicted]
+    latent: Tensor  # samples of z: [predicted, latent]
+    nats: Tensor  # KL of posterior and prior: [predicted]
 
     def row_of(self, sentences: Tensor, count: int) -> Tensor:
         """Return the row of each sentence among the targets, −1 if it is not a target; ``count`` is the total."""
@@ -102,16 +75,7 @@ class _Sampled:
 
 
 class VariationalNetwork(nn.Module):
-    """Encoder, chain and decoder of one direction.
-
-    Args:
-        architecture: Sizes of encoder and decoder; ``guide`` is the size of z.
-        width: Size of the sentence-level LSTM.
-        bos: Id of the start token.
-        eos: Id of the end token.
-        pad: Id of the padding token.
-        weights: Weights of the training loss.
-    """
+    """Encoder, chain and decoder of one direction; ``architecture.guide`` is the size of z, ``width`` of the chain."""
 
     inner_prefix = "words."  # of the names of the encoder-decoder's weights
 
