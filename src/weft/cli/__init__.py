@@ -61,7 +61,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def options(
+def start(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001  its callback does the work
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from weft.cli.options import (
-    Column,
-    DataRoot,
-    Device,
-    DeviceName,
-    Encoding,
-    Input,
-    Language,
-    Seed,
-    command_line,
-)
+from weft.cli import options
+from weft.cli.options import argument, option
 
 
 def calibrate(
     folder: Annotated[
-        str,
-        typer.Argument(metavar="FOLDER", help="Model folder, or its name; reference scores are written to the folder."),
+        str, argument("Model folder, or its name; reference scores are written to the folder.", "FOLDER")
     ],
-    data: Annotated[
-        str, typer.Option(metavar="FILE", help="Texts that the model was not trained on; every paragraph is a text.")
-    ],
-    texts: Annotated[str, typer.Option(metavar="NAME", help="Name of these texts, shown beside scores.")] = "texts",
-    device: Device = DeviceName.auto,
-    data_root: DataRoot = None,
-    seed: Seed = 1,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    data: Annotated[str, option("Texts that the model was not trained on; every paragraph is a text.", "FILE")],
+    texts: Annotated[str, option("Name of these texts, shown beside scores.", "NAME")] = "texts",
+    device: options.Device = options.DeviceName.auto,
+    data_root: options.DataRoot = None,
+    seed: options.Seed = 1,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Score reference texts, so that the scores of a model come with percentiles.
 
@@ -57,7 +43,7 @@ def calibrate(
             texts=texts,
             seed=seed,
             device=device.value,
-            command=command_line(),
+            command=options.command_line(),
             progress=progress,
         )
     counts = ", ".join(f"{group.n} of {group.fewest} sentences or more" for group in found.groups)

@@ -8,26 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.options import (
-    DEFAULT_MODEL,
-    Column,
-    Combine,
-    DataRoot,
-    Device,
-    DeviceName,
-    Encoding,
-    Format,
-    Input,
-    Language,
-    Limit,
-    Model,
-    OutputFormat,
-    Seed,
-    Setting,
-    command_line,
-)
+from weft.cli import options
+from weft.cli.options import argument, option
 
 if TYPE_CHECKING:
     from weft.corpora.readers.formats import ReadOptions
@@ -35,69 +17,34 @@ if TYPE_CHECKING:
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.text_comparison import Revision
 
-MODELS_ON_A_TASK = "Comparing models"
+TWO_MODELS = "Comparing models"  # a section of --help
+TASK_HELP = "Task to compare two models on (see `weft evaluate --help`)."
+DATA_HELP = "Standard data set or a file of documents. [default: standard data of the task]"
+METRIC_HELP = "Metric to compare documents by. [default: the first one of the task]"
+DOCUMENTS_HELP = "Number of documents to show, those that differ most."
+RESULTS_HELP = "Results folder; a model that has no result there is evaluated."
 
 
 def compare(
-    first: Annotated[
-        str, typer.Argument(metavar="FIRST", help="File with a text; or a model's name, its folder or a result file.")
-    ],
-    second: Annotated[str, typer.Argument(metavar="SECOND", help="Another of the same kind.")],
-    model: Model = DEFAULT_MODEL,
-    combine: Combine = None,
-    device: Device = DeviceName.auto,
-    setting: Setting = [],  # noqa: B006
-    task: Annotated[
-        str,
-        typer.Option(
-            "--task",
-            "-t",
-            metavar="TASK",
-            help="Task to compare two models on (see `weft evaluate --help`).",
-            rich_help_panel=MODELS_ON_A_TASK,
-        ),
-    ] = "",
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="Standard data set or a file of documents. [default: standard data of the task]",
-            rich_help_panel=MODELS_ON_A_TASK,
-        ),
-    ] = None,
-    metric: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Metric to compare documents by. [default: the first one of the task]",
-            rich_help_panel=MODELS_ON_A_TASK,
-        ),
-    ] = "",
-    documents: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Number of documents to show, those that differ most.",
-            rich_help_panel=MODELS_ON_A_TASK,
-        ),
-    ] = 10,
-    results: Annotated[
-        Path,
-        typer.Option(
-            metavar="FOLDER",
-            help="Results folder; a model that has no result there is evaluated.",
-            rich_help_panel=MODELS_ON_A_TASK,
-        ),
-    ] = Path("results"),
-    data_root: DataRoot = None,
-    limit: Limit = None,
-    seed: Seed = 1,
-    format: Format = OutputFormat.table,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    first: Annotated[str, argument("File with a text; or a model's name, its folder or a result file.", "FIRST")],
+    second: Annotated[str, argument("Another of the same kind.", "SECOND")],
+    model: options.Model = options.DEFAULT_MODEL,
+    combine: options.Combine = None,
+    device: options.Device = options.DeviceName.auto,
+    setting: options.Setting = [],  # noqa: B006
+    task: Annotated[str, option(TASK_HELP, "TASK", "--task", "-t", section=TWO_MODELS)] = "",
+    data: Annotated[str | None, option(DATA_HELP, "NAME|FILE", section=TWO_MODELS)] = None,
+    metric: Annotated[str, option(METRIC_HELP, "NAME", section=TWO_MODELS)] = "",
+    documents: Annotated[int, option(DOCUMENTS_HELP, "N", section=TWO_MODELS, low=0)] = 10,
+    results: Annotated[Path, option(RESULTS_HELP, "FOLDER", section=TWO_MODELS)] = Path("results"),
+    data_root: options.DataRoot = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 1,
+    format: options.Format = options.OutputFormat.table,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Compare two versions of a text, or two models on a task.
 
@@ -115,11 +62,11 @@ def compare(
     reading = read_options(input, encoding, language, column)
     if task or is_result_file(first) or is_result_file(second):
         _check_no_model_options(combine, setting)
-        options = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
+        chosen = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
         with progress_bar() as progress:
             found = compare_models(
-                first, second, task=task, data=data, metric=metric, results=results, options=options,
-                command=command_line(), progress=progress,
+                first, second, task=task, data=data, metric=metric, results=results, options=chosen,
+                command=options.command_line(), progress=progress,
             )  # fmt: skip
         _write_versus(found, documents, format.value)
         return

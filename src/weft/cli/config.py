@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.options import Override
+from weft.cli import options
+from weft.cli.options import argument
 
 
 def config(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", help="Name of a model, or a TOML file.")],
-    setting: Override = [],  # noqa: B006
+    name: Annotated[str, argument("Name of a model, or a TOML file.", "NAME|FILE")],
+    setting: options.Override = [],  # noqa: B006
 ) -> None:
     """Show the settings of a model with their defaults, or check a configuration file.
 

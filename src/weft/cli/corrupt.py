@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from weft.cli.options import Column, Encoding, Input, Language, Seed
+from weft.cli import options
+from weft.cli.options import argument, option
 
 
 def corrupt(
-    source: Annotated[str, typer.Argument(metavar="FILE", help="File of documents.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="JSONL file to write.")],
-    permutations: Annotated[int, typer.Option(min=0, metavar="N", help="Permutations per document.")] = 20,
-    replacements: Annotated[int, typer.Option(min=0, metavar="N", help="Sentence replacements per document.")] = 0,
-    seed: Seed = 1,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    source: Annotated[str, argument("File of documents.", "FILE")],
+    out: Annotated[Path, option("JSONL file to write.", "FILE", "--out", "-o")],
+    permutations: Annotated[int, option("Permutations per document.", "N", low=0)] = 20,
+    replacements: Annotated[int, option("Sentence replacements per document.", "N", low=0)] = 0,
+    seed: options.Seed = 1,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Write documents with their permutations to a file for evaluations.
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from weft.cli.options import Picture
+from weft.cli import options
+from weft.cli.options import argument, option
 
 
 def curves(
-    run: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of a run (run.folder), or its log.jsonl.")],
-    out: Picture,
-    title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the picture.")] = "",
+    run: Annotated[Path, argument("Folder of a run (run.folder), or its log.jsonl.", "FOLDER")],
+    out: options.Picture,
+    title: Annotated[str, option("Title of the picture.", "TEXT")] = "",
 ) -> None:
     """Draw the training and validation loss of a run over its steps.
 

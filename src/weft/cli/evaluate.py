@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from weft.cli.options import (
-    DEFAULT_MODEL,
-    Column,
-    DataRoot,
-    Device,
-    DeviceName,
-    Encoding,
-    Format,
-    Input,
-    Language,
-    Limit,
-    Model,
-    Objective,
-    OutputFormat,
-    Seed,
-    Setting,
-    command_line,
-)
+from weft.cli import options
+from weft.cli.options import argument, option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -38,47 +22,40 @@ TASK_HELP = (
     "sentence back), miniatures and probes (minimal pairs), adversarial (distinguish sentences of a model from those "
     "of people). Installed packages add more through the entry point weft.tasks."
 )
+COMBINE_HELP = "How a generative model combines its parts; repeat for more. [default: the model's own]"
 DATA_HELP = (
     "Standard data set (wikipedia, accidents, earthquakes) or a file of documents. [default: standard data of the task]"
 )
 
 
 def evaluate(
-    tasks: Annotated[list[str] | None, typer.Argument(metavar="TASK", help=TASK_HELP, show_default=False)] = None,
-    data: Annotated[str | None, typer.Option(metavar="NAME|FILE", help=DATA_HELP)] = None,
-    model: Model = DEFAULT_MODEL,
-    combine: Annotated[
-        list[str],
-        typer.Option(
-            metavar="uni|bi|mmi",
-            help="How a generative model combines its parts; repeat for more. [default: the model's own]",
-        ),
-    ] = [],  # noqa: B006
-    device: Device = DeviceName.auto,
-    setting: Setting = [],  # noqa: B006
+    tasks: Annotated[list[str] | None, argument(TASK_HELP, "TASK")] = None,
+    data: Annotated[str | None, option(DATA_HELP, "NAME|FILE")] = None,
+    model: options.Model = options.DEFAULT_MODEL,
+    combine: Annotated[list[str], option(COMBINE_HELP, "uni|bi|mmi")] = [],  # noqa: B006
+    device: options.Device = options.DeviceName.auto,
+    setting: options.Setting = [],  # noqa: B006
     task: Annotated[list[str], typer.Option("--task", "-t", hidden=True, help="Old form of TASK.")] = [],  # noqa: B006
-    data_root: DataRoot = None,
+    data_root: options.DataRoot = None,
     variant: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Name of these settings; it becomes part of the name of the result file."),
+        str, option("Name of these settings; it becomes part of the name of the result file.", "NAME")
     ] = "",
-    limit: Limit = None,
+    limit: options.Limit = None,
     permutations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Permutations per document, for data without published ones.")
+        int, option("Permutations per document, for data without published ones.", "N", low=1)
     ] = 20,
-    beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Beam width of the task order.")] = 10,
-    objective: Objective = "auto",
-    seed: Seed = 1,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Results folder.")] = Path("results"),
+    beam: Annotated[int, option("Beam width of the task order.", "N", low=1, high=1000)] = 10,
+    objective: options.Objective = "auto",
+    seed: options.Seed = 1,
+    out: Annotated[Path, option("Results folder.", "FOLDER", "--out", "-o")] = Path("results"),
     work: Annotated[
-        Path,
-        typer.Option(metavar="FOLDER", help="Folder in which adversarial keeps texts and verdicts between runs."),
+        Path, option("Folder in which adversarial keeps texts and verdicts between runs.", "FOLDER")
     ] = Path("adversarial"),
-    format: Format = OutputFormat.table,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    format: options.Format = options.OutputFormat.table,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Evaluate a model on a task and write the result to a JSON file.
 
@@ -100,26 +77,26 @@ def evaluate(
     from weft.ordering.order import check_objective
     from weft.training.config import parse_settings
 
-    chosen = [*(tasks or ()), *task]
-    if not chosen:
+    names = [*(tasks or ()), *task]
+    if not names:
         raise _no_task()
-    for name in chosen:  # all names are checked before the first task runs
+    for name in names:  # all names are checked before the first task runs
         find_experiment(name, data)
     check_objective(objective)
-    options = EvaluateOptions(
+    chosen = EvaluateOptions(
         data_root, read_options(input, encoding, language, column), seed, permutations, beam, limit,
         cast(Any, objective), parse_settings(setting), work, device.value,
     )  # fmt: skip
     # Another objective is another experiment, so its result has a name of its own.
     named = joined(objective.replace("auto", ""), variant)
     subjects = {
-        name: load_subjects(name, model, options.settings, variant=named, combine=combine) for name in chosen
+        name: load_subjects(name, model, chosen.settings, variant=named, combine=combine) for name in names
     }  # all models are loaded before the first task runs
-    for name in chosen:
+    for name in names:
         for subject in subjects[name]:
             with progress_bar() as progress:
                 result = evaluate(
-                    name, data=data, model=subject, options=options, command=command_line(), progress=progress
+                    name, data=data, model=subject, options=chosen, command=options.command_line(), progress=progress
                 )
             message(_written(result, result.save(out)))
             write_result(result, form=format.value)

@@ -8,72 +8,43 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.options import (
-    DEFAULT_MODEL,
-    Column,
-    Combine,
-    Device,
-    DeviceName,
-    Encoding,
-    Files,
-    Format,
-    Input,
-    Language,
-    Model,
-    OutputFormat,
-    Seed,
-    Setting,
-)
+from weft.cli import options
+from weft.cli.options import option
 from weft.generation.decoding_settings import Decoding
 
 if TYPE_CHECKING:
     from weft.document import Document
     from weft.loaded_model import Model as LoadedModel
 
-SAMPLING = "Sampling"
+SAMPLING = "Sampling"  # a section of --help
+METHOD_HELP = "beam, diverse (groups of beams that avoid each other) or sample."
+DRAWS_HELP = "Latent variables drawn per sentence, by a model that has them (vlv-gm). [default: 5]"
 DEFAULTS = Decoding()
 
 
 def generate(
-    files: Files,
-    model: Model = DEFAULT_MODEL,
-    sentences: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Number of sentences to write.")] = 1,
-    combine: Combine = None,
+    files: options.Files,
+    model: options.Model = options.DEFAULT_MODEL,
+    sentences: Annotated[int, option("Number of sentences to write.", "N", low=1, high=100)] = 1,
+    combine: options.Combine = None,
     rerank: Annotated[str | None, typer.Option(hidden=True, help="Old name of --combine.")] = None,
-    device: Device = DeviceName.auto,
-    setting: Setting = [],  # noqa: B006
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="beam, diverse (groups of beams that avoid each other) or sample.")
-    ] = DEFAULTS.method,
-    beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Size of the N-best list.")] = DEFAULTS.beam,
+    device: options.Device = options.DeviceName.auto,
+    setting: options.Setting = [],  # noqa: B006
+    method: Annotated[str, option(METHOD_HELP, "NAME")] = DEFAULTS.method,
+    beam: Annotated[int, option("Size of the N-best list.", "N", low=1, high=1000)] = DEFAULTS.beam,
     max_tokens: Annotated[
-        int, typer.Option(min=5, max=500, metavar="N", help="Length of the longest sentence, in tokens.")
+        int, option("Length of the longest sentence, in tokens.", "N", low=5, high=500)
     ] = DEFAULTS.max_tokens,
-    temperature: Annotated[
-        float, typer.Option(metavar="X", help="Temperature of sampling.", rich_help_panel=SAMPLING)
-    ] = DEFAULTS.temperature,
-    top_k: Annotated[
-        int, typer.Option(metavar="N", help="Number of words to sample from; 0 for all.", rich_help_panel=SAMPLING)
-    ] = DEFAULTS.top_k,
-    top_p: Annotated[
-        float, typer.Option(metavar="P", help="Probability mass to sample from.", rich_help_panel=SAMPLING)
-    ] = DEFAULTS.top_p,
-    draws: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=100,
-            metavar="N",
-            help="Latent variables drawn per sentence, by a model that has them (vlv-gm). [default: 5]",
-            rich_help_panel=SAMPLING,
-        ),
-    ] = None,
-    seed: Seed = DEFAULTS.seed,
-    format: Format = OutputFormat.table,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    temperature: Annotated[float, option("Temperature of sampling.", "X", section=SAMPLING)] = DEFAULTS.temperature,
+    top_k: Annotated[int, option("Number of words to sample from; 0 for all.", "N", section=SAMPLING)] = DEFAULTS.top_k,
+    top_p: Annotated[float, option("Probability mass to sample from.", "P", section=SAMPLING)] = DEFAULTS.top_p,
+    draws: Annotated[int | None, option(DRAWS_HELP, "N", section=SAMPLING, low=1, high=100)] = None,
+    seed: options.Seed = DEFAULTS.seed,
+    format: options.Format = options.OutputFormat.table,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Continue texts sentence by sentence.
 

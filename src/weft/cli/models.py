@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from weft.cli.options import Format, OutputFormat
+from weft.cli import options
+from weft.cli.options import argument
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -16,10 +15,8 @@ if TYPE_CHECKING:
 
 
 def models(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Model to describe: its name or folder.", show_default=False)
-    ] = None,
-    format: Format = OutputFormat.table,
+    name: Annotated[str | None, argument("Model to describe: its name or folder.", "NAME")] = None,
+    format: options.Format = options.OutputFormat.table,
 ) -> None:
     """List the models, or describe one of them.
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,7 +37,7 @@ class DeviceName(StrEnum):
     cuda = "cuda"
 
 
-READING = "Reading texts"
+READING = "Reading texts"  # a section of --help
 INPUT_HELP = (
     "Format of the files: auto, text (one document per file), blocks (blank lines separate documents), "
     "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata. "
@@ -47,58 +47,56 @@ OBJECTIVE_HELP = (
     "What to search for: coherence (transitions, as in the paper), precedence (which of two sentences comes first, "
     "for all pairs), both, or auto (both if the model has learned precedence)."
 )
-Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE", help="Files to read; - for stdin. Files ending in .gz, .bz2 and .xz are opened."),
-]
-Model = Annotated[
-    str, typer.Option("--model", "-m", metavar="NAME", help="Name of a model (see `weft models`), or its folder.")
-]
-Combine = Annotated[
-    str | None,
-    typer.Option(
-        "--combine",
-        metavar="uni|bi|mmi",
-        help="How a generative model combines its parts (equations 1 to 3). [default: the model's own]",
-    ),
-]
+COMBINE_HELP = "How a generative model combines its parts (equations 1 to 3). [default: the model's own]"
+OVERRIDE_HELP = "Replace a value of the configuration (training.PART.KEY=VALUE for one part); repeat for more."
+FILES_HELP = "Files to read; - for stdin. Files ending in .gz, .bz2 and .xz are opened."
+
+
+def option(
+    help: str,
+    metavar: str,
+    *names: str,
+    section: str | None = None,
+    low: float | None = None,
+    high: float | None = None,
+) -> Any:
+    """Declare an option of a command.
+
+    Args:
+        help: What it does.
+        metavar: What --help shows for its value.
+        names: Its names, such as ``--out`` and ``-o``; by default the name of the parameter.
+        section: Its section in --help.
+        low: The lowest number allowed.
+        high: The highest number allowed.
+    """
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=section, min=low, max=high)
+
+
+def argument(help: str, metavar: str) -> Any:
+    """Declare an argument of a command."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+Files = Annotated[list[str], argument(FILES_HELP, "FILE")]
+Model = Annotated[str, option("Name of a model (see `weft models`), or its folder.", "NAME", "--model", "-m")]
+Combine = Annotated[str | None, option(COMBINE_HELP, "uni|bi|mmi", "--combine")]
 Device = Annotated[
-    DeviceName,
-    typer.Option("--device", metavar="auto|cpu|cuda", help="Where to compute; auto uses a GPU if there is one."),
+    DeviceName, option("Where to compute; auto uses a GPU if there is one.", "auto|cpu|cuda", "--device")
 ]
-Setting = Annotated[
-    list[str], typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model; repeat for more.")
-]
-Override = Annotated[
-    list[str],
-    typer.Option(
-        "--set",
-        metavar="SECTION.KEY=VALUE",
-        help="Replace a value of the configuration (training.PART.KEY=VALUE for one part); repeat for more.",
-    ),
-]
-Format = Annotated[OutputFormat, typer.Option("--format", "-f", metavar="table|json|csv", help="Format of the output.")]
-Input = Annotated[str, typer.Option("--input", "-i", metavar="FORMAT", help=INPUT_HELP, rich_help_panel=READING)]
-Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="Encoding of text files, such as latin-1.", rich_help_panel=READING)
-]
-Language = Annotated[
-    str,
-    typer.Option(metavar="CODE", help="Language of the sentence splitter, such as de or hi.", rich_help_panel=READING),
-]
-Column = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="Column of a CSV, TSV or Parquet file with the text.", rich_help_panel=READING),
-]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of everything random.")]
-Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of documents to use. [default: all]")]
-Objective = Annotated[str, typer.Option(metavar="NAME", help=OBJECTIVE_HELP)]
-DataRoot = Annotated[
-    str | None,
-    typer.Option(metavar="FOLDER", help="Folder of the research data. [default: $WEFT_DATA, else ./data]"),
-]
-Results = Annotated[Path, typer.Option(metavar="FOLDER", help="Results folder.")]
-Picture = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Picture to write: .svg, .png or .pdf.")]
+Setting = Annotated[list[str], option("A setting of the model; repeat for more.", "KEY=VALUE", "--set")]
+Override = Annotated[list[str], option(OVERRIDE_HELP, "SECTION.KEY=VALUE", "--set")]
+Format = Annotated[OutputFormat, option("Format of the output.", "table|json|csv", "--format", "-f")]
+Input = Annotated[str, option(INPUT_HELP, "FORMAT", "--input", "-i", section=READING)]
+Encoding = Annotated[str, option("Encoding of text files, such as latin-1.", "NAME", section=READING)]
+Language = Annotated[str, option("Language of the sentence splitter, such as de or hi.", "CODE", section=READING)]
+Column = Annotated[str, option("Column of a CSV, TSV or Parquet file with the text.", "NAME", section=READING)]
+Seed = Annotated[int, option("Seed of everything random.", "N", low=0, high=2**32 - 1)]
+Limit = Annotated[int | None, option("Number of documents to use. [default: all]", "N", low=1)]
+Objective = Annotated[str, option(OBJECTIVE_HELP, "NAME")]
+DataRoot = Annotated[str | None, option("Folder of the research data. [default: $WEFT_DATA, else ./data]", "FOLDER")]
+Results = Annotated[Path, option("Results folder.", "FOLDER")]
+Picture = Annotated[Path, option("Picture to write: .svg, .png or .pdf.", "FILE", "--out", "-o")]
 
 
 def command_line() -> str:

@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
-
-from weft.cli.options import (
-    DEFAULT_MODEL,
-    Column,
-    Combine,
-    Device,
-    DeviceName,
-    Encoding,
-    Files,
-    Format,
-    Input,
-    Language,
-    Model,
-    Objective,
-    OutputFormat,
-    Seed,
-    Setting,
-)
+from weft.cli import options
+from weft.cli.options import option
 
 if TYPE_CHECKING:
     from weft.document import Document
@@ -30,26 +13,23 @@ if TYPE_CHECKING:
 
 
 def order(
-    files: Files,
-    model: Model = DEFAULT_MODEL,
-    combine: Combine = None,
-    device: Device = DeviceName.auto,
-    setting: Setting = [],  # noqa: B006
-    first: Annotated[
-        bool, typer.Option("--first-given", metavar="", help="Keep the first sentence of the input first.")
-    ] = False,
+    files: options.Files,
+    model: options.Model = options.DEFAULT_MODEL,
+    combine: options.Combine = None,
+    device: options.Device = options.DeviceName.auto,
+    setting: options.Setting = [],  # noqa: B006
+    first_given: Annotated[bool, option("Keep the first sentence of the input first.", "", "--first-given")] = False,
     search: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="auto, exact (up to 16 sentences), beam, or greedy (grows at both ends)."),
+        str, option("auto, exact (up to 16 sentences), beam, or greedy (grows at both ends).", "NAME")
     ] = "auto",
-    objective: Objective = "auto",
-    beam: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Beam width.")] = 10,
-    seed: Seed = 1,
-    format: Format = OutputFormat.table,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    objective: options.Objective = "auto",
+    beam: Annotated[int, option("Beam width.", "N", low=1, high=1000)] = 10,
+    seed: options.Seed = 1,
+    format: options.Format = options.OutputFormat.table,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Put shuffled sentences into the most coherent order.
 
@@ -64,7 +44,12 @@ def order(
     warnings = WarningLines(message)
     for document in documents_in(files, read_options(input, encoding, language, column)):
         found = loaded.order(
-            document, first_given=first, search=cast(Any, search), objective=cast(Any, objective), beam=beam, seed=seed
+            document,
+            first_given=first_given,
+            search=cast(Any, search),
+            objective=cast(Any, objective),
+            beam=beam,
+            seed=seed,
         )
         _write(document, found, format.value, table)
         warnings.add(document.id, found.warnings)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from weft.cli.options import Column, Device, DeviceName, Encoding, Input, Language, Picture
+from weft.cli import options
+from weft.cli.options import argument, option
 
 if TYPE_CHECKING:
     from weft.corpora.readers.formats import ReadOptions
@@ -15,29 +14,19 @@ if TYPE_CHECKING:
 
 
 def picture(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Text to draw; - for stdin.")],
+    file: Annotated[str, argument("Text to draw; - for stdin.", "FILE")],
     model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME",
-            help="A trained hmm-lda or hmm-lda-gm (topics), or vlv-gm (latent variable).",
-        ),
+        str, option("A trained hmm-lda or hmm-lda-gm (topics), or vlv-gm (latent variable).", "NAME", "--model", "-m")
     ],
-    out: Picture,
-    title: Annotated[str, typer.Option(metavar="TEXT", help="Title of the picture. [default: name of the text]")] = "",
-    sentences: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of sentences to draw. [default: all]")
-    ] = None,
-    document: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Which text of a file with several, counted from 1.")
-    ] = None,
-    device: Device = DeviceName.auto,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    out: options.Picture,
+    title: Annotated[str, option("Title of the picture. [default: name of the text]", "TEXT")] = "",
+    sentences: Annotated[int | None, option("Number of sentences to draw. [default: all]", "N", low=1)] = None,
+    document: Annotated[int | None, option("Which text of a file with several, counted from 1.", "N", low=1)] = None,
+    device: options.Device = options.DeviceName.auto,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Draw the topics or the latent variables that a model infers from a text.
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from weft.cli.options import Results
+from weft.cli import options
+from weft.cli.options import option
 
 
 def plots(
-    results: Results = Path("results"),
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write to.")] = Path("pictures"),
+    results: options.Results = Path("results"),
+    out: Annotated[Path, option("Folder to write to.", "FOLDER", "--out", "-o")] = Path("pictures"),
 ) -> None:
     """Draw the plots of a results folder as SVG files.
 

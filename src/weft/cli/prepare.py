@@ -5,42 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from weft.cli import options
+from weft.cli.options import option
 
-from weft.cli.options import Column, Encoding, Files, Input, Language
+DROP_HELP = "Leave out paragraphs found in held-out texts instead of stopping."
+RESTART_HELP = "Start an interrupted run again instead of continuing it."
 
 
 def prepare(
-    files: Files,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Store to write.")],
-    tokenizer: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Saved tokenizer. [default: one is trained on the input]"),
-    ] = None,
-    kind: Annotated[str, typer.Option("--kind", metavar="bpe|words", help="Kind of tokenizer to train.")] = "bpe",
-    vocabulary: Annotated[int, typer.Option(metavar="N", help="Size of the vocabulary to train.")] = 16384,
-    held_out: Annotated[
-        list[Path], typer.Option(metavar="FILE", help="Texts that must not be in the store; repeat for more.")
-    ] = [],  # noqa: B006
-    drop_overlap: Annotated[
-        bool,
-        typer.Option(
-            "--drop-overlap", metavar="", help="Leave out paragraphs found in held-out texts instead of stopping."
-        ),
-    ] = False,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of processes. [default: one per core]")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", metavar="", help="Replace a store made from other inputs.")
-    ] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", metavar="", help="Start an interrupted run again instead of continuing it.")
-    ] = False,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    files: options.Files,
+    out: Annotated[Path, option("Store to write.", "FOLDER", "--out", "-o")],
+    tokenizer: Annotated[Path | None, option("Saved tokenizer. [default: one is trained on the input]", "FILE")] = None,
+    kind: Annotated[str, option("Kind of tokenizer to train.", "bpe|words")] = "bpe",
+    vocabulary: Annotated[int, option("Size of the vocabulary to train.", "N")] = 16384,
+    held_out: Annotated[list[Path], option("Texts that must not be in the store; repeat for more.", "FILE")] = [],  # noqa: B006
+    drop_overlap: Annotated[bool, option(DROP_HELP, "", "--drop-overlap")] = False,
+    workers: Annotated[int | None, option("Number of processes. [default: one per core]", "N")] = None,
+    overwrite: Annotated[bool, option("Replace a store made from other inputs.", "", "--overwrite")] = False,
+    restart: Annotated[bool, option(RESTART_HELP, "", "--restart")] = False,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Turn texts into a memory-mapped token store for training.
 

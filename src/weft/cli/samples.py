@@ -5,28 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from weft.cli.options import DataRoot, Limit, Seed
+from weft.cli import options
+from weft.cli.options import option
 
 
 def samples(
-    work: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder in which `weft evaluate adversarial` keeps its texts.")
-    ] = Path("adversarial"),
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Markdown file to write.")] = Path(
-        "docs/samples.md"
+    work: Annotated[Path, option("Folder in which `weft evaluate adversarial` keeps its texts.", "FOLDER")] = Path(
+        "adversarial"
     ),
+    out: Annotated[Path, option("Markdown file to write.", "FILE", "--out", "-o")] = Path("docs/samples.md"),
     tokenizer: Annotated[
-        str, typer.Option(help="Model that reads texts for the evaluator, or its tokenizer.json.", metavar="NAME|FILE")
+        str, option("Model that reads texts for the evaluator, or its tokenizer.json.", "NAME|FILE")
     ] = "seq2seq",
-    count: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Number of contexts to show.")] = 20,
-    data: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help="Data of the evaluation. [default: the standard data]")
-    ] = None,
-    data_root: DataRoot = None,
-    limit: Limit = None,
-    seed: Seed = 1,
+    count: Annotated[int, option("Number of contexts to show.", "N", low=1, high=1000)] = 20,
+    data: Annotated[str | None, option("Data of the evaluation. [default: the standard data]", "NAME|FILE")] = None,
+    data_root: options.DataRoot = None,
+    limit: options.Limit = None,
+    seed: options.Seed = 1,
 ) -> None:
     """Write a page of random continuations by every system beside those of people.
 

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from weft.cli.options import (
-    DEFAULT_MODEL,
-    Column,
-    Combine,
-    Device,
-    DeviceName,
-    Encoding,
-    Files,
-    Format,
-    Input,
-    Language,
-    Model,
-    OutputFormat,
-    Setting,
-)
+from weft.cli import options
+from weft.cli.options import option
 
 if TYPE_CHECKING:
     from weft.document import Document, Score
@@ -31,20 +16,19 @@ LINK_COLUMNS = ["id", "left", "right", "value"]
 
 
 def score(
-    files: Files,
-    model: Model = DEFAULT_MODEL,
-    combine: Combine = None,
-    device: Device = DeviceName.auto,
-    setting: Setting = [],  # noqa: B006  typer copies it
+    files: options.Files,
+    model: options.Model = options.DEFAULT_MODEL,
+    combine: options.Combine = None,
+    device: options.Device = options.DeviceName.auto,
+    setting: options.Setting = [],  # noqa: B006  typer copies it
     explain: Annotated[
-        bool,
-        typer.Option("--explain", "-e", metavar="", help="Show the score of every transition and mark the weak links."),
+        bool, option("Show the score of every transition and mark the weak links.", "", "--explain", "-e")
     ] = False,
-    format: Format = OutputFormat.table,
-    input: Input = "auto",
-    encoding: Encoding = "utf-8",
-    language: Language = "en",
-    column: Column = "text",
+    format: options.Format = options.OutputFormat.table,
+    input: options.Input = "auto",
+    encoding: options.Encoding = "utf-8",
+    language: options.Language = "en",
+    column: options.Column = "text",
 ) -> None:
     """Score how well the sentences of texts fit together; higher is more coherent.
 

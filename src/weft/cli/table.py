@@ -7,25 +7,21 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.options import Results, TableFormat
+from weft.cli import options
+from weft.cli.options import argument, option
+
+MODELS_HELP = "Folder of model folders; their sizes and training times are written to RESULTS/models.json first."
 
 
 def table(
     number: Annotated[
-        list[int] | None,
-        typer.Argument(metavar="NUMBER", help="Numbers of the paper's tables, 1 to 4. [default: all]"),
+        list[int] | None, argument("Numbers of the paper's tables, 1 to 4. [default: all]", "NUMBER")
     ] = None,
-    results: Results = Path("results"),
+    results: options.Results = Path("results"),
     format: Annotated[
-        TableFormat, typer.Option("--format", "-f", metavar="markdown|csv|latex", help="Format of the tables.")
-    ] = TableFormat.markdown,
-    models: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder of model folders; their sizes and training times are written to RESULTS/models.json first.",
-        ),
-    ] = None,
+        options.TableFormat, option("Format of the tables.", "markdown|csv|latex", "--format", "-f")
+    ] = options.TableFormat.markdown,
+    models: Annotated[Path | None, option(MODELS_HELP, "FOLDER")] = None,
 ) -> None:
     """Show Tables 1 to 4 with the numbers of the paper and those of a results folder.
 

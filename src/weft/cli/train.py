@@ -5,35 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from weft.cli import options
+from weft.cli.options import argument, option
 
-from weft.cli.options import DataRoot, DeviceName, Override, command_line
+PART_HELP = "Part of a neural model to train: forward, backward, prior, precedence; repeat for more. [default: all]"
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="FILE", help="TOML file, such as configs/foltz-lda.toml.")],
-    setting: Override = [],  # noqa: B006
+    config: Annotated[Path, argument("TOML file, such as configs/foltz-lda.toml.", "FILE")],
+    setting: options.Override = [],  # noqa: B006
     out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Model folder to write. [default: run.out of the file]"),
+        str | None, option("Model folder to write. [default: run.out of the file]", "FOLDER", "--out", "-o")
     ] = None,
-    part: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME",
-            help="Part of a neural model to train: forward, backward, prior, precedence; repeat for more. "
-            "[default: all]",
-        ),
-    ] = [],  # noqa: B006
+    part: Annotated[list[str], option(PART_HELP, "NAME")] = [],  # noqa: B006
     minutes: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Minutes of training per part. [default: training.minutes of the file]"),
+        float | None, option("Minutes of training per part. [default: training.minutes of the file]", "X")
     ] = None,
     device: Annotated[
-        DeviceName | None,
-        typer.Option(metavar="auto|cpu|cuda", help="Where to compute. [default: run.device of the file]"),
+        options.DeviceName | None, option("Where to compute. [default: run.device of the file]", "auto|cpu|cuda")
     ] = None,
-    data_root: DataRoot = None,
+    data_root: options.DataRoot = None,
 ) -> None:
     """Train a model from a configuration file and write its folder.
 
@@ -49,7 +40,9 @@ def train(
     named = {"run.out": out, "training.minutes": minutes, "run.device": device}
     chosen = read_config(config, [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)])
     with progress_bar() as progress:
-        trained = train(chosen, parts=part, data_root=data_root, command=command_line(), progress=progress).inner
+        trained = train(
+            chosen, parts=part, data_root=data_root, command=options.command_line(), progress=progress
+        ).inner
     if missing := untrained_parts(trained):
         message(f"trained {', '.join(part)}; {chosen.run.out} is written once {', '.join(missing)} are trained too")
     else:
