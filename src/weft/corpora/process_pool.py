@@ -1,8 +1,5 @@
 """A task that several processes share; results come back in the order of the items.
 
-Item number k goes to process k modulo n, and results are read in the same order, so that they do not depend on the
-number of processes or their speed.
-
 Every process has a pipe of its own. `concurrent.futures.ProcessPoolExecutor` has one queue for the results of all
 processes: if a process is killed while it writes a result, for example by the system when memory runs out, the executor
 waits for ever. Here the end of the pipe is an error at once.
@@ -12,14 +9,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import queue
 import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 from weft.errors import CorpusError, WeftError
@@ -75,35 +72,73 @@ def map_in_order(
 def _map_in_processes(
     task: WorkerTask[Item, Result], items: Iterable[Item], workers: int, next_step: str
 ) -> Generator[Result, None, None]:
-    with _one_thread_each():
-        processes = [_start_process(task) for _ in range(workers)]
-    pipes = [pipe for _, pipe in processes]
-    waiting: deque[Connection] = deque()
-    try:
-        for number, item in enumerate(items):
+    idle: SimpleQueue[Connection] = SimpleQueue()
+
+    def compute(item: Item) -> Any:
+        pipe = idle.get()
+        try:
+            pipe.send(item)
+            return pipe.recv()
+        except (EOFError, OSError):
+            return _stopped(next_step)
+        finally:
+            idle.put(pipe)
+
+    waiting: deque[Future[Any]] = deque()
+    # One thread per process, which waits for its results.
+    with ThreadPoolExecutor(workers) as threads, _processes(task, workers) as pipes:
+        for pipe in pipes:
+            idle.put(pipe)
+        for item in items:
             if len(waiting) >= BACKLOG * workers:
-                yield _receive(waiting.popleft(), next_step)
-            _send(pipes[number % workers], item)
-            waiting.append(pipes[number % workers])
+                yield _result_of(waiting.popleft())
+            waiting.append(threads.submit(compute, item))
         while waiting:
-            yield _receive(waiting.popleft(), next_step)
+            yield _result_of(waiting.popleft())
+
+
+def _result_of(future: Future[Any]) -> Any:
+    result = future.result()
+    if isinstance(result, WeftError):
+        raise result
+    return result
+
+
+def _stopped(next_step: str) -> WorkerStoppedError:
+    return WorkerStoppedError(
+        "a worker process stopped before its work was done",
+        seen="the end of its pipe",
+        allowed="enough memory, and a script whose entry is under `if __name__ == '__main__':`",
+        next_step=next_step,
+    )
+
+
+@contextmanager
+def _processes(task: WorkerTask[Any, Any], count: int) -> Iterator[list[Connection]]:
+    """Start worker processes and yield the pipe of each; the processes end with the block."""
+    with _one_thread_each():
+        started = [_start_process(task) for _ in range(count)]
+    try:
+        yield [pipe for _, pipe in started]
     finally:
-        _stop(processes)
+        for process, _ in started:
+            process.terminate()
+        for process, _ in started:
+            process.join()
+            process.close()
 
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
     """Set the environment of processes started in the block; numerical libraries read it once, when imported."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    before = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
     os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _start_process(task: WorkerTask[Any, Any]) -> tuple[BaseProcess, Connection]:
@@ -116,62 +151,16 @@ def _start_process(task: WorkerTask[Any, Any]) -> tuple[BaseProcess, Connection]
     return process, ours
 
 
-def _send(pipe: Connection, item: object) -> None:
-    # `_receive` reports a process that died, after the results that it sent before.
-    with suppress(BrokenPipeError, ConnectionResetError):
-        pipe.send(item)
-
-
-def _receive(pipe: Connection, next_step: str) -> Any:
-    try:
-        result = pipe.recv()
-    except (EOFError, OSError):  # OSError: the process died while it wrote a result
-        raise WorkerStoppedError(
-            "a worker process stopped before its work was done",
-            seen="the end of its pipe",
-            allowed="enough memory, and a script whose entry is under `if __name__ == '__main__':`",
-            next_step=next_step,
-        ) from None
-    if isinstance(result, WeftError):
-        raise result
-    return result
-
-
-def _stop(processes: list[tuple[BaseProcess, Connection]]) -> None:
-    for process, pipe in processes:
-        pipe.close()
-        process.terminate()
-    for process, _ in processes:
-        process.join()
-        process.close()
-
-
 def _work(task: WorkerTask[Any, Any], pipe: Connection) -> None:
-    """Run a worker process: read items, and send the result or the error of each.
-
-    The process ends with its pipe, also if the main process is killed.
-    """
+    """Run a worker process until its pipe ends, also if the main process is killed."""
     # Ctrl-C is sent to all processes of the terminal; the main process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     function = task.start()
-    inbox: queue.SimpleQueue[tuple[Any] | None] = queue.SimpleQueue()
-    # A thread reads items: if both ends of a pipe were writing, both would wait for ever.
-    threading.Thread(target=_read_items, args=(pipe, inbox), daemon=True).start()
-    while (item := inbox.get()) is not None:
-        with suppress(BrokenPipeError, ConnectionResetError):
-            pipe.send(_result_or_error(function, item[0]))
-
-
-def _read_items(pipe: Connection, inbox: queue.SimpleQueue[tuple[Any] | None]) -> None:
-    try:
+    with suppress(EOFError, OSError):
         while True:
-            inbox.put((pipe.recv(),))
-    except (EOFError, OSError):
-        inbox.put(None)
-
-
-def _result_or_error(function: Callable[[Any], Any], item: object) -> object:
-    try:
-        return function(item)
-    except WeftError as error:
-        return error
+            item = pipe.recv()
+            try:
+                result: object = function(item)
+            except WeftError as error:
+                result = error
+            pipe.send(result)
