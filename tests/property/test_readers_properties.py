@@ -51,7 +51,7 @@ def test_lines_are_cut_at_newlines_alone(folder: Path, lines: list[str], first: 
 def test_any_bytes_give_their_lines_or_one_error(folder: Path, data: bytes, first: int, encoding: str) -> None:
     path = written(folder, b"x" * first + b"\n" + data, "f")
     try:
-        lines = [text for _, text in open_lines(path, encoding=encoding, max_line_bytes=8200)]
+        lines = [text for _, text in open_lines(path, ReadOptions(encoding=encoding, max_line_bytes=8200))]
     except CorpusError:
         return
     expected = data.decode(encoding).split("\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Container, Iterator
@@ -42,6 +43,24 @@ def write_atomically(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def replace_folder(fresh: Path, target: Path) -> None:
+    """Rename a complete folder; an older folder of that name is moved aside first and deleted last."""
+    if not target.exists():
+        fresh.rename(target)
+        return
+    # The old folder is moved into a new temporary one, because any fixed name may already exist.
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.old-", dir=target.parent))
+    aside = temporary / target.name
+    target.rename(aside)
+    try:
+        fresh.rename(target)
+    except OSError:
+        aside.rename(target)
+        temporary.rmdir()
+        raise
+    shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextmanager

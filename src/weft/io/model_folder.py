@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import ModelError
-from weft.io.atomic_files import umask
+from weft.io.atomic_files import replace_folder, umask
 from weft.version import VERSION
 
 FORMAT = 1
@@ -112,23 +112,9 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     try:
         for name, content in files.items():
             (fresh / name).write_bytes(content)
-        _replace_folder(fresh, target)
+        replace_folder(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _replace_folder(fresh: Path, target: Path) -> None:
-    """Replace an old folder by a finished one; the old one is kept until the new one has its name."""
-    old = fresh.with_name(fresh.name + ".old")
-    if target.exists():
-        os.replace(target, old)
-    try:
-        os.replace(fresh, target)
-    except OSError:
-        if old.exists():
-            os.replace(old, target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def load_artifact(folder: str | Path) -> Artifact:

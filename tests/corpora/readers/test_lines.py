@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from weft.corpora.readers.lines import open_lines
+from weft.corpora.readers.read_options import ReadOptions
 from weft.errors import ConfigError, CorpusError, WeftError
 from weft.io.compressed_streams import name_of, open_bytes, plain_name, stem_of
 from weft.io.file_hash import sha256_of
@@ -36,7 +37,7 @@ def write(tmp_path: Path, data: bytes, name: str = "file.txt") -> Path:
 
 
 def texts(path: Path | str, **options: object) -> list[str]:
-    return [line for _, line in open_lines(path, **options)]  # type: ignore[arg-type]
+    return [line for _, line in open_lines(path, ReadOptions(**options))]  # type: ignore[arg-type]
 
 
 def failure(path: Path | str, **options: object) -> WeftError:

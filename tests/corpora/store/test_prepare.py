@@ -101,11 +101,10 @@ def test_store_holds_every_article_in_order(inputs: list[Path], tokenizer: Path,
     store = prepare(inputs, tmp_path / "out", tokenizer=tokenizer, workers=2, chunk_characters=2000)
     decode = store.tokenizer().decode
     for number in (0, 59, 60, 99):
-        spans = [store.paragraph(i) for i in store.article(number)]
+        spans = [range(*store.paragraph_offsets[i : i + 2]) for i in range(*store.article_offsets[number : number + 2])]
         texts = [[decode(store.sentence(i).tolist()) for i in span] for span in spans]
         assert texts == _article(number)["paragraphs"]
-    assert store.article_count == 100
-    store.verify()
+    assert store.info.counts["articles"] == 100
 
 
 def test_header_says_what_it_was_made_of(inputs: list[Path], tokenizer: Path, tmp_path: Path) -> None:
@@ -143,8 +142,8 @@ def test_repeating_it_does_nothing_and_other_inputs_are_refused(inputs: list[Pat
     assert (out / "ids.bin").stat().st_mtime_ns == stamp
     with pytest.raises(CorpusError, match="--overwrite"):
         prepare(inputs[:1], out, tokenizer=tokenizer)
-    assert TokenStore(out).article_count == 100
-    assert prepare(inputs[:1], out, tokenizer=tokenizer, overwrite=True).article_count == 60
+    assert TokenStore(out).info.counts["articles"] == 100
+    assert prepare(inputs[:1], out, tokenizer=tokenizer, overwrite=True).info.counts["articles"] == 60
     assert _leftovers(out.parent) == ["out"]
 
 
@@ -215,7 +214,6 @@ def test_killed_run_resumes_to_the_same_bytes(inputs: list[Path], tokenizer: Pat
     pids: list[int] = json.loads((killed / "pids.json").read_text(encoding="utf-8"))
     shutil.copytree(killed / "out.partial", folder / "out.partial")
     assert _leftovers(folder) == ["out.partial"]
-    assert (folder / "out.partial" / "weft.lock").exists()  # and yet it must not keep anybody out
     state = json.loads((folder / "out.partial" / "progress.json").read_text(encoding="utf-8"))["state"]
     assert 0 < state["articles"] < 100
     # What a dying process wrote after its last note must not survive, even if it is more than is still to come.
@@ -247,7 +245,7 @@ def test_resuming_with_other_options_asks_for_restart(inputs: list[Path], tokeni
     assert "inputs" in str(caught.value.seen)
     assert (folder / "out.partial").is_dir()
     store = prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, restart=True)
-    assert store.article_count == 60
+    assert store.info.counts["articles"] == 60
     assert _leftovers(folder) == ["out"]
 
 
@@ -289,7 +287,7 @@ def test_dead_worker_is_an_error_and_keeps_the_work(inputs: list[Path], tokenize
     with pytest.raises(WorkerStoppedError, match="--workers 1"):
         prepare(inputs, folder / "out", tokenizer=tokenizer, workers=2, chunk_characters=1000, progress=shoot)
     assert _leftovers(folder) == ["out.partial"]
-    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).article_count == 100
+    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).info.counts["articles"] == 100
 
 
 def _held_out(folder: Path, sentences: list[str]) -> Path:
@@ -359,13 +357,13 @@ def test_plain_text_is_prepared_too(tmp_path: Path) -> None:
     (tmp_path / "story.txt").write_text("It rained. He slept.\n\nHe woke. She left.", encoding="utf-8")
     one = prepare([tmp_path / "story.txt"], tmp_path / "one", vocabulary_size=280, workers=1)
     two = prepare([tmp_path / "story.txt"], tmp_path / "two", vocabulary_size=280, workers=2)
-    assert (one.article_count, one.paragraph_count, one.sentence_count) == (1, 2, 4)
+    assert (one.info.counts["articles"], one.paragraph_count, one.sentence_count) == (1, 2, 4)
     assert _bytes(one.folder) == _bytes(two.folder)
 
 
 def test_empty_lines_are_passed_over_and_no_text_is_an_error(tokenizer: Path, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('\n{"text": "It rained."}\n  \n{"text": " "}\n', encoding="utf-8")
-    assert prepare([tmp_path / "in.jsonl"], tmp_path / "out", tokenizer=tokenizer).article_count == 1
+    assert prepare([tmp_path / "in.jsonl"], tmp_path / "out", tokenizer=tokenizer).info.counts["articles"] == 1
     (tmp_path / "no.jsonl").write_text('{"text": ""}\n\n', encoding="utf-8")
     with pytest.raises(CorpusError, match="no text"):
         prepare([tmp_path / "no.jsonl"], tmp_path / "out2", tokenizer=tokenizer)
@@ -419,7 +417,7 @@ def test_a_file_put_into_an_interrupted_run_does_not_get_lost(
         with pytest.raises(CorpusError, match=r"notes\.txt"):
             prepare(files, folder / "out", tokenizer=tokenizer, workers=1, restart=True)
     (folder / "out.partial" / "notes.txt").unlink()
-    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).article_count == 100
+    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).info.counts["articles"] == 100
     assert len(_bytes(folder / "out")) == 6
 
 
@@ -436,7 +434,7 @@ def test_a_partial_name_that_is_not_a_folder_is_left_alone(inputs: list[Path], t
 
 def test_a_run_killed_before_its_marker_does_not_block(inputs: list[Path], tokenizer: Path) -> None:
     folder = inputs[0].parent
-    for names in ((), ("weft.lock",), ("weft.lock", "progress.json.new")):
+    for names in ((), ("progress.json.new",)):
         (folder / "out.partial").mkdir()
         for name in names:
             (folder / "out.partial" / name).write_text("", encoding="utf-8")
@@ -453,9 +451,12 @@ def test_overwriting_deletes_the_store_and_nothing_else(inputs: list[Path], toke
     (folder / "out" / "notes.txt").write_text("precious", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"weft did not make.*notes\.txt"):
         prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, overwrite=True)
-    assert TokenStore(folder / "out").article_count == 100
+    assert TokenStore(folder / "out").info.counts["articles"] == 100
     (folder / "out" / "notes.txt").unlink()
-    assert prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, overwrite=True).article_count == 60
+    assert (
+        prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, overwrite=True).info.counts["articles"]
+        == 60
+    )
     assert (folder / "out.old" / "thesis.txt").read_text(encoding="utf-8") == "precious"
     assert _leftovers(folder) == ["out", "out.old"]
     assert not list(folder.glob(".out*"))
@@ -467,7 +468,7 @@ def test_a_link_to_a_store_stays_a_link(inputs: list[Path], tokenizer: Path) -> 
     prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1)
     prepare(inputs[:1], folder / "out", tokenizer=tokenizer, workers=1, overwrite=True)
     assert (folder / "out").is_symlink()
-    assert TokenStore(folder / "real").article_count == 60
+    assert TokenStore(folder / "real").info.counts["articles"] == 60
 
 
 def test_two_runs_at_once_for_one_store(inputs: list[Path], tokenizer: Path) -> None:
@@ -546,7 +547,7 @@ def test_a_full_disk_is_told_and_keeps_the_work(
         with pytest.raises(CorpusError, match="No space left.*make room"):
             prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1)
     assert _leftovers(folder) == ["out.partial"]
-    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).article_count == 100
+    assert prepare(inputs, folder / "out", tokenizer=tokenizer, workers=1).info.counts["articles"] == 100
 
 
 def test_a_file_called_like_the_copy_of_standard_input_is_left_alone(

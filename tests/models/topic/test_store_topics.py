@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +39,8 @@ def slow_topics(model: HmmLda, store: TokenStore, *, backwards: bool, peek: bool
     """Every sentence decoded, every word looked up, every paragraph by itself."""
     found = np.empty((store.sentence_count, model.settings.topics), dtype=np.float16)
     tokenizer = store.tokenizer()
-    for paragraph in range(store.paragraph_count):
-        span = list(store.paragraph(paragraph))
+    for start, end in pairwise(store.paragraph_offsets):
+        span = list(range(start, end))
         span = span[::-1] if backwards else span
         texts = [tokenizer.decode(store.sentence(number).tolist()) for number in span]
         found[span] = model.topics_of_documents([texts], kind="filtered" if peek else "predicted")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import assemble, check_language, split_paragraphs, tidy_sentence
+from weft.corpora.text.sentences import assemble, split_paragraphs, tidy_sentence
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.io.compressed_streams import Source, name_of, stem_of
@@ -21,17 +21,16 @@ _ALLOWED = 'one JSON object per line with "paragraphs", "sentences" or "text"'
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of a JSON lines file.
-
-    Attributes:
-        source: The file it comes from.
-        number: Its line number, from 1.
-        fields: The parsed object.
-    """
+    """One line of a JSON lines file: where it is, and the parsed object."""
 
     source: Source
     number: int
-    fields: dict[str, object]
+    fields: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """The file and the line number, for messages."""
+        return f"{name_of(self.source)}, line {self.number}"
 
     @property
     def default_id(self) -> str:
@@ -40,7 +39,7 @@ class Record:
 
     def error(self, what: str, *, seen: object, allowed: str = _ALLOWED, next_step: str) -> CorpusError:
         """Return an error with the file and the line number."""
-        return _error(self.source, self.number, what, seen=seen, allowed=allowed, next_step=next_step)
+        return CorpusError(f"{self.place}: {what}", seen=seen, allowed=allowed, next_step=next_step)
 
 
 def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
@@ -53,7 +52,6 @@ def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterat
         >>> [(document.id, document.sentences) for document in read_jsonl(path)]
         [('a:1', ('It rained.', 'He slept.')), ('x', ('He woke.',))]
     """
-    check_language(options.language)
     for record in read_records(source, options):
         document = document_of(record, options.language)
         if document.sentences:
@@ -63,22 +61,11 @@ def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterat
 def read_records(
     source: Source, options: ReadOptions = DEFAULT_OPTIONS, *, allowed: str = _ALLOWED
 ) -> Iterator[Record]:
-    r"""Yield the objects of a JSON lines file, with any keys.
+    """Yield the objects of a JSON lines file, with any keys.
 
-    Args:
-        source: A path, or ``-`` for standard input.
-        options: The encoding and the longest line.
-        allowed: What the error message of a bad line says is allowed.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.jsonl"
-        >>> _ = path.write_text('\n{"any": 1}\n')
-        >>> [(record.number, record.fields) for record in read_records(path)]
-        [(2, {'any': 1})]
+    ``allowed`` is what the error message of a bad line says is allowed.
     """
-    lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
-    return parse_records(source, lines, allowed=allowed)
+    return parse_records(source, open_lines(source, options), allowed=allowed)
 
 
 def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: str = _ALLOWED) -> Iterator[Record]:
@@ -90,7 +77,7 @@ def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: 
     """
     for number, line in lines:
         if line and not line.isspace():
-            yield _parse(source, number, line, allowed)
+            yield _parse(line, Record(source, number), allowed)
 
 
 def document_of(record: Record, language: str = "en") -> Document:
@@ -115,65 +102,50 @@ def document_of(record: Record, language: str = "en") -> Document:
     )
 
 
-def _parse(source: Source, number: int, line: str, allowed: str) -> Record:
+def _parse(line: str, record: Record, allowed: str) -> Record:
+    """Return the record with the object of its line."""
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise _bad_json(source, number, line, error, allowed) from error
+        raise _bad_json(line, record, error, allowed) from error
     except (RecursionError, ValueError) as error:  # ValueError: an integer with thousands of digits
-        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise _error(
-            source,
-            number,
-            "unreadable JSON",
-            seen=_clip(problem),
-            allowed=allowed,
-            next_step="remove the line or simplify it",
+        problem = "nested too deeply" if isinstance(error, RecursionError) else _clip(str(error))
+        raise record.error(
+            "unreadable JSON", seen=problem, allowed=allowed, next_step="remove the line or simplify it"
         ) from error
     if not isinstance(value, dict):
-        raise _not_an_object(source, number, line, value, allowed)
+        otherwise = 'write it as {"text": ...}' if allowed == _ALLOWED else "correct or remove the line"
+        raise record.error(
+            f"expected a JSON object, got {_kind(value)}",
+            seen=_clip(line),
+            allowed=allowed,
+            next_step="write each object on one line: jq -c '.[]'" if isinstance(value, list) else otherwise,
+        )
     # The line was decoded strictly, so surrogates can only come from escapes; few lines have any.
     if "\\ud" in line or "\\uD" in line:
-        _check_surrogates(source, number, value)
-    return Record(source, number, value)
+        _check_surrogates(record, value)
+    return replace(record, fields=value)
 
 
-def _bad_json(source: Source, number: int, line: str, error: json.JSONDecodeError, allowed: str) -> CorpusError:
-    if number == 1 and line.strip() in ("[", "{"):
+def _bad_json(line: str, record: Record, error: json.JSONDecodeError, allowed: str) -> CorpusError:
+    if record.number == 1 and line.strip() in ("[", "{"):
         next_step = "write each object on one line: jq -c . (or jq -c '.[]' for a list)"
     else:
         next_step = "correct or remove the line" + ("; for plain text use --input text" if allowed == _ALLOWED else "")
-    start = max(0, error.pos - 20)
-    return _error(
-        source,
-        number,
+    return record.error(
         f"bad JSON at column {error.colno} ({error.msg})",
-        seen=line[start : error.pos + 20],
+        seen=line[max(0, error.pos - 20) : error.pos + 20],
         allowed=allowed,
         next_step=next_step,
     )
 
 
-def _not_an_object(source: Source, number: int, line: str, value: object, allowed: str) -> CorpusError:
-    otherwise = 'write it as {"text": ...}' if allowed == _ALLOWED else "correct or remove the line"
-    return _error(
-        source,
-        number,
-        f"expected a JSON object, got {_kind(value)}",
-        seen=_clip(line),
-        allowed=allowed,
-        next_step="write each object on one line: jq -c '.[]'" if isinstance(value, list) else otherwise,
-    )
-
-
-def _check_surrogates(source: Source, number: int, value: object) -> None:
+def _check_surrogates(record: Record, value: object) -> None:
     for text in _strings(value):
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise _error(
-                source,
-                number,
+            raise record.error(
                 "a lone surrogate, which is not a character",
                 seen=f"\\u{ord(text[error.start]):04x}",
                 allowed="Unicode text; \\ud800-\\udfff only in pairs",
@@ -247,12 +219,6 @@ def _wrong_type(record: Record, key: str, value: object, allowed: str) -> Corpus
 def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
-
-
-def _error(
-    source: Source, number: int, what: str, *, seen: object, next_step: str, allowed: str = _ALLOWED
-) -> CorpusError:
-    return CorpusError(f"{name_of(source)}, line {number}: {what}", seen=seen, allowed=allowed, next_step=next_step)
 
 
 def _clip(text: str, width: int = 80) -> str:

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator
 from itertools import count
 
-from weft.corpora.readers.read_options import MAX_LINE_BYTES
+from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.errors import ConfigError, CorpusError
 from weft.io.compressed_streams import Source, name_of, open_bytes
 
@@ -30,20 +30,14 @@ _SIGNATURES = {
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def open_lines(
-    source: Source,
-    *,
-    encoding: str = "utf-8",
-    max_line_bytes: int = MAX_LINE_BYTES,
-) -> Iterator[tuple[int, str]]:
+def open_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a text file, compressed or not.
 
     Only ``\n`` ends a line, and a ``\r`` before it is removed; U+2028 and similar characters do not end a line.
 
     Args:
         source: A path, or ``-`` for standard input.
-        encoding: Any text encoding of Python; a byte order mark is removed.
-        max_line_bytes: The longest line allowed, in bytes of UTF-8.
+        options: The encoding and the longest line allowed, in bytes of UTF-8; a byte order mark is removed.
 
     Yields:
         The line number, from 1, and the line without its newline.
@@ -59,22 +53,18 @@ def open_lines(
         >>> list(open_lines(path))
         [(1, 'one'), (2, 'two')]
     """
+    encoding, name = options.encoding, name_of(source)
     check_encoding(encoding)
-    name = name_of(source)
     with open_bytes(source) as stream:
         _check_not_binary(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name, encoding)
         try:
-            yield from _lines(io.TextIOWrapper(stream, encoding, newline="\n"), name, max_line_bytes)
+            yield from _lines(io.TextIOWrapper(stream, encoding, newline="\n"), name, options.max_line_bytes)
         except UnicodeError as error:
             raise _undecodable(error, name, encoding, stream.tell()) from error
 
 
 def check_encoding(encoding: str) -> None:
-    """Raise ConfigError if an encoding does not exist or is not a text encoding (``hex``, ``zlib``).
-
-    Example:
-        >>> check_encoding("latin-1")
-    """
+    """Raise ConfigError if an encoding does not exist or is not a text encoding (``hex``, ``zlib``)."""
     try:
         codecs.getincrementaldecoder(encoding)
         b"a".decode(encoding)  # fails for codecs that are not text encodings

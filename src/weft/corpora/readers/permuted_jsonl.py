@@ -7,26 +7,17 @@ from collections.abc import Iterator
 from weft.corpora.negatives.permuted_document import PermutedDocument, Replacement
 from weft.corpora.readers.jsonl import Record, document_of, read_records
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import check_language
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.io.compressed_streams import Source
 
 
 def read_permuted_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
-    r"""Yield the documents of a JSON lines file with their ``perms``, lists of sentence indices, and ``replacements``.
+    """Yield the documents of a JSON lines file with their ``perms``, lists of sentence indices, and ``replacements``.
 
     Raises:
         CorpusError: A line cannot be read, or its negatives do not fit its sentences.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.jsonl"
-        >>> _ = path.write_text('{"sentences": ["A.", "B."], "perms": [[1, 0]]}\n')
-        >>> next(read_permuted_jsonl(path)).orders
-        ((1, 0),)
     """
-    check_language(options.language)
     for record in read_records(source, options):
         document = document_of(record, options.language)
         if document.sentences:

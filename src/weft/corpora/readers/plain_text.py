@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import assemble, blank_line_blocks, check_language, split_block, tidy_sentence
+from weft.corpora.text.sentences import assemble, blank_line_blocks, split_block, tidy_sentence
 from weft.document import Document
 from weft.io.compressed_streams import Source, stem_of
 
@@ -22,8 +22,7 @@ def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
         >>> document.id, document.sentences, document.paragraph_starts
         ('story', ('It rained.', 'He slept.', 'He woke.'), (0, 2))
     """
-    check_language(options.language)
-    blocks = blank_line_blocks(line for _, line in _lines(source, options))
+    blocks = blank_line_blocks(line for _, line in open_lines(source, options))
     document = assemble(stem_of(source), (split_block(" ".join(block), options.language) for block in blocks))
     if document.sentences:
         yield document
@@ -39,7 +38,6 @@ def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Itera
         >>> [(document.id, len(document)) for document in read_blocks(path)]
         [('two:1', 2), ('two:3', 1)]
     """
-    check_language(options.language)
     for number, block in _numbered_blocks(source, options):
         sentences = split_block(" ".join(block), options.language)
         if sentences:
@@ -60,17 +58,13 @@ def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         yield Document(f"{stem_of(source)}:{number}", tuple(map(tidy_sentence, block)))
 
 
-def _lines(source: Source, options: ReadOptions) -> Iterator[tuple[int, str]]:
-    return open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
-
-
 def _numbered_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
     """Yield blocks between blank lines, each with the number of its first line."""
     seen = 0
 
     def lines() -> Iterator[str]:
         nonlocal seen
-        for number, line in _lines(source, options):
+        for number, line in open_lines(source, options):
             seen = number
             yield line
         seen += 1  # the end of the file ends a block like a blank line

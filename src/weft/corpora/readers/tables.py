@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import assemble, check_language, split_paragraphs
+from weft.corpora.text.sentences import assemble, split_paragraphs
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, open_bytes, stem_of
@@ -38,7 +38,6 @@ def read_tsv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator
 
 
 def _read_delimited(source: Source, options: ReadOptions, delimiter: str) -> Iterator[Document]:
-    check_language(options.language)
     rows = _rows(source, options, delimiter)
     _, header = next(rows, (0, []))
     if not header:
@@ -53,7 +52,7 @@ def _read_delimited(source: Source, options: ReadOptions, delimiter: str) -> Ite
 
 def _rows(source: Source, options: ReadOptions, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not blank, each with the number of its first line."""
-    lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
+    lines = open_lines(source, options)
     # strict: a quote that is never closed is an error; otherwise the rest of the file would be one field.
     reader = csv.reader((line + "\n" for _, line in lines), delimiter=delimiter, strict=True)
     while True:
@@ -136,7 +135,6 @@ def read_parquet(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iter
         >>> next(read_parquet(path)).sentences
         ('It rained.', 'He slept.')
     """
-    check_language(options.language)
     columns = [options.column, *([options.id_column] if options.id_column else [])]
     for number, row in enumerate(_parquet_rows(source, options, columns), start=1):
         name = row.get(options.id_column) if options.id_column else None

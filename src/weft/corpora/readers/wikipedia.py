@@ -16,7 +16,7 @@ from weft.corpora.readers.jsonl import parse_records
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.readers.wikitext import plain_paragraphs
-from weft.corpora.text.sentences import assemble, check_language, split_block
+from weft.corpora.text.sentences import assemble, split_block
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.io.compressed_streams import Source, name_of, open_bytes
@@ -52,7 +52,6 @@ def read_wikipedia_dump(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         >>> next(read_wikipedia_dump(path, ReadOptions(min_sentences=1)))
         Document(id='7', sentences=('It fell.',), title='Rain', paragraph_starts=(0,))
     """
-    check_language(options.language)
     unparsed = 0
     with open_bytes(source) as stream:
         for page in _articles(stream, name_of(source)):
@@ -140,7 +139,6 @@ def read_wikiextractor(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -
         >>> next(read_wikiextractor(path))
         Document(id='7', sentences=('It fell.', 'It stopped.'), title='Rain', paragraph_starts=(0,))
     """
-    check_language(options.language)
     for path in extracted_files(Path(source)) if Path(source).is_dir() else [source]:
         for page in _extracted_pages(path, options):
             yield from _kept(page, _body(page), options.language, 1)
@@ -175,7 +173,7 @@ def is_extracted_name(name: str) -> bool:
 
 def _extracted_pages(source: Source, options: ReadOptions) -> Iterator[_Page]:
     """Yield the pages of one file; its first line decides which of the two formats it has."""
-    lines = open_lines(source, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
+    lines = open_lines(source, options)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
         return

@@ -16,9 +16,11 @@ from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.overlap import OverlapIndex
 from weft.corpora.store.store_writer import EncodedDocuments
 from weft.corpora.store.token_store import dtype_for
-from weft.corpora.text.tokenizers import tokenizer_from_text
+from weft.corpora.text.tokenizers import Tokenizer, tokenizer_from_text
 from weft.document import Document
 from weft.errors import CorpusError
+
+Paragraph = tuple[str, ...]  # its sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,17 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.lines) + len(self.documents)
 
+    def read(self) -> Iterator[tuple[str, Document]]:
+        """Yield the documents, each with its place for messages.
+
+        Raises:
+            CorpusError: A line cannot be read as a document.
+        """
+        for record in parse_records(self.name, self.lines):
+            yield record.place, document_of(record, self.options.language)
+        for document in self.documents:
+            yield f"{self.name}: document {document.id}", document
+
 
 @dataclass(frozen=True, slots=True)
 class EncodingTask:
@@ -59,30 +72,41 @@ class EncodingTask:
 
     def start(self) -> Callable[[Chunk], EncodedDocuments]:
         """Return the function that encodes a chunk."""
-        return ChunkEncoder(self).encode
+        tokenizer = tokenizer_from_text(self.tokenizer)
+        return lambda chunk: self._encode(chunk, tokenizer)
+
+    def _encode(self, chunk: Chunk, tokenizer: Tokenizer) -> EncodedDocuments:
+        articles: list[int] = []
+        paragraphs: list[Paragraph] = []
+        seen = 0
+        for place, document in chunk.read():
+            kept = kept_paragraphs(place, document, held_out=self.held_out, drop_overlap=self.drop_overlap)
+            seen += len(document.paragraphs()) if document.sentences else 0
+            paragraphs.extend(kept)
+            if kept:
+                articles.append(len(kept))
+        encoded = tokenizer.encode_batch(list(chain.from_iterable(paragraphs)))
+        lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))  # [sentences]
+        dtype = np.dtype(dtype_for(tokenizer.vocabulary_size)).newbyteorder("<")
+        flat = np.fromiter(chain.from_iterable(encoded), dtype=dtype, count=int(lengths.sum()))  # [tokens]
+        return EncodedDocuments(
+            ids=flat.tobytes(),
+            sentences=lengths,
+            paragraphs=np.fromiter(map(len, paragraphs), dtype=np.int64, count=len(paragraphs)),
+            articles=np.array(articles, dtype=np.int64),
+            source=chunk.source,
+            consumed=len(chunk),
+            dropped=seen - len(paragraphs),
+        )
 
 
-def chunk_documents(chunk: Chunk) -> Iterator[tuple[str, Document]]:
-    """Yield the documents of a chunk, each with its place for messages.
-
-    Raises:
-        CorpusError: A line cannot be read as a document.
-    """
-    for record in parse_records(chunk.name, chunk.lines):
-        yield f"{chunk.name}, line {record.number}", document_of(record, chunk.options.language)
-    for document in chunk.documents:
-        yield f"{chunk.name}: document {document.id}", document
-
-
-def kept_paragraphs(
-    place: str, document: Document, *, held_out: OverlapIndex, drop_overlap: bool
-) -> list[tuple[str, ...]]:
+def kept_paragraphs(place: str, document: Document, *, held_out: OverlapIndex, drop_overlap: bool) -> list[Paragraph]:
     """Return the paragraphs of a document that do not overlap with held-out text.
 
     Raises:
         CorpusError: A paragraph overlaps, and ``drop_overlap`` is false.
     """
-    kept: list[tuple[str, ...]] = []
+    kept: list[Paragraph] = []
     for number, paragraph in enumerate(document.paragraphs()):
         owner = held_out.match(paragraph.sentences)
         if owner is not None and not drop_overlap:
@@ -95,42 +119,3 @@ def kept_paragraphs(
         if owner is None and paragraph.sentences:
             kept.append(paragraph.sentences)
     return kept
-
-
-class ChunkEncoder:
-    """Encodes chunks for one task."""
-
-    def __init__(self, task: EncodingTask) -> None:
-        self._task = task
-        self._tokenizer = tokenizer_from_text(task.tokenizer)
-        self._dtype = np.dtype(dtype_for(self._tokenizer.vocabulary_size)).newbyteorder("<")
-
-    def encode(self, chunk: Chunk) -> EncodedDocuments:
-        """Return the encoded documents of a chunk."""
-        articles: list[int] = []
-        paragraphs: list[tuple[str, ...]] = []
-        seen = 0
-        for place, document in chunk_documents(chunk):
-            kept = kept_paragraphs(place, document, held_out=self._task.held_out, drop_overlap=self._task.drop_overlap)
-            seen += len(document.paragraphs()) if document.sentences else 0
-            paragraphs.extend(kept)
-            if kept:
-                articles.append(len(kept))
-        return self._encoded(chunk, paragraphs, articles, dropped=seen - len(paragraphs))
-
-    def _encoded(
-        self, chunk: Chunk, paragraphs: list[tuple[str, ...]], articles: list[int], *, dropped: int
-    ) -> EncodedDocuments:
-        encoded = self._tokenizer.encode_batch(list(chain.from_iterable(paragraphs)))
-        lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))  # [sentences]
-        total = int(lengths.sum())
-        flat = np.fromiter(chain.from_iterable(encoded), dtype=self._dtype, count=total)  # [tokens]
-        return EncodedDocuments(
-            ids=flat.tobytes(),
-            sentences=lengths,
-            paragraphs=np.fromiter(map(len, paragraphs), dtype=np.int64, count=len(paragraphs)),
-            articles=np.array(articles, dtype=np.int64),
-            source=chunk.source,
-            consumed=len(chunk),
-            dropped=dropped,
-        )

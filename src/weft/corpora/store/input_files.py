@@ -16,7 +16,6 @@ from weft.corpora.readers.formats import detect_format, read_documents
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.encode_chunks import Chunk
-from weft.corpora.store.store_writer import WriterState
 from weft.corpora.text.sentences import check_language
 from weft.errors import ConfigError
 from weft.io.atomic_files import STORAGE_ERRORS, explain_write_errors
@@ -28,18 +27,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """An input file.
+    """An input file."""
 
-    Attributes:
-        name: The name the user gave.
-        path: The file to read; a copy for standard input.
-        sha256: The hash of its bytes.
-        size: Bytes.
-        options: How to read it.
-    """
-
-    name: str
-    path: Path
+    name: str  # as the user gave it
+    path: Path  # the file to read: a copy for standard input
     sha256: str
     size: int
     options: ReadOptions
@@ -53,27 +44,13 @@ class InputFile:
         return {"name": Path(self.name).name, "sha256": self.sha256, "size": self.size}
 
 
-def remaining_chunks(sources: Sequence[InputFile], state: WriterState, characters: int) -> Iterator[Chunk]:
-    """Yield the chunks of the inputs that an earlier run has not processed."""
-    for number, source in enumerate(sources[state.source :], state.source):
-        skip = state.consumed if number == state.source else 0
-        yield from source_chunks(source, number, characters, skip=skip)
-
-
 def source_chunks(source: InputFile, number: int, characters: int, *, skip: int = 0) -> Iterator[Chunk]:
-    """Yield one input in chunks of about the same size.
-
-    Args:
-        source: The input.
-        number: Its number among the inputs.
-        characters: Approximate size of a chunk.
-        skip: Lines or documents to skip.
-    """
+    """Yield an input in chunks of about ``characters``, without its first ``skip`` lines or documents."""
     options = source.options
     if options.format == "jsonl":
         check_language(options.language)
-        lines = open_lines(source.path, encoding=options.encoding, max_line_bytes=options.max_line_bytes)
-        for group in _groups(islice(lines, skip, None), lambda line: len(line[1]), characters):
+        lines = islice(open_lines(source.path, options), skip, None)
+        for group in _groups(lines, lambda line: len(line[1]), characters):
             yield Chunk(number, source.name, options, lines=group)
         return
     documents = islice(read_documents(source.path, options), skip, None)
@@ -95,21 +72,12 @@ def _groups(items: Iterable[T], size: Callable[[T], int], limit: int) -> Iterato
         yield tuple(group)
 
 
-def describe_inputs(inputs: Sequence[str | Path], options: ReadOptions, spool: Path | None) -> tuple[InputFile, ...]:
-    """Return the inputs with their hashes and formats.
-
-    Args:
-        inputs: Names of files; ``-`` is standard input.
-        options: How to read them.
-        spool: The copy of standard input, if it is an input.
+def describe_input(name: str, options: ReadOptions, spool: Path | None = None) -> InputFile:
+    """Return an input with its hash and format; ``spool`` is the copy of standard input.
 
     Raises:
-        CorpusError: An input cannot be opened.
+        CorpusError: The file cannot be opened.
     """
-    return tuple(_source(str(name), options, spool) for name in inputs)
-
-
-def _source(name: str, options: ReadOptions, spool: Path | None) -> InputFile:
     path = spool if spool is not None and name == STDIN else Path(name)
     return InputFile(
         name=name_of(name),
@@ -134,8 +102,7 @@ def _tree_hash(folder: Path) -> str:
 def standard_input_as_file(inputs: Sequence[str | Path], out: Path) -> Iterator[Path | None]:
     """Copy standard input to a temporary file during the block, because it is read twice: to train and to encode.
 
-    Yields:
-        The file, or None if standard input is not among the inputs.
+    Yields None if standard input is not among the inputs.
     """
     count = [str(name) for name in inputs].count(STDIN)
     if not inputs or count > 1:
@@ -157,20 +124,3 @@ def standard_input_as_file(inputs: Sequence[str | Path], out: Path) -> Iterator[
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def check_held_out_files(held_out: Sequence[str | Path]) -> None:
-    """Raise ConfigError if standard input is among the held-out files.
-
-    Held-out files are read twice, and standard input may already be the training text.
-
-    Raises:
-        ConfigError: Standard input is among them.
-    """
-    if STDIN in map(str, held_out):
-        raise ConfigError(
-            "held-out text cannot come from standard input",
-            seen=STDIN,
-            allowed="files",
-            next_step="save it to a file, and give that to --held-out",
-        )

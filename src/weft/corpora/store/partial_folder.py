@@ -14,34 +14,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.store.store_writer import HEADER, LOCK, PROGRESS, STORE_FILES, temporary_name, write_text_atomically
+from weft.corpora.store.store_writer import HEADER, PROGRESS, STORE_FILES, TOKENIZER, write_text_atomically
 from weft.errors import CorpusError
 from weft.io.atomic_files import explain_write_errors
 
 _MARKERS = {PROGRESS: "recipe", HEADER: "fingerprint"}
-# Files of a process that was killed before it wrote its marker.
-_BEFORE_MARKER = {LOCK, temporary_name(PROGRESS)}
-# In the order of deletion: the marker after the data, and the lock last.
-_OWN_FILES = (
-    *(name for file in STORE_FILES if file != HEADER for name in (file, temporary_name(file))),
-    temporary_name(HEADER),
-    HEADER,
-    temporary_name(PROGRESS),
-    PROGRESS,
-    LOCK,
-)
+_TEMPORARY = tuple(f"{name}.new" for name in (TOKENIZER, HEADER, PROGRESS))
+# In the order of deletion: the markers after the data.
+_OWN_FILES = (*(name for name in STORE_FILES if name != HEADER), *_TEMPORARY, HEADER, PROGRESS)
 # After a failed attempt another process has just finished or given up, so that few attempts are needed.
 _ATTEMPTS = 100
-
-
-def partial_folder_of(out: Path) -> Path:
-    """Return the folder of an unfinished store.
-
-    Example:
-        >>> partial_folder_of(Path("stores/wiki")).name
-        'wiki.partial'
-    """
-    return out.with_name(out.name + ".partial")
 
 
 @contextmanager
@@ -53,16 +35,16 @@ def hold_partial_folder(out: Path) -> Iterator[Path]:
     Raises:
         CorpusError: Another process has locked it, weft did not make it, or it cannot be created.
     """
-    partial = partial_folder_of(out)
+    partial = out.with_name(out.name + ".partial")
     with explain_write_errors(partial):
-        lock = _open_lock(partial)
+        lock = _open_locked(partial)
     try:
-        with explain_write_errors(partial):
-            _check_ours(partial)
+        _check_ours(partial)
         yield partial
     finally:
-        if _names(partial) == {LOCK}:
-            delete_partial_folder(partial)
+        if lock is None or _is_folder(lock, partial):
+            with suppress(OSError):  # it is not empty: there is something to continue from
+                partial.rmdir()
         if lock is not None:
             os.close(lock)
 
@@ -72,30 +54,30 @@ def write_marker(partial: Path, recipe: Mapping[str, Any]) -> None:
     write_text_atomically(partial / PROGRESS, json.dumps({"recipe": recipe}))
 
 
-def delete_partial_folder(partial: Path) -> None:
-    """Delete an unfinished store; a file that `prepare` did not write is kept, and so is its folder."""
+def delete_contents(partial: Path) -> None:
+    """Delete the files that `prepare` wrote."""
     for name in _OWN_FILES:
         (partial / name).unlink(missing_ok=True)
-    with suppress(OSError):
-        partial.rmdir()
 
 
-def _open_lock(partial: Path) -> int | None:
+def _open_locked(partial: Path) -> int | None:
+    """Create the folder if needed, lock it, and return its descriptor."""
     for _ in range(_ATTEMPTS):
-        if not (partial / LOCK).is_file():
-            _check_ours(partial)  # before the lock file is created in it
+        if partial.is_symlink() or (partial.exists() and not partial.is_dir()):
+            raise _foreign(partial, "something that is not a folder")
         partial.mkdir(parents=True, exist_ok=True)
         if sys.platform == "win32":
-            return None  # no flock, and a folder with an open file cannot be renamed
+            return None  # no flock, and an open folder cannot be renamed
         with suppress(FileNotFoundError):  # another process has just deleted or renamed the folder
-            lock = os.open(partial / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-            if _lock(lock, partial):
+            lock = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            _lock(lock, partial)
+            if _is_folder(lock, partial):
                 return lock
+            os.close(lock)
     raise _busy(partial)
 
 
-def _lock(lock: int, partial: Path) -> bool:
-    """Return whether the lock is held and still in the folder; raise if another process holds it."""
+def _lock(lock: int, partial: Path) -> None:
     import fcntl
 
     try:
@@ -105,11 +87,14 @@ def _lock(lock: int, partial: Path) -> bool:
         raise _busy(partial) from None
     except OSError:
         pass  # some network file systems have no locks
-    with suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(lock), os.stat(partial / LOCK)):
-            return True
-    os.close(lock)
-    return False
+
+
+def _is_folder(lock: int, partial: Path) -> bool:
+    """Return whether the open folder still has its name."""
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(partial))
+    except FileNotFoundError:
+        return False
 
 
 def _busy(partial: Path) -> CorpusError:
@@ -123,29 +108,21 @@ def _busy(partial: Path) -> CorpusError:
 
 def _check_ours(partial: Path) -> None:
     """Raise CorpusError if `prepare` did not make the folder, or if it contains other files."""
-    names = _names(partial)
-    foreign = sorted(names.difference(_OWN_FILES))
-    if partial.is_symlink() or (partial.exists() and not partial.is_dir()):
-        seen = "something that is not a folder"
-    elif foreign:
-        seen = ", ".join(foreign)[:200]
-    elif names <= _BEFORE_MARKER or any(_has_marker(partial / name, key) for name, key in _MARKERS.items()):
-        return
-    else:
-        seen = f"no {PROGRESS} of `weft prepare`, but {', '.join(sorted(names))}"[:200]
-    raise CorpusError(
+    names = set(os.listdir(partial))
+    if foreign := sorted(names.difference(_OWN_FILES)):
+        raise _foreign(partial, ", ".join(foreign))
+    # Without a marker, only the file of a process that was killed while it wrote the marker.
+    if names - {f"{PROGRESS}.new"} and not any(_has_marker(partial / name, key) for name, key in _MARKERS.items()):
+        raise _foreign(partial, f"no {PROGRESS} of `weft prepare`, but {', '.join(sorted(names))}")
+
+
+def _foreign(partial: Path, seen: str) -> CorpusError:
+    return CorpusError(
         f"{partial} exists and contains files that weft did not make",
-        seen=seen,
+        seen=seen[:200],
         allowed="nothing under that name, or an interrupted run of `weft prepare`",
         next_step="move it away, or choose another --out",
     )
-
-
-def _names(partial: Path) -> set[str]:
-    try:
-        return set(os.listdir(partial))
-    except (FileNotFoundError, NotADirectoryError):
-        return set()
 
 
 def _has_marker(path: Path, key: str) -> bool:

@@ -14,17 +14,10 @@ from typing import Any
 from weft.corpora.process_pool import WorkerStoppedError, map_in_order
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.readers.read_options import ReadOptions
-from weft.corpora.store.encode_chunks import EncodingTask, chunk_documents, kept_paragraphs
-from weft.corpora.store.input_files import (
-    InputFile,
-    check_held_out_files,
-    describe_inputs,
-    remaining_chunks,
-    source_chunks,
-    standard_input_as_file,
-)
+from weft.corpora.store.encode_chunks import Chunk, EncodingTask, kept_paragraphs
+from weft.corpora.store.input_files import InputFile, describe_input, source_chunks, standard_input_as_file
 from weft.corpora.store.overlap import OverlapIndex
-from weft.corpora.store.partial_folder import delete_partial_folder, hold_partial_folder, write_marker
+from weft.corpora.store.partial_folder import delete_contents, hold_partial_folder, write_marker
 from weft.corpora.store.store_writer import (
     TOKENIZER,
     StoreWriter,
@@ -38,6 +31,7 @@ from weft.corpora.store.token_store import FORMAT_VERSION, TokenStore, read_info
 from weft.corpora.text.tokenizers import DEFAULT_SIZE, Tokenizer, load_tokenizer, train_tokenizer
 from weft.errors import ConfigError, CorpusError
 from weft.io.atomic_files import STORAGE_ERRORS, explain_write_errors
+from weft.io.compressed_streams import STDIN
 from weft.io.cpu_cores import usable_cores
 from weft.progress import Progress, silent
 
@@ -149,11 +143,11 @@ def prepare(
         'It slept.'
     """
     folder = _resolve_link(Path(out))
-    check_held_out_files(held_out)
+    _check_held_out_files(held_out)
     with standard_input_as_file(inputs, folder) as spool:
         plan = StorePlan(
-            sources=describe_inputs(inputs, options or ReadOptions(), spool),
-            held_out=describe_inputs(held_out, ReadOptions(), None),
+            sources=tuple(describe_input(str(name), options or ReadOptions(), spool) for name in inputs),
+            held_out=tuple(describe_input(str(name), ReadOptions()) for name in held_out),
             drop_overlap=drop_overlap,
             tokenizer=load_tokenizer(tokenizer) if isinstance(tokenizer, str | Path) else tokenizer,
             tokenizer_kind=tokenizer_kind,
@@ -193,21 +187,15 @@ class _StoreBuilder:
         try:
             held_out = self._held_out_index()
             tokenizer = self._tokenizer(partial, held_out, resumed=state is not None)
-            writer = StoreWriter(
-                partial,
-                recipe,
-                tokenizer,
-                state=state or WriterState(),
-                checkpoint_seconds=self.checkpoint_seconds,
-            )
-            with writer:
+            state = state or WriterState()
+            with StoreWriter(partial, recipe, tokenizer, state, self.checkpoint_seconds) as writer:
                 self._fill(writer, held_out, workers)
                 writer.finish(self.out, provenance=self.plan.provenance())
         except WorkerStoppedError:
             raise
         except (CorpusError, ConfigError):
             # The inputs or options must change before the next run, which then cannot continue this one.
-            delete_partial_folder(partial)
+            delete_contents(partial)
             raise
 
     def _held_out_index(self) -> OverlapIndex:
@@ -239,7 +227,7 @@ class _StoreBuilder:
 
     def _fill(self, writer: StoreWriter, held_out: OverlapIndex, workers: int) -> None:
         task = EncodingTask(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
-        chunks = remaining_chunks(self.plan.sources, writer.state, self.chunk_characters)
+        chunks = self._remaining_chunks(writer.state)
         encoded_chunks = map_in_order(task, chunks, workers=workers, next_step=AFTER_STOPPED_WORKER)
         # Closed here and not by the garbage collector, so that Ctrl-C ends the processes.
         with closing(encoded_chunks) as results:
@@ -254,13 +242,31 @@ class _StoreBuilder:
                 next_step="check the files and --input",
             )
 
+    def _remaining_chunks(self, state: WriterState) -> Iterator[Chunk]:
+        """Yield the chunks of the inputs that an earlier run has not processed."""
+        for number, source in enumerate(self.plan.sources):
+            if number >= state.source:
+                skip = state.consumed if number == state.source else 0
+                yield from source_chunks(source, number, self.chunk_characters, skip=skip)
+
 
 def _sentences(source: InputFile, held_out: OverlapIndex, characters: int) -> Iterator[str]:
     """Yield the sentences of an input without held-out paragraphs, on which no tokenizer may be trained."""
     for chunk in source_chunks(source, 0, characters):
-        for place, document in chunk_documents(chunk):
+        for place, document in chunk.read():
             for paragraph in kept_paragraphs(place, document, held_out=held_out, drop_overlap=True):
                 yield from paragraph
+
+
+def _check_held_out_files(held_out: Sequence[str | Path]) -> None:
+    """Raise ConfigError for standard input: it may be the training text, and held-out text is read twice."""
+    if STDIN in map(str, held_out):
+        raise ConfigError(
+            "held-out text cannot come from standard input",
+            seen=STDIN,
+            allowed="files",
+            next_step="save it to a file, and give that to --held-out",
+        )
 
 
 def _resolve_link(out: Path) -> Path:

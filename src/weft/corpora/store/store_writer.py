@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -24,37 +22,27 @@ from numpy.typing import NDArray
 from weft.corpora.store.token_store import FORMAT_VERSION, LEVELS, dtype_for, read_info
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
+from weft.io.atomic_files import replace_folder
 from weft.io.file_hash import sha256_of
 from weft.version import VERSION
 
 PROGRESS = "progress.json"
 TOKENIZER = "tokenizer.json"
 HEADER = "store.json"
-LOCK = "weft.lock"
 STORE_FILES = (HEADER, TOKENIZER, "ids.bin", *(f"{level}.bin" for level in LEVELS))
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedDocuments:
-    """Some documents as token ids.
+    """Some documents as token ids."""
 
-    Attributes:
-        ids: The token ids, little-endian, in the store's dtype.
-        sentences: Tokens per sentence.
-        paragraphs: Sentences per paragraph.
-        articles: Paragraphs per article.
-        source: The number of the input.
-        consumed: Number of lines or documents of that input.
-        dropped: Number of paragraphs omitted because of overlap.
-    """
-
-    ids: bytes
-    sentences: NDArray[np.int64]
-    paragraphs: NDArray[np.int64]
-    articles: NDArray[np.int64]
-    source: int
-    consumed: int
-    dropped: int = 0
+    ids: bytes  # little-endian, in the store's dtype
+    sentences: NDArray[np.int64]  # tokens of each
+    paragraphs: NDArray[np.int64]  # sentences of each
+    articles: NDArray[np.int64]  # paragraphs of each
+    source: int  # the number of the input
+    consumed: int  # lines or documents of that input
+    dropped: int  # paragraphs omitted because of overlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +87,8 @@ class StoreWriter:
         partial: Path,
         recipe: Mapping[str, Any],
         tokenizer: Tokenizer,
-        *,
         state: WriterState,
-        checkpoint_seconds: float = 1.0,
+        checkpoint_seconds: float,
     ) -> None:
         self.partial, self.recipe, self.tokenizer, self.state = partial, recipe, tokenizer, state
         self.dtype = np.dtype(dtype_for(tokenizer.vocabulary_size)).newbyteorder("<")
@@ -119,7 +106,7 @@ class StoreWriter:
         self.checkpoint()
         return self
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, *error: object) -> None:
         if not self._files:  # finished
             return
         # `state` describes complete appends only, so this is correct in the middle of an interrupted append too.
@@ -155,7 +142,9 @@ class StoreWriter:
         self._files.clear()
         write_text_atomically(self.partial / HEADER, json.dumps(self._header(provenance), indent=1) + "\n")
         (self.partial / PROGRESS).unlink()
-        _move_into_place(self.partial, out)
+        if out.exists():
+            check_replaceable(out)
+        replace_folder(self.partial, out)
 
     def _header(self, provenance: Mapping[str, Any]) -> dict[str, Any]:
         counts = {level: getattr(self.state, level) for level in ("tokens", *LEVELS)}
@@ -206,28 +195,13 @@ def load_writer_state(partial: Path, recipe: Mapping[str, Any]) -> WriterState |
 
 
 def fingerprint_of(recipe: Mapping[str, Any]) -> str:
-    """Return a hash of everything that determines the contents of a store.
-
-    Example:
-        >>> fingerprint_of({"a": 1, "b": 2}) == fingerprint_of({"b": 2, "a": 1})
-        True
-    """
+    """Return a hash of everything that determines the contents of a store."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
-
-
-def temporary_name(name: str) -> str:
-    """Return the name of a file until it is complete.
-
-    Example:
-        >>> temporary_name("store.json")
-        'store.json.new'
-    """
-    return name + ".new"
 
 
 def write_text_atomically(path: Path, text: str) -> None:
     """Write a file atomically, with a fixed temporary name, which `partial_folder` recognises as its own."""
-    new = path.with_name(temporary_name(path.name))
+    new = path.with_name(path.name + ".new")
     with new.open("wb") as file:
         file.write(text.encode("utf-8"))
         file.flush()
@@ -236,13 +210,9 @@ def write_text_atomically(path: Path, text: str) -> None:
 
 
 def check_replaceable(out: Path) -> None:
-    """Raise CorpusError if a folder is not a store, or contains files that weft did not write.
-
-    Raises:
-        CorpusError: The folder must not be replaced.
-    """
+    """Raise CorpusError if a folder is not a store, or contains files that weft did not write."""
     read_info(out)
-    foreign = sorted(set(os.listdir(out)).difference(STORE_FILES, {LOCK}))
+    foreign = sorted(set(os.listdir(out)).difference(STORE_FILES))
     if foreign:
         raise CorpusError(
             f"{out} contains files that weft did not make, which replacing it would delete",
@@ -250,31 +220,6 @@ def check_replaceable(out: Path) -> None:
             allowed="a store and nothing else",
             next_step="move those files away, or choose another folder",
         )
-
-
-def _move_into_place(partial: Path, out: Path) -> None:
-    """Rename the complete folder; an older store of that name is moved aside first and deleted last."""
-    if out.exists():
-        check_replaceable(out)
-        _replace_store(partial, out)
-    else:
-        partial.rename(out)
-    # After the rename: until then no other process may use the partial folder.
-    (out / LOCK).unlink(missing_ok=True)
-
-
-def _replace_store(partial: Path, out: Path) -> None:
-    # The old store is moved into a new temporary folder, because any fixed name may already exist.
-    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name[:40]}.old-", dir=out.parent))
-    aside = temporary / out.name
-    out.rename(aside)
-    try:
-        partial.rename(out)
-    except OSError:
-        aside.rename(out)
-        temporary.rmdir()
-        raise
-    shutil.rmtree(temporary)
 
 
 def _open_at(path: Path, length: int) -> IO[bytes]:

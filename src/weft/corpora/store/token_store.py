@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from weft.errors import CorpusError
-from weft.io.file_hash import sha256_of
 
 if TYPE_CHECKING:
     from weft.corpora.text.tokenizers import Tokenizer
@@ -60,7 +59,6 @@ class StoreInfo:
         vocabulary_size: The largest possible id plus one.
         tokenizer: The SHA-256 of ``tokenizer.json``.
         fingerprint: A hash of inputs, tokenizer and options; stores with the same fingerprint are equal.
-        files: The SHA-256 of every ``.bin`` file.
         body: All fields of ``store.json``.
     """
 
@@ -69,7 +67,6 @@ class StoreInfo:
     vocabulary_size: int
     tokenizer: str
     fingerprint: str
-    files: dict[str, str]
     body: dict[str, Any]
 
 
@@ -113,23 +110,11 @@ class TokenStore:
         """Number of paragraphs."""
         return self.info.counts["paragraphs"]
 
-    @property
-    def article_count(self) -> int:
-        """Number of articles (documents)."""
-        return self.info.counts["articles"]
-
     def sentence(self, number: int) -> Ids:
         """Return the ids of a sentence, a view of the file."""
-        span = _span(self.sentence_offsets, number, "sentence")
-        return self.ids[span.start : span.stop]  # [time]
-
-    def paragraph(self, number: int) -> range:
-        """Return the numbers of the sentences of a paragraph."""
-        return _span(self.paragraph_offsets, number, "paragraph")
-
-    def article(self, number: int) -> range:
-        """Return the numbers of the paragraphs of an article."""
-        return _span(self.article_offsets, number, "article")
+        if not 0 <= number < self.sentence_count:
+            raise IndexError(f"sentence numbers go from 0 to {self.sentence_count - 1}, not {number}")
+        return self.ids[self.sentence_offsets[number] : self.sentence_offsets[number + 1]]  # [time]
 
     def lengths(self) -> Offsets:
         """Return the number of tokens of every sentence."""
@@ -156,17 +141,6 @@ class TokenStore:
         from weft.corpora.text.tokenizers import load_tokenizer
 
         return load_tokenizer(self.folder / "tokenizer.json")
-
-    def verify(self) -> None:
-        """Raise CorpusError if a file does not have the hash that was recorded when it was written.
-
-        Raises:
-            CorpusError: A file was changed.
-        """
-        for name, expected in self.info.files.items():
-            seen = sha256_of(self.folder / name)
-            if seen != expected:
-                raise _damaged(self.folder / name, seen, f"sha256 {expected}")
 
     def _offsets(self, level: str, end: int) -> Offsets:
         path = self.folder / f"{level}.bin"
@@ -195,7 +169,6 @@ def read_info(folder: str | Path) -> StoreInfo:
         vocabulary_size=_field(path, body, "vocabulary_size", int),
         tokenizer=_field(path, body, "tokenizer", str),
         fingerprint=_field(path, body, "fingerprint", str),
-        files=_field(path, body, "files", dict),
         body=body,
     )
     _check_values(path, info)
@@ -222,8 +195,6 @@ def _check_values(path: Path, info: StoreInfo) -> None:
         count = info.counts.get(level)
         if type(count) is not int or not 0 <= count < 2**62:
             raise _damaged(path, f"{count!r} {level}", "integers of at least 0")
-    if set(info.files) != {"ids.bin", *(f"{level}.bin" for level in LEVELS)}:
-        raise _damaged(path, f"files {sorted(info.files)}", "the hashes of the four .bin files")
 
 
 def _check_tokenizer(folder: Path, info: StoreInfo) -> None:
@@ -272,12 +243,6 @@ def _map(path: Path, dtype: str, count: int) -> NDArray[Any]:
         return np.asarray(np.memmap(path, dtype=kind, mode="r")) if count else np.empty(0, dtype=kind)
     except OSError as error:
         raise _damaged(path, error.strerror, "a file of the store") from None
-
-
-def _span(offsets: Offsets, number: int, what: str) -> range:
-    if not 0 <= number < len(offsets) - 1:
-        raise IndexError(f"{what} numbers go from 0 to {len(offsets) - 2}, not {number}")
-    return range(int(offsets[number]), int(offsets[number + 1]))
 
 
 def _damaged(path: Path, seen: object, allowed: str) -> CorpusError:
