@@ -116,6 +116,10 @@ class TokenStore:
             raise IndexError(f"sentence numbers go from 0 to {self.sentence_count - 1}, not {number}")
         return self.ids[self.sentence_offsets[number] : self.sentence_offsets[number + 1]]  # [time]
 
+    def paragraph(self, number: int) -> range:
+        """Return the numbers of the sentences of a paragraph."""
+        return range(int(self.paragraph_offsets[number]), int(self.paragraph_offsets[number + 1]))
+
     def lengths(self) -> Offsets:
         """Return the number of tokens of every sentence."""
         return np.diff(self.sentence_offsets)  # [sentences]
