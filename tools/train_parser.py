@@ -19,15 +19,24 @@ import json
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from weft.corpora.syntax.packed_pipeline import save_packed
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.syntax.packed_pipeline import KIND, LABELS, SETTINGS, SPACY, pipeline_weights
 from weft.corpora.syntax.parser import find_parser
+from weft.errors import ModelError
+from weft.io.model_folder import Artifact, save_artifact
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # a script has only its own folder on the path
 from tools.parse_accuracy import parse_accuracy
 from tools.silver_parses import DEVELOPMENT, HELD_OUT, TRAINING, SilverSentence, read_silver
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 VERSION = "1.0.0"  # of the pipeline
 COMMANDS = (
@@ -117,6 +126,48 @@ def pack(data: Path, model: Path, out: Path) -> None:
     record["held_out"] = {name: round(value, 4) for name, value in measures.items()}
     save_packed(language, out, version=VERSION, training=record)
     print(json.dumps(record, indent=2))
+
+
+def save_packed(language: Language, folder: str | Path, *, version: str, training: Mapping[str, Any]) -> None:
+    """Write a trained spaCy pipeline as a model folder: settings, labels and float16 weights.
+
+    Args:
+        language: The pipeline.
+        folder: The folder to write.
+        version: The version of the pipeline.
+        training: How it was trained.
+
+    Raises:
+        ModelError: A weight is too large for float16.
+    """
+    settings = language.config.copy()
+    settings["paths"] = dict.fromkeys(settings["paths"])  # paths of the training data are not recorded
+    labels = {name: language.get_pipe(name).label_data for name in language.pipe_names}
+    labels = {name: known for name, known in labels.items() if known}
+    artifact = Artifact(
+        KIND,
+        {"language": language.lang, "spacy": SPACY, "version": version, "pipeline": language.pipe_names},
+        tensors={
+            f"{part}.{place}.{name}": _halved(f"{part}.{place}.{name}", node.get_param(name))
+            for part, place, node, name in pipeline_weights(language)
+        },
+        texts={SETTINGS: settings.to_str(), LABELS: json.dumps(labels, indent=1, sort_keys=True) + "\n"},
+        training=training,
+    )
+    save_artifact(artifact, folder)
+
+
+def _halved(name: str, value: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
+    with np.errstate(over="ignore"):
+        halved = np.asarray(value, dtype=np.float16)
+    if not np.isfinite(halved).all():
+        raise ModelError(
+            "a weight does not fit float16",
+            seen=f"{name}: {np.abs(value).max()}",
+            allowed=f"up to {np.finfo(np.float16).max}",
+            next_step="train with a higher weight decay",
+        )
+    return halved
 
 
 def to_doc(sentence: SilverSentence, vocabulary: Any) -> Any:

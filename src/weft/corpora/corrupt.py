@@ -44,14 +44,6 @@ def corrupt_file(
     A record has ``perms``, lists of sentence indices, and ``replacements``, each with a ``position`` and the
     ``sentence`` to put there: a sentence of another document of the file, or of the same one if it is the only one.
 
-    Args:
-        source: The file to read.
-        out: The file to write.
-        permutations_each: Number of permutations per document.
-        replacements_each: Number of replacements per document.
-        seed: Seed of the negatives.
-        options: How to read the file.
-
     Returns:
         The number of documents written.
 

@@ -30,32 +30,17 @@ COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz")
 
 
 def name_of(source: Source) -> str:
-    """Return the name of a source for messages.
-
-    Example:
-        >>> name_of("-")
-        'standard input'
-    """
+    """Return the name of a source for messages."""
     return "standard input" if str(source) == STDIN else str(source)
 
 
 def stem_of(source: Source) -> str:
-    """Return the file name without folder, compression suffix and extension; document ids start with it.
-
-    Example:
-        >>> stem_of("data/train-00.jsonl.xz")
-        'train-00'
-    """
+    """Return the file name without folder, compression suffix and extension; document ids start with it."""
     return "stdin" if str(source) == STDIN else Path(plain_name(source)).stem
 
 
 def plain_name(source: Source) -> str:
-    """Return the file name without folder and compression suffix.
-
-    Example:
-        >>> plain_name("data/train-00.jsonl.xz")
-        'train-00.jsonl'
-    """
+    """Return the file name without folder and compression suffix."""
     path = Path(source)
     return path.stem if path.suffix.lower() in COMPRESSION_SUFFIXES else path.name
 
@@ -63,9 +48,6 @@ def plain_name(source: Source) -> str:
 @contextmanager
 def open_bytes(source: Source) -> Iterator[io.BufferedReader]:
     """Open a file, or standard input for ``-``, and decompress it if its first bytes are those of a compressed file.
-
-    Args:
-        source: A path, or ``-``.
 
     Yields:
         A buffered stream of the decompressed bytes. Its `tell` counts them; it cannot seek.
@@ -106,11 +88,7 @@ def standard_input_chunks() -> Iterator[bytes]:
 
 @contextmanager
 def explain_open_errors(source: Source, *, allowed: str = "a readable file, or - for standard input") -> Iterator[None]:
-    """Turn the errors of opening a file inside the block into a `CorpusError`.
-
-    Raises:
-        CorpusError: The block raised such an error.
-    """
+    """Turn the errors of opening a file inside the block into a `CorpusError`."""
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it.

@@ -19,10 +19,6 @@ def on_device(model: AnyModel, device: str) -> AnyModel:
 
     Raises:
         ConfigError: The device is unknown, there is no GPU, or the model cannot use one.
-
-    Example:
-        >>> on_device("a model", "auto")
-        'a model'
     """
     check_known("device", device, DEVICES)
     if isinstance(model, MovableModel):

@@ -12,13 +12,6 @@ def sha256_of(path: Source) -> str:
 
     Raises:
         CorpusError: The file cannot be opened.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
-        >>> _ = path.write_bytes(b"")
-        >>> sha256_of(path)[:8]
-        'e3b0c442'
     """
     with explain_open_errors(path, allowed="a readable file"), open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

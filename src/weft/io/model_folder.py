@@ -147,13 +147,7 @@ def load_artifact(folder: str | Path) -> Artifact:
 
 
 def shared_digest(artifact: Artifact, names: Mapping[str, str], texts: Sequence[str] = ()) -> str:
-    """Return a hash of some tensors and texts of a folder.
-
-    Args:
-        artifact: The folder that holds them.
-        names: The values are names of tensors in that folder.
-        texts: Names of text files.
-    """
+    """Return a hash of some tensors and texts of a folder."""
     digest = hashlib.sha256()
     for name in sorted(set(names.values())):
         digest.update(name.encode() + np.ascontiguousarray(artifact.tensors[name]).tobytes())

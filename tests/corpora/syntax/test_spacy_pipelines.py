@@ -16,9 +16,10 @@ import tools.parse_accuracy
 import tools.silver_parses
 from tools.parse_accuracy import parse_accuracy
 from tools.silver_parses import HELD_OUT, PARTS, part_of, read_silver
+from tools.train_parser import save_packed
 
 from weft.corpora.syntax import spacy_pipelines
-from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed, save_packed
+from weft.corpora.syntax.packed_pipeline import EMBEDDED, load_packed
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.corpora.syntax.parser import find_parser
 from weft.errors import ConfigError, CorpusError, ModelError

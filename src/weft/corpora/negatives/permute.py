@@ -20,11 +20,6 @@ def permutations(document: Document, *, count: int = 20, seed: int = 1) -> tuple
     Sentences with the same text are interchangeable: an order that only exchanges equal sentences is omitted. A short
     text has fewer than ``count`` orders, and a text whose sentences are all equal has none.
 
-    Args:
-        document: The document to permute.
-        count: Number of orders.
-        seed: Seed; together with the document's id it determines the orders.
-
     Example:
         >>> permutations(Document("d", ("a", "b")), count=20)
         ((1, 0),)

@@ -44,11 +44,6 @@ def swapped_orders(document: Document, *, count: int = 20, seed: int = 1) -> tup
     are a kind of their own. Orders that give the original text or a text that is already included are omitted. A text
     that is too short for a number of swaps has no order of that kind.
 
-    Args:
-        document: The document to permute.
-        count: Number of orders of all kinds together.
-        seed: Seed; together with the document's id it determines the orders.
-
     Example:
         >>> [swaps_name(order) for order in swapped_orders(Document("d", tuple("abcdef")), count=5)]
         ['neighbours', 'swaps_1', 'swaps_2', 'swaps_4']

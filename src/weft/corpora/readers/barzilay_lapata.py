@@ -91,22 +91,12 @@ def read_barzilay_lapata(
 
 
 def is_tar(source: Source) -> bool:
-    """Return whether a file has the name of a tar archive.
-
-    Example:
-        >>> is_tar("raw_texts_and_grids.tar.gz")
-        True
-    """
+    """Return whether a file has the name of a tar archive."""
     return Path(source).name.lower().endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"))
 
 
 def looks_like_layout(folder: Path) -> bool:
-    """Return whether a directory is part of the original layout.
-
-    Example:
-        >>> looks_like_layout(Path("raw/ntsb"))
-        True
-    """
+    """Return whether a directory is part of the original layout."""
     if not set(DOMAINS).isdisjoint(folder.parts[-2:]):
         return True
     return any((folder / above / name).is_dir() for name in DOMAINS for above in ("data/raw", "raw", ""))

@@ -94,9 +94,6 @@ def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
             formats have no negatives.
         options: As for :func:`read_documents`.
 
-    Yields:
-        Each document with the negatives that the file gives.
-
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "a.jsonl"
@@ -113,9 +110,6 @@ def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
 
 def detect_format(source: Source) -> str:
     """Return the format of a file by its name, or of a directory by its contents.
-
-    Args:
-        source: A path, or ``-``, which is read as text.
 
     Returns:
         A key of :data:`FORMATS`; ``text`` if the name is of no known format.

@@ -69,24 +69,14 @@ def read_records(
 
 
 def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: str = _ALLOWED) -> Iterator[Record]:
-    """Yield the objects of numbered lines; the source is used in messages and ids.
-
-    Example:
-        >>> next(parse_records("a.jsonl", [(1, ""), (2, '{"any": 1}')])).number
-        2
-    """
+    """Yield the objects of numbered lines; the source is used in messages and ids."""
     for number, line in lines:
         if line and not line.isspace():
             yield _parse(line, Record(source, number), allowed)
 
 
 def document_of(record: Record, language: str = "en") -> Document:
-    """Return the document of a record; it has no sentences if its text is empty.
-
-    Example:
-        >>> document_of(Record("a.jsonl", 1, {"sentences": ["It rained.", "He slept."]})).id
-        'a:1'
-    """
+    """Return the document of a record; it has no sentences if its text is empty."""
     fields = record.fields
     name, title = _id(record), _title(record)
     if "paragraphs" in fields:

@@ -162,12 +162,7 @@ def extracted_files(folder: Path) -> list[Path]:
 
 
 def is_extracted_name(name: str) -> bool:
-    """Return whether a file has a name that WikiExtractor gives.
-
-    Example:
-        >>> is_extracted_name("wiki_07.bz2")
-        True
-    """
+    """Return whether a file has a name that WikiExtractor gives."""
     return _EXTRACTED_NAME.match(name) is not None
 
 

@@ -36,9 +36,6 @@ _ITEM = "\ue000"
 def plain_paragraphs(wikitext: str) -> list[str]:
     r"""Return the paragraphs of running text of an article.
 
-    Args:
-        wikitext: The markup of a page.
-
     Returns:
         Its paragraphs as plain text, which may contain single newlines.
 

@@ -66,10 +66,6 @@ def paragraph_keys(sentences: Sequence[str]) -> dict[bytes, int]:
     """Return the keys of the long sentences, with weight 1, and of the whole paragraph, with weight 2.
 
     The key of the paragraph finds copied paragraphs of short sentences.
-
-    Example:
-        >>> sorted(paragraph_keys(["one two three four", "five six seven eight nine"]).values())
-        [2]
     """
     cut = [words_only(sentence) for sentence in sentences]
     keys = {_key(sentence): 1 for sentence in cut if len(sentence) >= LONG_WORDS}

@@ -48,13 +48,7 @@ class PairBatch:
         return int(self.target_lengths.sum()) + len(self.target_lengths)
 
     def places(self) -> Whole:
-        """Return the flat indices of the predictions in a matrix [rows, target time + 1], padding omitted: [tokens].
-
-        Example:
-            >>> none = np.zeros(2, dtype=np.int64)
-            >>> PairBatch(np.zeros((2, 0)), none, np.array([[5, 6], [7, 0]]), np.array([2, 1])).places().tolist()
-            [0, 1, 2, 3, 4]
-        """
+        """Return the flat indices of the predictions in a matrix [rows, target time + 1], padding omitted: [tokens]."""
         return np.flatnonzero(np.arange(self.target.shape[1] + 1) <= self.target_lengths[:, None])
 
     def rows(self, start: int, step: int) -> PairBatch:

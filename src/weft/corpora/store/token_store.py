@@ -39,12 +39,7 @@ Offsets = NDArray[np.int64]
 
 
 def dtype_for(vocabulary_size: int) -> str:
-    """Return the smallest dtype that holds all ids.
-
-    Example:
-        >>> dtype_for(16_384), dtype_for(100_000)
-        ('uint16', 'uint32')
-    """
+    """Return the smallest dtype that holds all ids."""
     return "uint16" if vocabulary_size <= 2**16 else "uint32"
 
 
@@ -125,11 +120,7 @@ class TokenStore:
         return np.diff(self.sentence_offsets)  # [sentences]
 
     def gather(self, numbers: ArrayLike) -> tuple[Ids, Offsets]:
-        """Return the concatenated ids of many sentences, and the start of each (and the end).
-
-        Args:
-            numbers: Numbers of sentences, in any order and with repeats.
-        """
+        """Return the concatenated ids of many sentences, and the start of each (and the end)."""
         chosen = np.asarray(numbers, dtype=np.int64)  # [batch]
         if chosen.size and (chosen.min() < 0 or chosen.max() >= self.sentence_count):
             raise IndexError(f"sentence numbers go from 0 to {self.sentence_count - 1}")

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from weft.errors import ModelError
-from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
+from weft.io.model_folder import Artifact, load_artifact, require
 from weft.io.package_files import PRETRAINED
 
 if TYPE_CHECKING:
@@ -27,37 +26,8 @@ SETTINGS, LABELS = "pipeline.cfg", "labels.json"
 SPACY = "3.8"  # the layout of the networks may change with the minor version
 
 
-def save_packed(language: Language, folder: str | Path, *, version: str, training: Mapping[str, Any]) -> None:
-    """Write a trained spaCy pipeline as a model folder: settings, labels and float16 weights.
-
-    Args:
-        language: The pipeline.
-        folder: The folder to write.
-        version: The version of the pipeline.
-        training: How it was trained.
-
-    Raises:
-        ModelError: A weight is too large for float16.
-    """
-    settings = language.config.copy()
-    settings["paths"] = dict.fromkeys(settings["paths"])  # paths of the training data are not recorded
-    labels = {name: language.get_pipe(name).label_data for name in language.pipe_names}
-    labels = {name: known for name, known in labels.items() if known}
-    artifact = Artifact(
-        KIND,
-        {"language": language.lang, "spacy": SPACY, "version": version, "pipeline": language.pipe_names},
-        tensors={
-            f"{part}.{place}.{name}": _halved(f"{part}.{place}.{name}", node.get_param(name))
-            for part, place, node, name in pipeline_weights(language)
-        },
-        texts={SETTINGS: settings.to_str(), LABELS: json.dumps(labels, indent=1, sort_keys=True) + "\n"},
-        training=training,
-    )
-    save_artifact(artifact, folder)
-
-
 def load_packed(folder: str | Path) -> Language:
-    """Return the pipeline of a folder that `save_packed` wrote.
+    """Return the pipeline of a folder that ``tools/train_parser.py pack`` wrote.
 
     Raises:
         ModelError: The folder is damaged, or was made for another version of spaCy.
@@ -125,16 +95,3 @@ def pipeline_weights(language: Language) -> Iterator[tuple[str, int, Any, str]]:
             for name in node.param_names:
                 if node.has_param(name):
                     yield part, place, node, name
-
-
-def _halved(name: str, value: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
-    with np.errstate(over="ignore"):
-        halved = np.asarray(value, dtype=np.float16)
-    if not np.isfinite(halved).all():
-        raise ModelError(
-            "a weight does not fit float16",
-            seen=f"{name}: {np.abs(value).max()}",
-            allowed=f"up to {np.finfo(np.float16).max}",
-            next_step="train with a higher weight decay",
-        )
-    return halved

@@ -14,11 +14,6 @@ class ParsedSentence:
         tags: The Penn Treebank tag of each word (``NN``, ``VBD``, …).
         heads: The index of the head of each word; the head of a root is itself.
         labels: The dependency label of each word, as in spaCy's English pipelines: ``nsubj``, ``dobj``, ``pobj``, …
-
-    Example:
-        >>> sentence = ParsedSentence(("Dogs", "bark"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))
-        >>> sentence.words[sentence.heads[0]], len(sentence)
-        ('bark', 2)
     """
 
     words: tuple[str, ...]

@@ -7,7 +7,6 @@ pipeline.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
@@ -78,21 +77,25 @@ class Parser:
         self.fingerprint = annotator.fingerprint
         self._annotator = annotator
         self._lock = Lock()  # a pipeline's vocabulary cannot be used from two threads at once
-        self._memory = _RecentParses(remembered_words)
+        self._memory: dict[str, ParsedSentence] = {}
+        self._words, self._remembered_words = 0, remembered_words
         self._cache = ParseCache(cache, annotator.fingerprint) if cache is not None else None
 
     def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
-        """Return the parse of each sentence, in the order given.
-
-        Args:
-            sentences: Any texts; an empty one has no words.
-            progress: Receives the number of distinct new sentences that are parsed.
-        """
+        """Return the parse of each sentence, in the order given."""
         texts = [clean_sentence(sentence) for sentence in sentences]
         with self._lock:
             known = self._find(list(dict.fromkeys(texts)), progress)
-            self._memory.keep(known)
+            self._remember(known)
         return [known[text] for text in texts]
+
+    def _remember(self, parses: dict[str, ParsedSentence]) -> None:
+        """Keep parses in memory, the most recent last, and forget the oldest ones above the limit."""
+        for text, parse in parses.items():
+            self._words += len(parse) - len(self._memory.pop(text, ()))
+            self._memory[text] = parse
+        while self._words > self._remembered_words:
+            self._words -= len(self._memory.pop(next(iter(self._memory))))
 
     def _find(self, texts: Sequence[str], progress: Progress) -> dict[str, ParsedSentence]:
         """Return the parses of distinct texts, from memory, the cache or the pipeline."""
@@ -178,13 +181,7 @@ def cut_text(text: str, longest: int = LONGEST_PIECE) -> list[str]:
 
 
 def join_parses(parses: Sequence[ParsedSentence]) -> ParsedSentence:
-    """Return one parse of several pieces, with one root per piece.
-
-    Example:
-        >>> piece = ParsedSentence(("Dogs", "bark"), ("NNS", "VBP"), (1, 1), ("nsubj", "ROOT"))
-        >>> join_parses([piece, piece]).heads
-        (1, 1, 3, 3)
-    """
+    """Return one parse of several pieces, with one root per piece."""
     if len(parses) == 1:
         return parses[0]
     heads: list[int] = []
@@ -197,25 +194,3 @@ def join_parses(parses: Sequence[ParsedSentence]) -> ParsedSentence:
         heads=tuple(heads),
         labels=tuple(label for parse in parses for label in parse.labels),
     )
-
-
-class _RecentParses:
-    """The most recent parses, up to a number of words."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.words = 0
-        self.parses: OrderedDict[str, ParsedSentence] = OrderedDict()
-
-    def get(self, text: str) -> ParsedSentence | None:
-        return self.parses.get(text)
-
-    def keep(self, parses: dict[str, ParsedSentence]) -> None:
-        for text, parse in parses.items():
-            if text not in self.parses:
-                self.words += len(parse)
-            self.parses[text] = parse
-            self.parses.move_to_end(text)
-        while self.words > self.limit:
-            _, oldest = self.parses.popitem(last=False)
-            self.words -= len(oldest)

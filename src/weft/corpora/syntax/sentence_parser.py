@@ -33,10 +33,5 @@ class ParsingModel(Protocol):
 
 
 def parser_remarks(document: Document) -> tuple[str, ...]:
-    """Return a remark if a document does not look English; the parser is for English only.
-
-    Example:
-        >>> parser_remarks(Document("d", ("The cat sat on the mat.", "It was asleep.")))
-        ()
-    """
+    """Return a remark if a document does not look English; the parser is for English only."""
     return () if looks_english(document.sentences) else (NOT_ENGLISH,)

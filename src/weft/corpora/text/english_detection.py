@@ -23,9 +23,6 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 def looks_english(sentences: Sequence[str]) -> bool:
     """Return whether a text may be English; True if it is too short to decide.
 
-    Args:
-        sentences: The sentences of the text.
-
     Example:
         >>> looks_english(["The dog barks at the cat, and the cat runs into the garden."])
         True

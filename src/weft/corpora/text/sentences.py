@@ -101,12 +101,7 @@ def split_paragraphs(text: str, language: str = "en") -> tuple[tuple[str, ...], 
 
 
 def blank_line_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the blocks of lines that blank lines separate; there are no empty blocks.
-
-    Example:
-        >>> list(blank_line_blocks(["a", "b", " ", "", "c"]))
-        [['a', 'b'], ['c']]
-    """
+    """Yield the blocks of lines that blank lines separate; there are no empty blocks."""
     block: list[str] = []
     for line in lines:
         if line and not line.isspace():
@@ -144,23 +139,13 @@ def split_block(text: str, language: str = "en") -> tuple[str, ...]:
 
 
 def tidy_sentence(sentence: str) -> str:
-    r"""Return a sentence on one line, without white space around it.
-
-    Example:
-        >>> tidy_sentence(" A cat\nsat. ")
-        'A cat sat.'
-    """
+    """Return a sentence on one line, without white space around it."""
     sentence = sentence.strip()
     return " ".join(sentence.split()) if "\n" in sentence or "\r" in sentence else sentence
 
 
 def assemble(name: str, paragraphs: Iterable[Sequence[str]], title: str = "") -> Document:
-    """Return a document of paragraphs of sentences; empty paragraphs are omitted.
-
-    Example:
-        >>> assemble("d", [["A.", "B."], [], ["C."]]).paragraph_starts
-        (0, 2)
-    """
+    """Return a document of paragraphs of sentences; empty paragraphs are omitted."""
     sentences: list[str] = []
     starts: list[int] = []
     for paragraph in paragraphs:

@@ -1,8 +1,7 @@
-"""Tokenizer files: reading with full checks, and writing."""
+"""Tokenizer files, read with full checks."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -137,13 +136,3 @@ def without_surrogates(sentence: str) -> str:
         return sentence
     except UnicodeEncodeError:
         return sentence.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a text as UTF-8 without newline translation."""
-    Path(path).write_bytes(text.encode("utf-8"))
-
-
-def text_fingerprint(text: str) -> str:
-    """Return the SHA-256 of a text as UTF-8."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -7,12 +7,14 @@ tokenizer a store or a model was made with.
 
 from __future__ import annotations
 
+import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from weft.corpora.text.detokenize import join_words
 from weft.corpora.text.tokenizer_files import (
@@ -25,10 +27,8 @@ from weft.corpora.text.tokenizer_files import (
     parse_json,
     piece_bytes,
     read_text,
-    text_fingerprint,
     without_surrogates,
     word_counts,
-    write_text,
 )
 from weft.corpora.text.words import words
 from weft.errors import ConfigError, check_known
@@ -43,51 +43,46 @@ WORDS_FORMAT = "weft-words"
 KINDS = ("bpe", "words")
 
 
-class Tokenizer(Protocol):
-    """The interface of a tokenizer."""
+class Tokenizer(ABC):
+    """The base of both kinds of tokenizer.
 
-    @property
-    def name(self) -> str:
-        """``bpe`` or ``words``."""
+    Attributes:
+        name: ``bpe`` or ``words``.
+        vocabulary_size: Number of ids, special tokens included.
+        pad_id: The id of padding.
+        bos_id: The id of the start of a sentence.
+        eos_id: The id of the end of a sentence.
+        unk_id: The id of unknown words; None if every text can be encoded.
+    """
 
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of ids, special tokens included."""
+    name: str
+    vocabulary_size: int
+    pad_id, bos_id, eos_id = 0, 1, 2
+    unk_id: int | None = None
 
-    @property
-    def pad_id(self) -> int:
-        """The id of padding."""
+    @abstractmethod
+    def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each sentence, without special tokens."""
 
-    @property
-    def bos_id(self) -> int:
-        """The id of the start of a sentence."""
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids; special tokens are omitted."""
 
-    @property
-    def eos_id(self) -> int:
-        """The id of the end of a sentence."""
-
-    @property
-    def unk_id(self) -> int | None:
-        """The id of unknown words; None if every text can be encoded."""
+    @abstractmethod
+    def to_text(self) -> str:
+        """Return the contents of the saved file."""
 
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of the saved file."""
-
-    def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each sentence, without special tokens."""
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids; special tokens are omitted."""
-
-    def to_text(self) -> str:
-        """Return the contents of the saved file."""
+        return hashlib.sha256(self.to_text().encode("utf-8")).hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the tokenizer as one file."""
+        """Write the tokenizer as one JSON file, without newline translation."""
+        Path(path).write_bytes(self.to_text().encode("utf-8"))
 
 
-class BpeTokenizer:
+class BpeTokenizer(Tokenizer):
     """Byte-level byte-pair encoding: every text can be encoded, and decoding gives it back unchanged.
 
     A space is added before the first word, so that a word has the same ids at the start of a sentence as inside it;
@@ -104,8 +99,6 @@ class BpeTokenizer:
     """
 
     name = "bpe"
-    pad_id, bos_id, eos_id = 0, 1, 2
-    unk_id: int | None = None
 
     def __init__(self, text: str, *, source: str = "tokenizer.json") -> None:
         check_bpe(parse_json(text, source), source)
@@ -134,11 +127,6 @@ class BpeTokenizer:
         )
         backend.train_from_iterator(map(without_surrogates, sentences), trainer)
         return cls(backend.to_str())
-
-    @property
-    def fingerprint(self) -> str:
-        """The SHA-256 of the saved file."""
-        return text_fingerprint(self._text)
 
     def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence, without special tokens."""
@@ -172,12 +160,8 @@ class BpeTokenizer:
         """Return the contents of the saved file, which the `tokenizers` library can load."""
         return self._text
 
-    def save(self, path: str | Path) -> None:
-        """Write the tokenizer as one ``tokenizer.json``."""
-        write_text(path, self._text)
 
-
-class WordTokenizer:
+class WordTokenizer(Tokenizer):
     """Lower-cased words and punctuation, with ``<unk>`` for rare words.
 
     Args:
@@ -190,8 +174,7 @@ class WordTokenizer:
     """
 
     name = "words"
-    pad_id, bos_id, eos_id = 0, 1, 2
-    unk_id: int | None = 3
+    unk_id = 3
 
     def __init__(self, counts: Sequence[tuple[str, int]]) -> None:
         self._counts = tuple(counts)
@@ -218,11 +201,6 @@ class WordTokenizer:
         return cls(list(islice(frequent, vocabulary_size - 4)))
 
     @property
-    def fingerprint(self) -> str:
-        """The SHA-256 of the saved file."""
-        return text_fingerprint(self.to_text())
-
-    @property
     def counts(self) -> dict[str, int]:
         """The count of each word in training."""
         return dict(self._counts)
@@ -242,17 +220,9 @@ class WordTokenizer:
         body = {"format": WORDS_FORMAT, "version": 1, "words": pieces, "counts": counts}
         return json.dumps(body, ensure_ascii=False)
 
-    def save(self, path: str | Path) -> None:
-        """Write the tokenizer as one JSON file."""
-        write_text(path, self.to_text())
-
 
 def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int = DEFAULT_SIZE) -> Tokenizer:
     """Return a trained tokenizer of a kind, ``bpe`` or ``words``.
-
-    Example:
-        >>> train_tokenizer("words", ["a cat", "a cat"]).vocabulary_size
-        6
 
     Raises:
         ConfigError: The kind is unknown.
@@ -265,14 +235,6 @@ def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int
 def load_tokenizer(path: str | Path) -> Tokenizer:
     """Return a saved tokenizer of either kind.
 
-    Example:
-        >>> import tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> WordTokenizer.train(["a cat", "a cat"]).save(folder.name + "/tokenizer.json")
-        >>> load_tokenizer(folder.name + "/tokenizer.json").name
-        'words'
-        >>> folder.cleanup()
-
     Raises:
         ModelError: The file is missing, or is not a tokenizer of weft.
     """
@@ -281,10 +243,6 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
 
 def tokenizer_from_text(text: str, *, source: str = "tokenizer.json") -> Tokenizer:
     """Return the tokenizer with the given file contents; `source` is the name of the file in messages.
-
-    Example:
-        >>> tokenizer_from_text(WordTokenizer.train(["a cat", "a cat"]).to_text()).name
-        'words'
 
     Raises:
         ModelError: The text is not a tokenizer of weft.

@@ -57,7 +57,7 @@ def write_next_sentences(
         drawn = int.from_bytes(hash_key(decoding.seed, *seed, start)[:4], "big")
         part = [contexts[number] for number in batch]
         proposals = writer.propose(part, replace(decoding, seed=drawn), reranked=combine != "uni")
-        ranks = rank_candidates(proposals, decoding, combine, closing_tokens(writer.tokenizer))  # type: ignore[arg-type]
+        ranks = rank_candidates(proposals, decoding, combine, closing_tokens(writer.tokenizer))
         for number, text in zip(batch, _best_texts(proposals, ranks, writer.tokenizer), strict=True):
             found[number] = text
     return found
