@@ -70,9 +70,6 @@ def explain_write_errors(path: Path, *, only: Container[int] | None = None) -> I
     Args:
         path: The file or folder that the block writes.
         only: The error numbers to handle, for a block that does more than write; by default all.
-
-    Raises:
-        CorpusError: The block raised such an error.
     """
     try:
         yield

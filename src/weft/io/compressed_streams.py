@@ -72,11 +72,7 @@ def open_bytes(source: Source) -> Iterator[io.BufferedReader]:
 
 
 def standard_input_chunks() -> Iterator[bytes]:
-    """Yield the bytes of standard input, not decompressed.
-
-    Raises:
-        CorpusError: Standard input is closed or cannot be read.
-    """
+    """Yield the bytes of standard input, not decompressed."""
     stream = _standard_input()
     while True:
         with _explain_read_errors(name_of(STDIN)):

@@ -19,13 +19,7 @@ ROUNDING = 3e-7  # a scale computed again from the weights differs in its last d
 
 
 def share(artifact: Artifact, folder: str | Path, others: Sequence[str | Path]) -> Artifact:
-    """Return an artifact without the weights and texts that other folders hold, with references to them.
-
-    Args:
-        artifact: The artifact to save, with quantised weights.
-        folder: The folder it will be saved to.
-        others: Folders that may hold the same weights; those with another parent folder are ignored.
-    """
+    """Return an artifact without the weights and texts that other folders beside it hold, with references to them."""
     found: list[Shared] = []
     tensors, texts = dict(artifact.tensors), dict(artifact.texts)
     place = Path(folder).resolve()

@@ -12,12 +12,7 @@ from weft.document import Document
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A sentence to put in the place of one of a document's sentences; `replace_sentence` applies it.
-
-    Attributes:
-        position: The index of the sentence to replace.
-        sentence: The new sentence.
-    """
+    """A sentence to put at the position of one of a document's sentences; `replace_sentence` applies it."""
 
     position: int
     sentence: str

@@ -14,13 +14,8 @@ def replacements(document: Document, pool: Sequence[str], *, count: int = 1, see
     """Return replacements of single sentences by sentences of a pool.
 
     These are the negatives of section 2 of the paper: the pool is the corpus for the open domain, and the document's
-    own sentences for the narrow domains. A replacement always differs from the sentence it replaces.
-
-    Args:
-        document: The text to corrupt.
-        pool: The sentences to choose from.
-        count: Number of negatives; positions repeat only after all have been used.
-        seed: Seed; together with the document's id it determines the replacements.
+    own sentences for the narrow domains. A replacement always differs from the sentence it replaces. Positions
+    repeat only after all have been used.
 
     Raises:
         CorpusError: The pool has no sentence that differs from the one to replace.

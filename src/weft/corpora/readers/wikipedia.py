@@ -145,11 +145,7 @@ def read_wikiextractor(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -
 
 
 def extracted_files(folder: Path) -> list[Path]:
-    """Return the files of a WikiExtractor folder, sorted.
-
-    Raises:
-        CorpusError: There are no such files.
-    """
+    """Return the files of a WikiExtractor folder, sorted."""
     paths = sorted(path for path in folder.rglob("wiki_*") if is_extracted_name(path.name))
     if paths:
         return paths

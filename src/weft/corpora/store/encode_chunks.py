@@ -25,31 +25,19 @@ Paragraph = tuple[str, ...]  # its sentences
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of one input: lines of JSONL, or documents of another format.
+    """A part of one input: lines of JSONL, or documents of another format."""
 
-    Attributes:
-        source: The number of the input.
-        name: The name the user gave.
-        options: How to read it.
-        lines: Line numbers and unparsed lines of JSONL.
-        documents: Documents of other formats.
-    """
-
-    source: int
-    name: str
+    source: int  # the number of the input
+    name: str  # as the user gave it
     options: ReadOptions
-    lines: tuple[tuple[int, str], ...] = ()
+    lines: tuple[tuple[int, str], ...] = ()  # line numbers and unparsed lines
     documents: tuple[Document, ...] = ()
 
     def __len__(self) -> int:
         return len(self.lines) + len(self.documents)
 
     def read(self) -> Iterator[tuple[str, Document]]:
-        """Yield the documents, each with its place for messages.
-
-        Raises:
-            CorpusError: A line cannot be read as a document.
-        """
+        """Yield the documents, each with its place for messages."""
         for record in parse_records(self.name, self.lines):
             yield record.place, document_of(record, self.options.language)
         for document in self.documents:
@@ -58,17 +46,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class EncodingTask:
-    """What a worker process needs to encode chunks; it is sent to each process once.
+    """What a worker process needs to encode chunks; it is sent to each process once."""
 
-    Attributes:
-        tokenizer: The contents of the tokenizer's file.
-        held_out: The index of held-out text.
-        drop_overlap: Whether overlapping paragraphs are omitted instead of an error.
-    """
-
-    tokenizer: str
+    tokenizer: str  # the contents of its file
     held_out: OverlapIndex
-    drop_overlap: bool = False
+    drop_overlap: bool  # whether overlapping paragraphs are omitted instead of an error
 
     def start(self) -> Callable[[Chunk], EncodedDocuments]:
         """Return the function that encodes a chunk."""
@@ -101,11 +83,7 @@ class EncodingTask:
 
 
 def kept_paragraphs(place: str, document: Document, *, held_out: OverlapIndex, drop_overlap: bool) -> list[Paragraph]:
-    """Return the paragraphs of a document that do not overlap with held-out text.
-
-    Raises:
-        CorpusError: A paragraph overlaps, and ``drop_overlap`` is false.
-    """
+    """Return the paragraphs of a document that do not overlap with held-out text."""
     kept: list[Paragraph] = []
     for number, paragraph in enumerate(document.paragraphs()):
         owner = held_out.match(paragraph.sentences)

@@ -76,9 +76,6 @@ def sentence_pairs(store: TokenStore, direction: Direction) -> tuple[Whole, Whol
 
     ``forward`` predicts each sentence from the previous one of its paragraph, ``backward`` from the next one, ``prior``
     without context (−1).
-
-    Raises:
-        ConfigError: The direction is unknown.
     """
     check_known("direction", direction, get_args(Direction))
     if direction == "prior":

@@ -54,11 +54,7 @@ class ParseCache:
             raise _unusable(self.path, error.strerror or str(error)) from error
 
     def get(self, sentence: str) -> ParsedSentence | None:
-        """Return the parse of a sentence, or None.
-
-        Raises:
-            CorpusError: The file cannot be read.
-        """
+        """Return the parse of a sentence, or None."""
         place = self._places.get(key := self._key(sentence))
         if place is None:
             return None
@@ -72,11 +68,7 @@ class ParseCache:
         return _parse_of(fields) if fields.get("key") == key else None
 
     def add(self, parses: Mapping[str, ParsedSentence]) -> None:
-        """Append parses to the file.
-
-        Raises:
-            CorpusError: The file cannot be written.
-        """
+        """Append parses to the file."""
         lines = [self._line(sentence, parse) for sentence, parse in parses.items()]
         with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)

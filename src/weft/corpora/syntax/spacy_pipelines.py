@@ -35,17 +35,11 @@ _ENCODERS = ("tok2vec", "transformer", "curated_transformer")
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A tagger and a parser.
+    """A tagger and a parser."""
 
-    Attributes:
-        name: Name and version.
-        fingerprint: A hash of everything that determines the parses.
-        language: The spaCy object, with only the components that parsing needs.
-    """
-
-    name: str
-    fingerprint: str
-    language: Language
+    name: str  # with its version
+    fingerprint: str  # a hash of everything that determines the parses
+    language: Language  # with only the components that parsing needs
 
     def annotate(self, texts: Sequence[str]) -> list[ParsedSentence]:
         """Return the parse of each text as one sentence."""

@@ -118,10 +118,6 @@ def split_block(text: str, language: str = "en") -> tuple[str, ...]:
 
     Raises:
         CorpusError: The text contains a lone surrogate.
-
-    Example:
-        >>> split_block("It rained.  He slept.")
-        ('It rained.', 'He slept.')
     """
     from sentencex import segment  # imported here: `import weft` stays fast
 

@@ -17,11 +17,7 @@ LARGEST_FILE = 256 * 2**20
 
 
 def load_backend(text: str, source: str) -> Backend:
-    """Return the `tokenizers` object of a file.
-
-    Raises:
-        ModelError: The file is not a tokenizer.
-    """
+    """Return the `tokenizers` object of a file."""
     from tokenizers import Tokenizer as Backend
 
     try:
@@ -70,11 +66,7 @@ def piece_bytes(names: Sequence[str]) -> list[bytes]:
 
 
 def word_counts(body: dict[str, Any], source: str) -> list[tuple[str, int]]:
-    """Return the words and counts of a word-level file.
-
-    Raises:
-        ModelError: The file is damaged or was written by a newer weft.
-    """
+    """Return the words and counts of a word-level file."""
     if body.get("version") != 1:
         raise ModelError(
             f"{source} was written by a newer weft",

@@ -200,11 +200,6 @@ class WordTokenizer(Tokenizer):
         frequent = ((word, count) for word, count in ranked if count >= min_count)
         return cls(list(islice(frequent, vocabulary_size - 4)))
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """The count of each word in training."""
-        return dict(self._counts)
-
     def encode_batch(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence, without special tokens."""
         find = self._ids.get
