@@ -19,6 +19,7 @@ from weft.ordering.order import Objective, Ordering, Search
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel
 from weft.registry import DEFAULT_MODEL
+from weft.settings import check_count
 
 if TYPE_CHECKING:
     from weft.evaluation.model_comparison import Versus
@@ -283,17 +284,19 @@ def evaluate(
     """
     from weft.evaluation.evaluate import evaluate as run
     from weft.evaluation.task_contract import EvaluateOptions
-    from weft.evaluation.tasks import check_limit, find_experiment, find_task
+    from weft.evaluation.tasks import find_experiment, find_task
 
     chosen = options or EvaluateOptions()
     # Wrong names and numbers are reported before a model is loaded.
     find_experiment(task, None if data is None else _data_name(data))
-    check_limit(chosen.limit if limit is None else limit)
+    limit = chosen.limit if limit is None else limit
+    if limit is not None:
+        check_count("limit", limit)
     subject = _subject(task, model, combine)
     chosen = replace(
         chosen,
         settings=find_task(task).split_settings(chosen.settings)[1],
-        limit=chosen.limit if limit is None else limit,
+        limit=limit,
         seed=chosen.seed if seed is None else seed,
     )
     on_device(subject.model, chosen.device)

@@ -15,8 +15,9 @@ from tests.helpers.scorers import synthetic
 from weft.cli.evaluate import write_result
 from weft.cli.score import write_scores
 from weft.corpora.readers.formats import read_documents
-from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.evaluate import evaluate
 from weft.evaluation.result import Result
+from weft.evaluation.task_contract import Subject
 from weft.loaded_model import Model
 from weft.registry import create_model
 from weft.report.tables import Cell, Column, RenderedTable, render

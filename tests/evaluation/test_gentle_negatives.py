@@ -17,7 +17,8 @@ from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.negatives.swap import NEIGHBOURS, swapped_orders, swaps_name
 from weft.document import Document
 from weft.evaluation.discrimination import discriminate
-from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.evaluate import evaluate
+from weft.evaluation.task_contract import Subject
 from weft.hub import load_model
 
 

@@ -14,13 +14,13 @@ from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 from weft.evaluation.discrimination import discriminate
-from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.evaluate import evaluate
 from weft.evaluation.insertion import insert_sentences
 from weft.evaluation.metrics import ratio
 from weft.evaluation.reconstruction import reconstruct
 from weft.evaluation.result import Measure, Result, compare_results
-from weft.evaluation.task_contract import Outcome
-from weft.evaluation.tasks import DATA_SETS, EvaluateOptions, is_standard
+from weft.evaluation.task_contract import EvaluateOptions, Outcome, Subject
+from weft.evaluation.tasks import DATA_SETS, is_standard
 from weft.registry import create_model
 from weft.report.paper_numbers import TABLES
 from weft.report.tables import build_table, render

@@ -12,10 +12,11 @@ from tests.helpers.published_results import published_results
 from tests.helpers.scorers import synthetic
 
 from weft.errors import ConfigError
-from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.evaluate import evaluate
 from weft.evaluation.evaluated_models import load_subjects
 from weft.evaluation.result import Result
-from weft.evaluation.tasks import EvaluateOptions, find_experiment, is_standard
+from weft.evaluation.task_contract import EvaluateOptions, Subject
+from weft.evaluation.tasks import find_experiment, is_standard
 from weft.registry import create_model
 from weft.report.tables import load_results
 

@@ -13,8 +13,6 @@ from weft.io.file_hash import sha256_of
 from weft.progress import Progress, silent
 from weft.scoring.uni_bi_mmi import estimator_of
 
-__all__ = ["EvaluateOptions", "Subject", "evaluate"]
-
 
 def evaluate(
     task: str,

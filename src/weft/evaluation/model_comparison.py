@@ -18,7 +18,6 @@ from weft.evaluation.result import (
     Result,
     check_comparable,
     compare_results,
-    same_pairs,
     summarize,
     without_seed,
 )
@@ -110,7 +109,7 @@ def compare_models(first: Result, second: Result, *, metric: str = "", seed: int
         (0.0, (0, 0, 2))
     """
     names = _common_metrics(first, second, metric)
-    paired = [name for name in names if same_pairs(first, second, name)]
+    paired = [name for name in names if first.parts(name).denominators == second.parts(name).denominators]
     chosen = metric or (paired or names)[0]
     compared = paired if chosen in paired else [chosen]  # an unpaired metric raises the error of compare_results
     comparisons = {name: compare_results(first, second, name, seed=seed) for name in compared}

@@ -80,11 +80,7 @@ class Result(Tabular):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Read the second file when one of its fields is first used.
-
-            Raises:
-                CorpusError: The file is damaged, or belongs to another result.
-            """
+            """Read the second file when one of its fields is first used; raise CorpusError if it is damaged."""
             if name not in PER_DOCUMENT or "_unread" not in vars(self):
                 raise AttributeError(f"a Result has no attribute {name!r}")
             vars(self).update(_read_second_file(*vars(self)["_unread"]))
@@ -110,8 +106,8 @@ class Result(Tabular):
         rows = []
         for metric, value in self.metrics.items():
             low, high = self.bounds(metric) or (None, None)
-            counts = {"n_documents": self.n_documents}
-            rows.append({**names, "metric": metric, "value": value, "low": low, "high": high, **counts})
+            measured = {"metric": metric, "value": value, "low": low, "high": high, "n_documents": self.n_documents}
+            rows.append({**names, **measured})
         return rows
 
     def __repr__(self) -> str:
@@ -184,11 +180,7 @@ class Result(Tabular):
         return result
 
     def parts(self, metric: str) -> Measure:
-        """Return the parts of a metric.
-
-        Raises:
-            CorpusError: There are none.
-        """
+        """Return the parts of a metric; raise CorpusError if there are none."""
         check_parts(self)
         if metric not in self.per_document:
             raise CorpusError(
@@ -251,7 +243,8 @@ def _explain_errors(path: str | Path) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         raise CorpusError(
-            f"cannot read a result from {path}: {error}",
+            f"cannot read a result from {path}",
+            seen=str(error) or type(error).__name__,
             allowed="a file written by `weft evaluate`",
             next_step="run the evaluation again",
         ) from error
@@ -308,33 +301,17 @@ def compare_results(first: Result, second: Result, metric: str, *, seed: int = 1
         CorpusError: The two were not measured on the same documents with the same negatives.
     """
     check_comparable(first, second)
-    if metric not in first.per_document or metric not in second.per_document:
-        raise CorpusError(
-            "no such metric in both results",
-            seen=metric,
-            allowed=", ".join(sorted(set(first.per_document) & set(second.per_document))),
-            next_step="choose one of these",
-        )
-    if not same_pairs(first, second, metric):
+    one, other = first.parts(metric), second.parts(metric)
+    if one.denominators != other.denominators:
         raise CorpusError(
             "these results cannot be compared", seen=f"{metric} counted over other pairs of the same documents",
             allowed="two models with the same pairs", next_step="choose another metric or model",
         )  # fmt: skip
-    one, other = first.parts(metric), second.parts(metric)
     return paired_bootstrap(one.numerators, other.numerators, one.denominators, seed=seed)
 
 
-def same_pairs(first: Result, second: Result, metric: str) -> bool:
-    """Return whether two results counted a metric over the same pairs of every document."""
-    return first.parts(metric).denominators == second.parts(metric).denominators
-
-
 def check_comparable(first: Result, second: Result) -> None:
-    """Raise CorpusError if two results do not have the same task, documents and negatives.
-
-    Raises:
-        CorpusError: They do not, or one has no values per document.
-    """
+    """Raise CorpusError if two results differ in task, documents or negatives, or one has no values per document."""
     check_parts(first)
     check_parts(second)
     same = ("task", "data_sha256", "negatives_sha256")

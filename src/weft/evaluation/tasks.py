@@ -17,11 +17,6 @@ from weft.evaluation.task_contract import DataFile, DataSet, EvaluateOptions, Ta
 from weft.io.package_files import PROBES
 from weft.registry import TASK_GROUP, added_names, load_added
 
-__all__ = [
-    "ALIASES", "DATA_SETS", "TASKS", "DataSet", "EvaluateOptions", "Experiment", "Task", "check_limit",
-    "find_experiment", "find_task", "is_result_folder", "is_standard", "joined", "task_names",
-]  # fmt: skip
-
 TASKS: Mapping[str, Task] = {
     "pairs": Task(
         "distinguish documents from their permutations (Tables 1 and 2)",
@@ -143,11 +138,7 @@ class Experiment:
         return Path(self.file).name if self.file or self.data is None else self.data.file
 
     def open(self, options: EvaluateOptions) -> DataFile:
-        """Return the data file.
-
-        Raises:
-            CorpusError: The standard data are not in the data folder.
-        """
+        """Return the data file; raise CorpusError if the standard data are not in the data folder."""
         domain = self.data.domain if self.data else ""
         return DataFile(self._path(options), options.read, domain, options.limit)
 
@@ -188,9 +179,6 @@ class Experiment:
 
 def find_task(name: str) -> Task:
     """Return a task by its name, or by the name of an experiment.
-
-    Raises:
-        ConfigError: There is no task of that name.
 
     Example:
         >>> find_task("wikipedia-pairs").data
@@ -245,11 +233,7 @@ def task_names() -> list[str]:
 
 
 def _task(name: str) -> Task:
-    """Return the task of a known name.
-
-    Raises:
-        ConfigError: The package that adds it is broken.
-    """
+    """Return the task of a known name; raise ConfigError if the package that adds it is broken."""
     if name in TASKS:
         return TASKS[name]
     added = load_added(TASK_GROUP, name)
@@ -288,17 +272,6 @@ def _unknown_task(name: object) -> ConfigError:
         allowed=did_you_mean(str(name), {*task_names(), *ALIASES}),
         next_step="see `weft evaluate --help`",
     )
-
-
-def check_limit(limit: object) -> None:
-    """Raise ConfigError if a limit is not None and not a number of documents."""
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise ConfigError(
-            "limit is not a number of documents",
-            seen=limit,
-            allowed="a whole number from 1, or None for all documents",
-            next_step="change limit",
-        )
 
 
 def _check_file(data: str) -> None:

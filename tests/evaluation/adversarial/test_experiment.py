@@ -29,9 +29,10 @@ from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays  
 from weft.evaluation.adversarial.token_rows import TokenRows, canonical_rows  # noqa: E402
 from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # noqa: E402
 from weft.evaluation.adversarial.writing import ADVERSARIAL_DECODING, write_continuations  # noqa: E402
-from weft.evaluation.evaluate import Subject, evaluate  # noqa: E402
+from weft.evaluation.evaluate import evaluate  # noqa: E402
 from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.result import Result  # noqa: E402
+from weft.evaluation.task_contract import Subject  # noqa: E402
 from weft.evaluation.tasks import is_standard  # noqa: E402
 from weft.generation.bulk_writing import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402

@@ -29,8 +29,9 @@ from weft.evaluation.adversarial.verdicts import (
     training_record,
     write_verdicts,
 )
-from weft.evaluation.evaluate import Subject, evaluate
+from weft.evaluation.evaluate import evaluate
 from weft.evaluation.evaluated_models import with_combination
+from weft.evaluation.task_contract import Subject
 from weft.generation.bulk_writing import bulk_writer
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.report.samples import write_samples

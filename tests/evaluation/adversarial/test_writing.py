@@ -27,8 +27,9 @@ from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: 
 from weft.evaluation.adversarial.network_evaluator import network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.token_rows import TokenRows  # noqa: E402
 from weft.evaluation.adversarial.writing import write_continuations, write_next_sentences  # noqa: E402
-from weft.evaluation.evaluate import EvaluateOptions, Subject, evaluate  # noqa: E402
+from weft.evaluation.evaluate import evaluate  # noqa: E402
 from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
+from weft.evaluation.task_contract import EvaluateOptions, Subject  # noqa: E402
 from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
 from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
 from weft.generation.decoding_settings import Decoding  # noqa: E402
