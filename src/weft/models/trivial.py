@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.text.years import first_year
 from weft.document import Document, Score
-from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.seeded_hash import hash_key, hash_order
-from weft.models.common.setting_checks import restored_settings
-from weft.progress import Progress, silent
+from weft.models.common.fixed_model import FixedModel
 from weft.protocols import ModelCard
 from weft.settings import HIGHEST_SEED, Settings, setting
 
@@ -29,7 +26,7 @@ class RandomSettings(Settings):
     seed: int = setting(1, "Seed of all numbers.", minimum=0, maximum=HIGHEST_SEED)
 
 
-class RandomModel:
+class RandomModel(FixedModel):
     """A table of random numbers; equal sentences get equal numbers.
 
     Example:
@@ -45,11 +42,11 @@ class RandomModel:
         comparable="no",
         needs_training=False,
     )
-
     Settings = RandomSettings
+    settings: RandomSettings
 
     def __init__(self, settings: RandomSettings = RandomSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
+        super().__init__(settings)
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         """Return uniform numbers that depend on the two sentences: [sentences, sentences]."""
@@ -65,19 +62,6 @@ class RandomModel:
         parts = tuple(_uniform(self.settings.seed, *pair) for pair in pairwise(sentences))
         return Score(float(np.mean(parts)), parts) if parts else Score(None)
 
-    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Return the model itself; there is nothing to learn."""
-        return self
-
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the settings."""
-        save_artifact(Artifact("random", self.settings.to_dict(), training=training or {}), folder)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        return cls(restored_settings(RandomSettings, load_artifact(folder), folder))
-
 
 def _uniform(*parts: object) -> float:
     return int.from_bytes(hash_key(*parts)[:6], "big") / 2**48
@@ -90,7 +74,7 @@ class YearSortSettings(Settings):
     model_name: ClassVar[str] = "year-sort"
 
 
-class YearSort:
+class YearSort(FixedModel):
     """Orders sentences by the first year they mention, and scores a text by the share of its years that ascend.
 
     Example:
@@ -109,7 +93,7 @@ class YearSort:
     Settings = YearSortSettings
 
     def __init__(self, settings: YearSortSettings = YearSortSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
+        super().__init__(settings)
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:
         """Return the order by year; an undated sentence gets the median year, and the seed breaks ties."""
@@ -124,20 +108,6 @@ class YearSort:
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the share of dated pairs in order; None for fewer than two sentences, 0 if all years are equal."""
         return [Score(_ascending(document)) for document in documents]
-
-    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Return the model itself; there is nothing to learn."""
-        return self
-
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the name of the model."""
-        save_artifact(Artifact("year-sort", {}, training=training or {}), folder)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        load_artifact(folder)
-        return cls()
 
 
 def _ascending(document: Document) -> float | None:

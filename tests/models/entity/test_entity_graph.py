@@ -44,13 +44,10 @@ def random_mentions(seed: int) -> list[dict[str, int]]:
     return [{"a": 1}, *found]
 
 
-@pytest.mark.parametrize(("cells", "walked"), [(4, 1), (2**20, 1000)])
+@pytest.mark.parametrize("cells", [4, 2**20])
 @pytest.mark.parametrize("seed", range(20))
-def test_all_projections_agree_with_slow_code(
-    seed: int, cells: int, walked: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_projections_agree_with_slow_code(seed: int, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entity_graph, "CELLS_AT_ONCE", cells)  # few: sparse, and a sentence at a time
-    monkeypatch.setattr(entity_graph, "MOST_BITS", walked)
     mentions = random_mentions(seed)
     grid = build_grid(mentions)
     six = graph_scores(grid.shared(), grid.size)

@@ -1,4 +1,4 @@
-"""The interface of parsers that models use, and the remark on texts that are not English."""
+"""Parsers as models use them: their interface, a lazy one, and the remark on texts that are not English."""
 
 from __future__ import annotations
 
@@ -22,6 +22,36 @@ class SentenceParser(Protocol):
 
     def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
         """Return the parse of each sentence, in the order given."""
+
+
+class LazyParser:
+    """A parser that is searched for when the first sentence is parsed.
+
+    Args:
+        pipeline: The argument of `weft.corpora.syntax.parser.find_parser`.
+    """
+
+    def __init__(self, pipeline: str) -> None:
+        self.pipeline = pipeline
+        self.found: SentenceParser | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the pipeline; empty before the first sentence is parsed."""
+        return self.found.name if self.found is not None else ""
+
+    def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
+        """Return the parse of each sentence, in the order given."""
+        if self.found is None:
+            from weft.corpora.syntax.parser import find_parser
+
+            self.found = find_parser(self.pipeline)
+        return self.found.parse(sentences, progress=progress)
+
+
+def parsed_by(parser: SentenceParser) -> dict[str, str]:
+    """Return the entry of a training record that names the parser; empty if no sentence was parsed."""
+    return {"parsed_by": parser.name} if parser.name else {}
 
 
 @runtime_checkable

@@ -7,17 +7,14 @@ and those after it; the default is SmolLM2 (L. B. Allal et al., 2025).
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from weft.document import Document, Score
-from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.causal_lm.model_files import find_causal, read_causal
-from weft.models.common.setting_checks import restored_settings
-from weft.progress import Progress, silent
+from weft.models.common.fixed_model import FixedModel
 from weft.protocols import ModelCard, OrderSearch
 from weft.scoring.sequence_scorer import Inverted, OrderCache, SequenceOrderSearch, SequenceScorer
 from weft.scoring.uni_bi_mmi import COMBINATIONS, Combine, checked_combine
@@ -75,7 +72,7 @@ class LazyNetwork:
             self.predictor.network.to(device)
 
 
-class Hf:
+class Hf(FixedModel):
     """Predicts each sentence from all previous sentences, with a pretrained language model.
 
     A text is its sentences joined by spaces. With ``uni``, a transition is log p(s_n | s_1 … s_{n−1}) divided by the
@@ -99,11 +96,11 @@ class Hf:
         extra="hf",
         needs_training=False,
     )
-
     Settings = HfSettings
+    settings: HfSettings
 
     def __init__(self, settings: HfSettings = HfSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
+        super().__init__(settings)
         self.memory = OrderCache()
         self.network = LazyNetwork(settings)
 
@@ -149,16 +146,3 @@ class Hf:
 
         paths = GrowingTexts(self.network.predictor, document.sentences)
         return SequenceOrderSearch(self.scorer, paths, document.sentences)
-
-    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Return the model itself; there is nothing to learn."""
-        return self
-
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the settings; the language model is not copied."""
-        save_artifact(Artifact("hf", self.settings.to_dict(), training=training or {}), folder)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        return cls(restored_settings(HfSettings, load_artifact(folder), folder))

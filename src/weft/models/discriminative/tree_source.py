@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from weft.corpora.data_folder import find_data
 from weft.corpora.syntax.binary_trees import BinaryTree, binarised, binarised_phrases
+from weft.corpora.syntax.sentence_parser import LazyParser
 from weft.corpora.syntax.trees import TreeBank
 from weft.progress import Progress, silent
-
-if TYPE_CHECKING:
-    from weft.corpora.syntax.parser import Parser
 
 
 class TreeSource(Protocol):
@@ -31,22 +29,16 @@ class ParsedTrees:
     """
 
     def __init__(self, parser: str = "", penn: str = "") -> None:
-        self.parser, self.penn = parser, penn
+        self.parser, self.penn = LazyParser(parser), penn
 
     def trees(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[BinaryTree]:
         """Return one tree per sentence; the parser is loaded only if a sentence has no Penn tree."""
         found = {sentence: self._penn_tree(sentence) for sentence in dict.fromkeys(sentences)}
         missing = [sentence for sentence, tree in found.items() if tree is None]
         if missing:
-            parses = self._parser.parse(missing, progress=progress)
+            parses = self.parser.parse(missing, progress=progress)
             found |= {sentence: binarised(parse) for sentence, parse in zip(missing, parses, strict=True)}
         return [tree for tree in (found[sentence] for sentence in sentences) if tree is not None]
-
-    @cached_property
-    def _parser(self) -> Parser:
-        from weft.corpora.syntax.parser import find_parser  # spaCy
-
-        return find_parser(self.parser)
 
     @cached_property
     def _bank(self) -> TreeBank | None:

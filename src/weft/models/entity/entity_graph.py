@@ -7,11 +7,10 @@ https://aclanthology.org/P13-1010.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import truediv
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,34 +18,25 @@ import numpy.typing as npt
 
 from weft.corpora.syntax.sentence_parser import SentenceParser
 from weft.document import Document, Score
-from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import restored_settings
+from weft.models.common.fixed_model import FixedModel
 from weft.models.entity.grid import Numbers, SparseGrid, build_grid
 from weft.models.entity.grid_model import in_batches
 from weft.models.entity.mentions import NOUNS, MentionFields, MentionFinder, Roles
 from weft.models.entity.transition_weights import has_score
 from weft.models.entity.transitions import Reals, places
-from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
 
 PROJECTIONS = ("p_u", "p_w", "p_acc")
-MOST_BITS = 1000  # longest text for which one bit per pair of sentences is stored
 CELLS_AT_ONCE = 2**20  # size of a block of the table of all pairs of sentences
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Edges between sentences that share an entity.
+    """Edges between sentences that share an entity: [edges] each."""
 
-    Attributes:
-        left: The earlier sentence: [edges].
-        right: The later sentence: [edges].
-        weight: The weight of the edge: [edges].
-    """
-
-    left: Numbers
-    right: Numbers
+    left: Numbers  # the earlier sentence
+    right: Numbers  # the later sentence
     weight: Reals
 
 
@@ -67,7 +57,8 @@ def project(columns: SparseGrid, projection: str) -> Iterator[Edges]:
     matrix = _matrix(columns, values)
     step = max(1, CELLS_AT_ONCE // max(columns.size, 1))
     for start in range(0, columns.size, step):
-        block = _product(matrix, start, step)
+        product = matrix[start : start + step] @ matrix.T  # [some sentences, sentences]
+        block: Reals = product if isinstance(product, np.ndarray) else product.toarray()
         left, right = np.nonzero(np.triu(block, k=start + 1))
         weight = block[left, right]
         yield Edges(left + start, right, np.ones_like(weight) if projection == "p_u" else weight)
@@ -85,66 +76,20 @@ def graph_scores(shared: Sequence[Roles], size: int) -> dict[str, float]:
         {'p_u': 0.6666666666666666, 'p_u_dist': 0.5, 'p_w': 0.6666666666666666, 'p_w_dist': 0.5,
          'p_acc': 4.0, 'p_acc_dist': 3.0}
     """
-    return _six_scores(*(_sum_by_entity if size <= MOST_BITS else _sum_by_sentence)(shared, size))
-
-
-def _sum_by_entity(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
-    """Return, for each projection, the sums over the edges of each length.
-
-    Python integers are faster than arrays here: the sentences of a text share some tens of entities. One bit for each
-    pair of sentences marks the pairs that are already connected.
-    """
-    linked, entities, products = [0] * size, [0] * size, [0] * size
+    # Python integers are faster than arrays here: the sentences of a text share some tens of entities.
+    linked, entities, products = [0] * size, [0] * size, [0] * size  # by the distance of two sentences
     for roles in shared:
         for (other, its_role), (sentence, role) in combinations(roles, 2):
             apart = sentence - other
-            linked[apart] |= 1 << other
+            linked[apart] |= 1 << other  # one bit for each pair of sentences: it is connected once
             entities[apart] += 1
             products[apart] += role * its_role
-    return [bits.bit_count() for bits in linked], entities, products
-
-
-def _sum_by_sentence(shared: Sequence[Roles], size: int) -> tuple[list[int], list[int], list[int]]:
-    """Return the same sums with memory proportional to the mentions, not to the pairs of sentences."""
-    rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]  # (entity, role) of each sentence
-    for number, roles in enumerate(shared):
-        for sentence, role in roles:
-            rows[sentence].append((number, role))
-    linked, entities, products = [0] * size, [0] * size, [0] * size
-    earlier: list[list[tuple[int, int]]] = [[] for _ in shared]  # (sentence, role) of each entity so far
-    for sentence, row in enumerate(rows):
-        lengths = set()
-        for number, role in row:
-            for other, its_role in earlier[number]:
-                apart = sentence - other
-                lengths.add(apart)
-                entities[apart] += 1
-                products[apart] += role * its_role
-            earlier[number].append((sentence, role))
-        for apart in lengths:
-            linked[apart] += 1
-    return linked, entities, products
-
-
-def _six_scores(linked: Sequence[int], entities: Sequence[int], products: Sequence[int]) -> dict[str, float]:
-    """Return mean out-degrees without and with distance, from the sums over the edges of each length (1 or more)."""
-    size = max(len(linked), 1)
-    lengths = range(1, size)
-    return {
-        "p_u": sum(linked) / size,
-        "p_u_dist": sum(map(truediv, linked[1:], lengths)) / size,
-        "p_w": sum(entities) / size,
-        "p_w_dist": sum(map(truediv, entities[1:], lengths)) / size,
-        "p_acc": sum(products) / size,
-        "p_acc_dist": sum(map(truediv, products[1:], lengths)) / size,
-    }
-
-
-def _product(matrix: Any, start: int, step: int) -> Reals:
-    """Return the product of some rows with all rows: [some sentences, sentences]."""
-    product = matrix[start : start + step] @ matrix.T
-    block: Reals = product if isinstance(product, np.ndarray) else product.toarray()
-    return block
+    sums = {"p_u": [bits.bit_count() for bits in linked], "p_w": entities, "p_acc": products}
+    scores = {}
+    for projection, by_distance in sums.items():
+        scores[projection] = sum(by_distance) / max(size, 1)
+        scores[f"{projection}_dist"] = sum(map(truediv, by_distance[1:], range(1, size))) / max(size, 1)
+    return scores
 
 
 def _matrix(columns: SparseGrid, values: Reals) -> Any:
@@ -176,7 +121,7 @@ class EntityGraphSettings(MentionFields, Settings):
     distance: bool = setting(True, "Divide the weight of an edge by the distance of its sentences.", adjustable=True)
 
 
-class EntityGraph:
+class EntityGraph(FixedModel):
     """Scores a text by the mean out-degree of its sentences in a graph of shared entities; nothing is trained.
 
     Each sentence has edges to the later sentences that share an entity with it. score = 1 / N · Σ_{i<j} W_ij / (j − i),
@@ -207,14 +152,15 @@ class EntityGraph:
     )
 
     Settings = EntityGraphSettings
+    settings: EntityGraphSettings
 
     def __init__(self, settings: EntityGraphSettings = EntityGraphSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
+        super().__init__(settings)
         self.finder = MentionFinder(settings)
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """Use this parser instead of searching for one, and return the model."""
-        self.finder.loaded = parser
+        self.finder.parser = parser
         return self
 
     def grid(self, document: Document) -> SparseGrid:
@@ -286,44 +232,22 @@ class EntityGraph:
         """Return the state of a beam search over the document's sentences."""
         return GraphOrderSearch(self.grid(document), self.settings.projection, self.settings.distance)
 
-    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Return the model itself; there is nothing to learn."""
-        return self
-
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the model with other settings."""
         return type(self)(self.settings.adjusted(changes))
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the settings."""
-        save_artifact(Artifact("entity-graph", self.settings.to_dict(), training=training or {}), folder)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        return cls(restored_settings(EntityGraphSettings, load_artifact(folder), folder))
-
 
 class GraphOrderSearch:
-    """The state of a beam search with the entity graph; a `weft.protocols.OrderSearch`.
-
-    Args:
-        columns: The grid of all sentences.
-        projection: The weights of edges.
-        distance: Whether weights are divided by distance.
-    """
+    """The state of a beam search with the entity graph; a `weft.protocols.OrderSearch`."""
 
     def __init__(self, columns: SparseGrid, projection: str, distance: bool) -> None:
         from scipy.sparse import coo_matrix
 
         found = list(project(columns, projection))
-        left, right = (
-            np.concatenate([edges.left for edges in found]),
-            np.concatenate([edges.right for edges in found]),
-        )
+        left = np.concatenate([edges.left for edges in found])
+        right = np.concatenate([edges.right for edges in found])
         weight = np.concatenate([edges.weight for edges in found]) / columns.size
-        shape = (columns.size, columns.size)
-        upper = coo_matrix((weight, (left, right)), shape=shape).tocsr()
+        upper = coo_matrix((weight, (left, right)), shape=(columns.size, columns.size)).tocsr()
         self.edges, self.distance = (upper + upper.T).tocsr(), distance
 
     def begin(self, firsts: Sequence[int]) -> Reals:

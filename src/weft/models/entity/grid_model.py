@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from weft.corpora.syntax.sentence_parser import SentenceParser
+from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
@@ -63,7 +63,7 @@ class GridModel(ABC):
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """Use this parser instead of searching for one, and return the model."""
-        self.finder.loaded = parser
+        self.finder.parser = parser
         return self
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -135,16 +135,8 @@ class GridModel(ABC):
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write the weights."""
         tables = {str(length): table.astype(np.float32) for length, table in self._trained().tables.items()}
-        made = self._training(training or {})
+        made = {**(training or {}), **self.notes, **parsed_by(self.finder.parser)}
         save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tables, training=made), folder)
-
-    def _training(self, training: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the training record with the notes and the name of the parser."""
-        return {
-            **training,
-            **self.notes,
-            **({"parsed_by": self.finder.loaded.name} if self.finder.loaded is not None else {}),
-        }
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -6,13 +6,12 @@ Reference: R. Barzilay and M. Lapata, "Modeling local coherence: an entity-based
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
-from weft.corpora.syntax.sentence_parser import SentenceParser, parser_remarks
+from weft.corpora.syntax.sentence_parser import LazyParser, SentenceParser, parser_remarks
 from weft.document import Document
-from weft.progress import Progress, silent
 from weft.settings import setting
 
 ABSENT, OTHER, OBJECT, SUBJECT = 0, 1, 2, 3  # if a sentence mentions an entity twice, the higher role counts
@@ -42,11 +41,7 @@ _ROLES |= dict.fromkeys(_SHARED, ABSENT)  # the label alone does not determine t
 def find_mentions(parse: ParsedSentence, *, syntax: bool = True, nouns: str = "all", plurals: bool = False) -> Mentions:
     """Return the entities of a sentence and their roles; mentions with the same word are one entity.
 
-    Args:
-        parse: The sentence.
-        syntax: Distinguish subjects, objects and others; if False, every role is ``OTHER``.
-        nouns: ``all``, or only the ``heads`` of noun phrases.
-        plurals: Treat a plural and its singular as one entity (an extension).
+    `MentionFields` explains the options.
 
     Example:
         >>> labels = ("nsubj", "ROOT", "dobj")
@@ -168,37 +163,30 @@ NO_ROLE = "no subject or object found, so all entities count the same; is there 
 
 
 class MentionFinder:
-    """Parses sentences and finds their mentions.
-
-    Args:
-        settings: How entities are found.
-
-    Attributes:
-        loaded: The parser; if None, it is searched for when the first sentence is parsed.
-    """
+    """Parses sentences and finds their mentions."""
 
     def __init__(self, settings: MentionFields) -> None:
         self.settings = settings
-        self.loaded: SentenceParser | None = None
+        self.parser: SentenceParser = LazyParser(settings.parser)
 
-    def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Mentions]:
+    def find(self, sentences: Sequence[str]) -> list[Mentions]:
         """Return the mentions of each sentence."""
         chosen = self.settings
         return [
             find_mentions(parse, syntax=chosen.syntax, nouns=chosen.nouns, plurals=chosen.plurals)
-            for parse in self._parses(sentences, progress)
+            for parse in self.parser.parse(sentences)
         ]
 
-    def find_shared(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Roles]:
+    def find_shared(self, sentences: Sequence[str]) -> list[Roles]:
         """Return the roles of the entities that at least two of the sentences mention."""
         chosen = self.settings
-        parses = list(self._parses(sentences, progress))
+        parses = list(self.parser.parse(sentences))
         return find_shared(parses, syntax=chosen.syntax, nouns=chosen.nouns, plurals=chosen.plurals)
 
-    def find_documents(self, documents: Sequence[Document], *, progress: Progress = silent) -> list[list[Mentions]]:
+    def find_documents(self, documents: Sequence[Document]) -> list[list[Mentions]]:
         """Return the mentions of each document's sentences; a sentence in several documents is parsed once."""
         distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
-        found = dict(zip(distinct, self.find(distinct, progress=progress) if distinct else [], strict=True))
+        found = dict(zip(distinct, self.find(distinct) if distinct else [], strict=True))
         return [[found[sentence] for sentence in document.sentences] for document in documents]
 
     def remarks(self, document: Document) -> tuple[str, ...]:
@@ -207,10 +195,3 @@ class MentionFinder:
         if not roles:
             return (NO_ENTITY, *parser_remarks(document))
         return (*([NO_ROLE] if self.settings.syntax and roles == {OTHER} else []), *parser_remarks(document))
-
-    def _parses(self, sentences: Sequence[str], progress: Progress) -> Iterable[ParsedSentence]:
-        if self.loaded is None:
-            from weft.corpora.syntax.parser import find_parser
-
-            self.loaded = find_parser(self.settings.parser)
-        return self.loaded.parse(sentences, progress=progress)

@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.negatives.permute import permutations
-from weft.corpora.syntax.parsed_sentence import ParsedSentence
-from weft.corpora.syntax.parser import find_parser
-from weft.corpora.syntax.sentence_parser import ParsingModel, SentenceParser
+from weft.corpora.syntax.sentence_parser import LazyParser, ParsingModel, SentenceParser
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
@@ -47,25 +45,6 @@ class Part(Protocol):
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write a model folder."""
-
-
-class LazyParser:
-    """One parser for all parts, loaded when the first sentence is parsed; each sentence is parsed once.
-
-    Args:
-        pipeline: The argument of `weft.corpora.syntax.parser.find_parser`.
-    """
-
-    def __init__(self, pipeline: str) -> None:
-        self.name = pipeline
-        self.found: SentenceParser | None = None
-
-    def parse(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[ParsedSentence]:
-        """Return the parse of each sentence, in the order given."""
-        if self.found is None:
-            self.found = find_parser(self.name)
-            self.name = self.found.name
-        return self.found.parse(sentences, progress=progress)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -124,13 +124,13 @@ class HmmModel(ABC):
         """Write the states."""
         committee = self._learned()
         texts = {VOCABULARY: "\n".join(committee.vocabulary.numbers)}
-        record = self.training_record(training)
+        record = {**(training or {}), **self.training_record()}
         artifact = Artifact(self.settings.model_name, self.settings.to_dict(), committee.tensors(), texts, record)
         save_artifact(artifact, folder)
 
-    def training_record(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the training record that is saved."""
-        return dict(training or {})
+    def training_record(self) -> dict[str, str]:
+        """Return what the model adds to the training record."""
+        return {}
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

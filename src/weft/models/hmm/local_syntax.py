@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from weft.corpora.syntax.sentence_parser import SentenceParser
+from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
@@ -86,7 +86,7 @@ class SyntaxLocal:
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """Use this parser instead of searching for one, and return the model."""
-        self.finder.loaded = parser
+        self.finder.parser = parser
         return self
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
@@ -158,7 +158,7 @@ class SyntaxLocal:
             raise untrained(self.settings.model_name)
         tensors: dict[str, Any] = {"counts": self.counts, "totals": self.totals}
         texts = {VOCABULARY: "\n".join(self.vocabulary.numbers)}
-        made = self.finder.training_record(training)
+        made = {**(training or {}), **parsed_by(self.finder.parser)}
         save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, made), folder)
 
     @classmethod

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from weft.corpora.syntax.sentence_parser import SentenceParser
+from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document
 from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, SMOOTHING_HELP, HmmFields, HmmModel, weight_setting
 from weft.models.hmm.syntax_patterns import PatternFields, PatternFinder, Patterns, check_treebank
@@ -74,12 +74,12 @@ class SyntaxHmm(HmmModel):
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """Use this parser instead of searching for one, and return the model."""
-        self.finder.loaded = parser
+        self.finder.parser = parser
         return self
 
-    def training_record(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the training record with the name of the parser."""
-        return self.finder.training_record(training)
+    def training_record(self) -> dict[str, str]:
+        """Return the name of the parser."""
+        return parsed_by(self.finder.parser)
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with another parser."""

@@ -5,12 +5,13 @@ Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patter
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
-from weft.corpora.syntax.sentence_parser import SentenceParser, parser_remarks
+from weft.corpora.data_folder import find_data
+from weft.corpora.syntax.sentence_parser import LazyParser, SentenceParser, parser_remarks
 from weft.corpora.syntax.trees import Tree, TreeBank, tree_of_parse
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
@@ -101,25 +102,16 @@ def check_treebank(model: str, settings: PatternFields) -> None:
 
 
 class PatternFinder:
-    """Finds the patterns of sentences; each distinct sentence is parsed once.
-
-    Args:
-        settings: How patterns are found.
-
-    Attributes:
-        loaded: The parser; if None, it is searched for when the first sentence is parsed.
-        bank: The treebank; if None, it is read when the first sentence is looked up.
-    """
+    """Finds the patterns of sentences; each distinct sentence is parsed once."""
 
     def __init__(self, settings: PatternFields) -> None:
         self.settings = settings
-        self.loaded: SentenceParser | None = None
-        self.bank: TreeBank | None = None
+        self.parser: SentenceParser = LazyParser(settings.parser)
 
-    def training_record(self, training: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the training record with the name of the parser."""
-        parsed_by = {"parsed_by": self.loaded.name} if self.loaded is not None else {}
-        return {**(training or {}), **parsed_by}
+    @cached_property
+    def bank(self) -> TreeBank:
+        """The treebank, read when the first sentence is looked up."""
+        return TreeBank.read(find_data(self.settings.treebank))
 
     def find(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
         """Return the patterns of each sentence; an empty sentence and one that is not in the treebank have none.
@@ -152,11 +144,7 @@ class PatternFinder:
         if not sentences:
             return []
         if self.settings.trees == "dependency":
-            return [tree_of_parse(parse) for parse in self._parser().parse(sentences, progress=progress)]
-        if self.bank is None:
-            from weft.corpora.data_folder import find_data
-
-            self.bank = TreeBank.read(find_data(self.settings.treebank))
+            return [tree_of_parse(parse) for parse in self.parser.parse(sentences, progress=progress)]
         found = [self.bank.find(sentence) for sentence in sentences]
         if all(tree is None for tree in found):
             raise CorpusError(
@@ -166,10 +154,3 @@ class PatternFinder:
                 next_step='use a model with trees = "dependency", which parses any text',
             )
         return found
-
-    def _parser(self) -> SentenceParser:
-        if self.loaded is None:
-            from weft.corpora.syntax.parser import find_parser
-
-            self.loaded = find_parser(self.settings.parser)
-        return self.loaded

@@ -6,22 +6,20 @@ Reference: N. Reimers and I. Gurevych, "Sentence-BERT", EMNLP 2019. Not in the p
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
-from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import restored_settings
+from weft.models.common.fixed_model import FixedModel
 from weft.models.common.word_vectors import Vectors
 from weft.models.lexical.cosine import SCORE_RANGE, cosine_scores, cosine_table
-from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
 
@@ -37,7 +35,7 @@ class FoltzEmbeddingSettings(Settings):
     batch_size: int = setting(64, "Number of sentences encoded at once.", minimum=1)
 
 
-class FoltzEmbedding:
+class FoltzEmbedding(FixedModel):
     """Mean cosine of adjacent sentence embeddings.
 
     score = 1 / (N − 1) · Σ_n cos(v_n, v_{n+1}), where v_n is the embedding of sentence n.
@@ -58,9 +56,10 @@ class FoltzEmbedding:
         needs_training=False,
     )
     Settings = FoltzEmbeddingSettings
+    settings: FoltzEmbeddingSettings
 
     def __init__(self, settings: FoltzEmbeddingSettings = FoltzEmbeddingSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
+        super().__init__(settings)
 
     @cached_property
     def _network(self) -> Any:
@@ -101,19 +100,6 @@ class FoltzEmbedding:
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         """Return all cosines: [sentences, sentences]."""
         return cosine_table(self.sentence_vectors(document.sentences))
-
-    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
-        """Return the model itself; there is nothing to learn."""
-        return self
-
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the settings; the encoder is not copied."""
-        save_artifact(Artifact("foltz-embedding", self.settings.to_dict(), training=training or {}), folder)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        return cls(restored_settings(FoltzEmbeddingSettings, load_artifact(folder), folder))
 
 
 def _minilm_folder() -> str:
