@@ -182,7 +182,7 @@ def test_growing_an_order_adds_up_to_its_cliques(window: int, at_once: int, monk
         for sentence in order[1:]:
             total += float(steps.gains()[0, sentence])
             steps.keep([0], [sentence])
-        assert total == pytest.approx(sum(model.scorer.odds(document, [order])[0]), abs=1e-4)
+        assert total == pytest.approx(sum(model.odds(document, [order])[0]), abs=1e-4)
 
 
 def test_the_search_finds_the_order_that_scores_best(trained: Discriminative) -> None:

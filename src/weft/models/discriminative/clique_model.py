@@ -5,7 +5,7 @@ References: Li & Hovy 2014; Li & Jurafsky 2017, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,10 +13,8 @@ import torch
 
 from weft.corpora.store.paragraph_batches import ParagraphBatch
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.document import Document, Score
 from weft.models.common.neural.batch_tensors import zero_loss
-from weft.models.discriminative.clique_order_search import CliqueOrderSearch
-from weft.models.discriminative.clique_scorer import CliqueFields, CliqueScorer, clique_loss
+from weft.models.discriminative.clique_scorer import PART, CliqueFields, CliqueScorer, clique_loss
 from weft.models.discriminative.discriminative_model import (
     DiscriminativeModel,
     LstmFields,
@@ -28,8 +26,6 @@ from weft.models.discriminative.networks import CliqueNetwork
 from weft.protocols import ModelCard
 from weft.settings import Settings
 from weft.training.loop import LossPart
-
-PART = "clique"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +39,7 @@ class DiscriminativeSettings(CliqueFields, LstmFields, NetworkFields, Settings):
         return (PART,)
 
 
-class Discriminative(DiscriminativeModel):
+class Discriminative(DiscriminativeModel, CliqueScorer):
     """Mean log-odds that cliques of adjacent sentences are original rather than damaged.
 
     A clique is a sentence with `window` sentences on either side; texts are padded at both ends. An LSTM reads each
@@ -72,7 +68,6 @@ class Discriminative(DiscriminativeModel):
 
     def __init__(self, settings: DiscriminativeSettings = DiscriminativeSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
-        self._scorer: CliqueScorer | None = None
 
     def initial_parts(self) -> Mapping[str, str]:
         """Return the part of a seq2seq in `run.start` whose encoder the network starts from."""
@@ -90,28 +85,3 @@ class Discriminative(DiscriminativeModel):
         assert isinstance(network, CliqueNetwork)
         read = network.read(sentences_to_device(batch, device))  # [sentences, vector and content]
         return clique_loss(network.head, read, batch.places, self.settings, network)
-
-    def forget(self) -> None:
-        """Clear the cache of sentence vectors."""
-        self._scorer = None
-
-    @property
-    def scorer(self) -> CliqueScorer:
-        """The scorer of the trained network."""
-        if self._scorer is None:
-            head = self.network(PART).head
-            self._scorer = CliqueScorer(head, lambda sentences: self.sentence_vectors(PART, sentences))
-        return self._scorer
-
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Return the mean log-odds of each document's cliques."""
-        scorer = self.scorer
-        return [scorer.score(document) for document in documents]
-
-    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """Return the score of each order; a sentence is read once."""
-        return self.scorer.order_scores(document, orders)
-
-    def order_search(self, document: Document) -> CliqueOrderSearch:
-        """Return the state of a beam search over the document's sentences."""
-        return self.scorer.order_search(document)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,8 +25,8 @@ from weft.settings import setting
 from weft.training.loop import LossPart
 
 NEGATIVES = ("permutation", "document", "corpus")
+PART = "clique"
 CLIQUES_AT_ONCE = 1024  # limits memory for any number of orders
-REMEMBERED = 8  # texts whose sentence vectors are cached
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,24 +70,31 @@ def clique_loss(
     return LossPart((loss_original + weight * loss_damaged) / 2, len(whole))
 
 
-class CliqueScorer:
-    """Scores texts and orders with a trained classifier of cliques.
+class CliqueScorer(ABC):
+    """Scores texts and orders with a network that classifies cliques; a part of a `DiscriminativeModel`."""
 
-    Args:
-        head: The classifier.
-        read: Returns the vectors of sentences: [sentences, size].
-    """
+    memory: BoundedCache[tuple[str, ...], CliqueRows]  # of the last few texts
 
-    def __init__(self, head: CliqueHead, read: Callable[[Sequence[str]], Tensor]) -> None:
-        self.head, self.read = head, read
-        self.memory: BoundedCache[tuple[str, ...], CliqueRows] = BoundedCache(REMEMBERED)
+    @abstractmethod
+    def network(self, part: str) -> Any:
+        """Return a trained network."""
+
+    @abstractmethod
+    def sentence_vectors(self, part: str, sentences: Sequence[str]) -> Tensor:
+        """Return the vector of each sentence: [sentences, size]."""
+
+    @property
+    def head(self) -> CliqueHead:
+        """The trained classifier of cliques."""
+        found: CliqueHead = self.network(PART).head
+        return found
 
     def rows(self, document: Document) -> CliqueRows:
         """Return the document's sentences as inputs of cliques; those of the last few documents are cached."""
 
         @torch.inference_mode()
         def compute() -> CliqueRows:
-            return self.head.rows(self.read(document.sentences))
+            return self.head.rows(self.sentence_vectors(PART, document.sentences))
 
         return self.memory.get(document.sentences, compute)
 
@@ -103,13 +112,17 @@ class CliqueScorer:
         return [list(islice(odds, len(order))) for order in orders]
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """Return the score of each order; None for fewer than two sentences."""
+        """Return the score of each order, None for fewer than two sentences; a sentence is read once."""
         longer = [order for order in orders if len(order) > 1]
         found = iter(self.odds(document, longer) if longer else [])
         return [_mean(next(found)) if len(order) > 1 else None for order in orders]
 
-    def score(self, document: Document) -> Score:
-        """Return the mean log-odds of the document's cliques."""
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """Return the mean log-odds of each document's cliques."""
+        self.network(PART)  # raises if the model is not trained
+        return [self._score(document) for document in documents]
+
+    def _score(self, document: Document) -> Score:
         if len(document) < 2:
             return Score(None)
         odds = self.odds(document, [range(len(document))])[0]

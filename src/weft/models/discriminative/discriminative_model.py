@@ -16,7 +16,7 @@ from weft.corpora.store.pair_batches import pad_rows
 from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.document import Document, Score
+from weft.document import Document
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.models.common.network_parts import saved_reference, saved_tokenizer
@@ -27,8 +27,9 @@ from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.common.token_cache import TokenCache
 from weft.models.discriminative.networks import POOLINGS, ReaderOptions
 from weft.progress import Progress, silent
-from weft.protocols import ModelCard
+from weft.protocols import ModelCard, NeuralModel
 from weft.scoring.percentiles import Reference, reference_for
+from weft.scoring.uni_bi_mmi import BoundedCache
 from weft.settings import Settings as ModelSettings
 from weft.settings import setting
 from weft.training.loop import LossPart
@@ -36,6 +37,7 @@ from weft.training.settings import TrainingSettings
 
 READ_TOKENS = 16384  # padded tokens read at once; limits memory for long texts
 VALIDATION_SEED = 20170605  # of the negatives in validation, which are always the same
+REMEMBERED = 8  # texts whose sentence vectors are cached
 NO_COMBINATION = ""  # reference scores belong to the model itself, not to a combination of parts
 
 
@@ -91,16 +93,13 @@ class DiscriminativeModel(ABC):
         self.trained: dict[str, torch.nn.Module] = {}
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None
+        self.memory: BoundedCache[tuple[str, ...], Any] = BoundedCache(REMEMBERED)
 
     # Training ---------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def empty_network(self, part: str, tokenizer: Tokenizer) -> Any:
         """Return a network of the right shape for a part."""
-
-    @abstractmethod
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Return one score per document."""
 
     @abstractmethod
     def batch_loss(self, network: torch.nn.Module, batch: Any, device: torch.device) -> LossPart:
@@ -145,6 +144,7 @@ class DiscriminativeModel(ABC):
         """Train all parts on documents in memory, with a vocabulary learned from them."""
         from weft.training.fit_documents import fit_documents
 
+        assert isinstance(self, NeuralModel)
         return fit_documents(self, documents, seed=seed, progress=progress)
 
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
@@ -156,10 +156,7 @@ class DiscriminativeModel(ABC):
     def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> None:
         self.tokenizer, self.ids = tokenizer, TokenCache(tokenizer)
         self.trained |= {part: network.eval() for part, network in networks.items()}
-        self.forget()
-
-    def forget(self) -> None:  # noqa: B027
-        """Clear the caches of the model, because its networks have changed; nothing by default."""
+        self.memory = BoundedCache(REMEMBERED)  # what was computed with other networks is forgotten
 
     # Networks ---------------------------------------------------------------------------------------------------------
 

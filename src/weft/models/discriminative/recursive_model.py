@@ -16,11 +16,10 @@ from torch import Tensor
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.syntax.sentence_parser import parser_remarks
 from weft.corpora.text.tokenizers import Tokenizer
-from weft.document import Document, Score
+from weft.document import Document
 from weft.models.common.neural.batch_tensors import zero_loss
-from weft.models.discriminative.clique_order_search import CliqueOrderSearch
-from weft.models.discriminative.clique_scorer import CliqueFields, CliqueScorer, clique_loss
-from weft.models.discriminative.discriminative_model import DiscriminativeModel, NetworkFields
+from weft.models.discriminative.clique_scorer import PART, CliqueFields, CliqueScorer, clique_loss
+from weft.models.discriminative.discriminative_model import REMEMBERED, DiscriminativeModel, NetworkFields
 from weft.models.discriminative.tree_batches import TreeBatch, TreeStream, token_key
 from weft.models.discriminative.tree_network import (
     COMPOSITIONS,
@@ -34,11 +33,11 @@ from weft.models.discriminative.tree_network import (
 from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.scoring.uni_bi_mmi import BoundedCache
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
 
-PART = "clique"
 TREES_AT_ONCE = 256  # limits memory for long texts
 
 
@@ -61,7 +60,7 @@ class RecursiveSettings(CliqueFields, NetworkFields, Settings):
         return (PART,)
 
 
-class Recursive(DiscriminativeModel):
+class Recursive(DiscriminativeModel, CliqueScorer):
     """Mean log-odds of cliques whose sentences are read along their parse trees.
 
     Nodes are composed two by two from the leaves to the root: h = tanh(W [left; right] + b). Trees are Penn trees if a
@@ -89,7 +88,6 @@ class Recursive(DiscriminativeModel):
     def __init__(self, settings: RecursiveSettings = RecursiveSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
         self.source: TreeSource = ParsedTrees(settings.parser, settings.trees)
-        self._scorer: CliqueScorer | None = None
         self._training_trees: dict[bytes, TokenTree] = {}
 
     # Training ---------------------------------------------------------------------------------------------------------
@@ -129,7 +127,7 @@ class Recursive(DiscriminativeModel):
         changed = copy(self)
         changed.settings = self.settings.adjusted(changes)
         changed.source = ParsedTrees(changed.settings.parser, changed.settings.trees)
-        changed.forget()
+        changed.memory = BoundedCache(REMEMBERED)
         return changed
 
     def _token_trees(
@@ -157,33 +155,6 @@ class Recursive(DiscriminativeModel):
         row_of = {sentence: row for row, sentence in enumerate(distinct)}
         return found[[row_of[sentence] for sentence in sentences]]
 
-    # Scoring ----------------------------------------------------------------------------------------------------------
-
-    def forget(self) -> None:
-        """Clear the cache of sentence vectors."""
-        self._scorer = None
-
-    @property
-    def scorer(self) -> CliqueScorer:
-        """The scorer of the trained network."""
-        if self._scorer is None:
-            head = self.network(PART).head
-            self._scorer = CliqueScorer(head, lambda sentences: self.sentence_vectors(PART, sentences))
-        return self._scorer
-
     def remarks(self, document: Document) -> tuple[str, ...]:
         """Return a remark if the parser cannot read the document."""
         return parser_remarks(document)
-
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Return the mean log-odds of each document's cliques."""
-        scorer = self.scorer
-        return [scorer.score(document) for document in documents]
-
-    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """Return the score of each order; a sentence is read once."""
-        return self.scorer.order_scores(document, orders)
-
-    def order_search(self, document: Document) -> CliqueOrderSearch:
-        """Return the state of a beam search over the document's sentences."""
-        return self.scorer.order_search(document)
