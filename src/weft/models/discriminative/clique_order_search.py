@@ -22,10 +22,6 @@ class CliqueOrderSearch:
 
     The clique around a sentence is complete when ``window`` more sentences are placed; the last sentence of a text also
     completes those that cross its end. The sum of all gains is the sum of all cliques.
-
-    Args:
-        head: The classifier of cliques.
-        rows: The sentences as inputs of cliques.
     """
 
     def __init__(self, head: CliqueHead, rows: CliqueRows) -> None:
@@ -44,13 +40,9 @@ class CliqueOrderSearch:
         """Return the gain of each sentence if it comes next: [paths, sentences]."""
         paths = len(self.last)
         nexts = torch.arange(self.count) + EDGES
-        cliques = torch.cat(
-            [
-                self.last[:, None, :].expand(paths, self.count, -1),
-                nexts[None, :, None].expand(paths, self.count, 1),
-            ],
-            dim=2,
-        )  # [paths, sentences, 2 · window + 1]
+        before = self.last[:, None, :].expand(paths, self.count, -1)
+        cliques = torch.cat([before, nexts[None, :, None].expand(paths, self.count, 1)], dim=2)
+        # [paths, sentences, 2 · window + 1]
         total = self._odds(cliques) if self.placed >= self.window else torch.zeros(paths, self.count).double()
         if self.placed == self.count - 1:
             total = total + self._tail(cliques)

@@ -72,9 +72,6 @@ class LstmFields:
 class DiscriminativeModel(ABC):
     """A model made of networks that share a tokenizer; satisfies `weft.protocols.NeuralModel`.
 
-    Args:
-        settings: The settings of the model, among them those of `NetworkFields`.
-
     Attributes:
         trained: The trained networks by part.
         tokenizer: The tokenizer of all networks; None before training.
@@ -186,10 +183,14 @@ class DiscriminativeModel(ABC):
         network = self.network(part)
         distinct = list(dict.fromkeys(sentences))
         found: Tensor = network.embedding.weight.new_zeros(len(distinct), network.size)
-        for numbers, tokens in padded_sentences(self.ids, distinct, found.device):
-            found[numbers] = network.read(tokens)
+        for numbers, batch in self.reading_batches(distinct, found.device):
+            found[numbers] = network.read(batch)
         row_of = {sentence: row for row, sentence in enumerate(distinct)}
         return found[[row_of[sentence] for sentence in sentences]]
+
+    def reading_batches(self, sentences: Sequence[str], device: torch.device) -> Iterator[tuple[list[int], Any]]:
+        """Yield batches of sentences: their numbers, and what a network reads of them, on a device."""
+        return padded_sentences(self.ids, sentences, device)
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
@@ -200,13 +201,7 @@ class DiscriminativeModel(ABC):
     def save(
         self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
     ) -> None:
-        """Write all parts and their tokenizer.
-
-        Args:
-            folder: The folder to write.
-            training: The training record.
-            beside: Model folders in the same place; weights that one of them holds are not written again.
-        """
+        """Write all parts and their tokenizer, without weights that are already in one of the folders ``beside``."""
         if not self.trained or self.tokenizer is None:
             raise untrained(self.name)
         save_networks(

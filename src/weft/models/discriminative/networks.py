@@ -30,19 +30,7 @@ POOLINGS = ("last", "max", "mean")
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """How an LSTM reads sentences.
-
-    Attributes:
-        vocabulary: Number of token types.
-        dimensions: Size of token vectors.
-        hidden: Size of LSTM states and of the sentence vector.
-        layers: Number of LSTM layers.
-        pooling: States that make the sentence vector: ``last`` (the paper's), ``max`` or ``mean``.
-        dropout: Dropout rate on token vectors, sentence vectors and the hidden layer.
-        fixed_words: Whether token vectors are not trained.
-        fixed_encoder: Whether the whole reader is not trained.
-        similarity: Whether the content vectors of sentences are computed, from which similarities follow.
-    """
+    """How an LSTM reads sentences; `NetworkFields` and `LstmFields` explain most of it."""
 
     vocabulary: int
     dimensions: int = 100
@@ -50,9 +38,9 @@ class ReaderOptions:
     layers: int = 1
     pooling: str = "max"
     dropout: float = 0.3
-    fixed_words: bool = False
-    fixed_encoder: bool = False
-    similarity: bool = True
+    fixed_words: bool = False  # token vectors are not trained
+    fixed_encoder: bool = False  # nothing in the reader is trained
+    similarity: bool = True  # the content vectors of sentences are computed, from which similarities follow
 
 
 class SentenceLstm(nn.Module):
@@ -117,17 +105,11 @@ class SentenceReader(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class CliqueRows:
-    """The two ends of a text and its sentences, as inputs of cliques.
+    """The two ends of a text and its sentences, as inputs of cliques."""
 
-    Attributes:
-        projected: Contribution to the hidden layer at each place of a clique: [2 + sentences, places, width].
-        contents: Content vectors: [2 + sentences, content size]; no columns if they are not used.
-        similarities: Similarities of all pairs, [2 + sentences, 2 + sentences] for each measure; None for a long text.
-    """
-
-    projected: Tensor
-    contents: Tensor
-    similarities: tuple[Tensor, ...] | None
+    projected: Tensor  # contribution to the hidden layer at each place of a clique: [2 + sentences, places, width]
+    contents: Tensor  # content vectors: [2 + sentences, content size]; no columns if they are not used
+    similarities: tuple[Tensor, ...] | None  # of all pairs, [2 + sentences, 2 + sentences] each; None for a long text
 
     def __len__(self) -> int:
         return len(self.projected)
@@ -186,35 +168,21 @@ class CliqueHead(nn.Module):
 
 
 class CliqueNetwork(SentenceReader):
-    """A sentence reader with a classifier of cliques.
-
-    Args:
-        reading: How sentences are read.
-        window: Number of sentences on either side of the centre.
-        width: Size of the hidden layer.
-    """
+    """A sentence reader with a classifier of cliques."""
 
     def __init__(self, reading: ReaderOptions, window: int, width: int) -> None:
         super().__init__(reading)
-        self.head = CliqueHead(
-            reading.hidden, window, width, reading.dropout, reading.dimensions if reading.similarity else 0
-        )
+        compared = reading.dimensions if reading.similarity else 0
+        self.head = CliqueHead(reading.hidden, window, width, reading.dropout, compared)
 
 
 class PairNetwork(SentenceReader):
-    """A sentence reader with a score of pairs: a hidden layer over u, v, u − v, |u − v| and u · v (element-wise).
-
-    Args:
-        reading: How sentences are read.
-        width: Size of the hidden layer.
-
-    Attributes:
-        direction: ``forward`` if it is trained with the second sentence replaced, ``backward`` with the first.
-    """
+    """A sentence reader with a score of pairs: a hidden layer over u, v, u − v, |u − v| and u · v (element-wise)."""
 
     def __init__(self, reading: ReaderOptions, width: int) -> None:
         super().__init__(reading)
-        self.direction, self.hidden, self.dimensions = "forward", reading.hidden, reading.dimensions
+        self.direction = "forward"  # trained with the second sentence replaced; "backward": with the first
+        self.hidden, self.dimensions = reading.hidden, reading.dimensions
         self.norm = nn.LayerNorm(reading.hidden)
         # u − v is linear in u and v, so it needs no matrix of its own.
         self.left = nn.Linear(reading.hidden, width)

@@ -5,13 +5,12 @@ Reference: J. Li and E. Hovy, "A Model of Coherence Based on Distributed Sentenc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import torch
-from torch import Tensor
 
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.syntax.sentence_parser import parser_remarks
@@ -24,6 +23,7 @@ from weft.models.discriminative.tree_batches import TreeBatch, TreeStream, token
 from weft.models.discriminative.tree_network import (
     COMPOSITIONS,
     TREE_POOLINGS,
+    LeveledTrees,
     TokenTree,
     TreeNetwork,
     TreeOptions,
@@ -138,22 +138,16 @@ class Recursive(DiscriminativeModel, CliqueScorer):
         ids = dict(zip(words, tokenizer.encode_batch(words), strict=True))
         return [token_tree(tree, [ids[word] for word in tree.words]) for tree in trees]
 
-    @torch.inference_mode()
-    def sentence_vectors(self, part: str, sentences: Sequence[str]) -> Tensor:
-        """Return the vector of each sentence; a distinct sentence is read once: [sentences, size]."""
-        network = self.network(part)
-        assert isinstance(network, TreeNetwork)
+    def reading_batches(
+        self, sentences: Sequence[str], device: torch.device
+    ) -> Iterator[tuple[list[int], LeveledTrees]]:
+        """Yield batches of sentences: their numbers, and their trees on a device."""
         assert self.tokenizer is not None
-        distinct = list(dict.fromkeys(sentences))
-        trees = self._token_trees(distinct, self.tokenizer)
-        device = network.embedding.weight.device
+        trees = self._token_trees(sentences, self.tokenizer)
         order = sorted(range(len(trees)), key=lambda number: len(trees[number]))
-        found = torch.zeros(len(trees), network.size, device=device)
         for start in range(0, len(order), TREES_AT_ONCE):
             chosen = order[start : start + TREES_AT_ONCE]
-            found[chosen] = network.read(level_trees([trees[number] for number in chosen]).to(device))
-        row_of = {sentence: row for row, sentence in enumerate(distinct)}
-        return found[[row_of[sentence] for sentence in sentences]]
+            yield chosen, level_trees([trees[number] for number in chosen]).to(device)
 
     def remarks(self, document: Document) -> tuple[str, ...]:
         """Return a remark if the parser cannot read the document."""

@@ -16,14 +16,9 @@ from weft.models.discriminative.tree_network import TokenTree
 
 @dataclass(frozen=True, slots=True)
 class TreeBatch:
-    """Texts and the trees of their sentences.
+    """Texts and the trees of their sentences."""
 
-    Attributes:
-        places: The sentence at each position; −1 after the end of a text: [texts, longest].
-        trees: The tree of each sentence.
-    """
-
-    places: Whole
+    places: Whole  # the sentence at each position; −1 after the end of a text: [texts, longest]
     trees: Sequence[TokenTree]
 
     def __len__(self) -> int:
@@ -39,12 +34,7 @@ class TreeBatch:
 
 
 class TreeStream:
-    """The texts of a token store with the trees of their sentences.
-
-    Args:
-        texts: Plans the batches.
-        trees: The tree of each sentence, by `token_key` of its tokens.
-    """
+    """The texts of a token store with the trees of their sentences, by `token_key` of their tokens."""
 
     def __init__(self, texts: ParagraphStream, trees: Mapping[bytes, TokenTree]) -> None:
         self.texts, self.trees = texts, trees

@@ -26,19 +26,12 @@ TREE_POOLINGS = ("root", "max", "mean")
 
 @dataclass(frozen=True, slots=True)
 class TokenTree:
-    """A binary tree whose words are token ids.
+    """A binary tree whose words are token ids."""
 
-    Attributes:
-        tokens: The ids of all words, one after the other.
-        sizes: Number of ids of each word: [words].
-        merges: Children of each inner node, numbered as in `BinaryTree`: [inner nodes, 2].
-        levels: Height of each inner node: [inner nodes].
-    """
-
-    tokens: tuple[int, ...]
-    sizes: tuple[int, ...]
-    merges: tuple[tuple[int, int], ...]
-    levels: tuple[int, ...]
+    tokens: tuple[int, ...]  # the ids of all words, one after the other
+    sizes: tuple[int, ...]  # number of ids of each word
+    merges: tuple[tuple[int, int], ...]  # children of each inner node, numbered as in `BinaryTree`
+    levels: tuple[int, ...]  # height of each inner node
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -57,23 +50,14 @@ def token_tree(tree: BinaryTree, ids: Sequence[Sequence[int]]) -> TokenTree:
 
 @dataclass(frozen=True, slots=True)
 class LeveledTrees:
-    """Several trees with nodes numbered by level: all leaves, then all nodes of height 1, and so on.
+    """Several trees with nodes numbered by level: all leaves, then all nodes of height 1, and so on."""
 
-    Attributes:
-        tokens: Ids of all leaves: [tokens].
-        starts: First token of each leaf: [leaves].
-        token_owners: The tree of each token: [tokens].
-        roots: The root of each tree: [trees].
-        owners: The tree of each node: [nodes].
-        levels: For each level, the children of its nodes: [nodes of the level, 2].
-    """
-
-    tokens: Tensor
-    starts: Tensor
-    token_owners: Tensor
-    roots: Tensor
-    owners: Tensor
-    levels: tuple[Tensor, ...]
+    tokens: Tensor  # [tokens] ids of all leaves
+    starts: Tensor  # [leaves] first token of each leaf
+    token_owners: Tensor  # [tokens] the tree of each token
+    roots: Tensor  # [trees] the root of each tree
+    owners: Tensor  # [nodes] the tree of each node
+    levels: tuple[Tensor, ...]  # [nodes of the level, 2] each, the children of the nodes
 
     def to(self, device: torch.device) -> LeveledTrees:
         """Return the trees on a device."""
@@ -120,18 +104,7 @@ def _int_array(values: Iterable[int]) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """How sentences are read along trees.
-
-    Attributes:
-        vocabulary: Number of token types.
-        dimensions: Size of token vectors.
-        hidden: Size of a node's vector and of the sentence vector.
-        composition: ``tanh`` (Li & Hovy's) or ``lstm``.
-        pooling: Nodes that make the sentence vector: the ``root``, or the ``max`` or ``mean`` of all.
-        dropout: Dropout rate on token vectors and in the classifier.
-        fixed_words: Whether token vectors are not trained.
-        similarity: Whether the content vectors of sentences are computed, from which similarities follow.
-    """
+    """How sentences are read along trees; `NetworkFields` and `RecursiveSettings` explain most of it."""
 
     vocabulary: int
     dimensions: int
@@ -139,19 +112,14 @@ class TreeOptions:
     composition: str
     pooling: str
     dropout: float = 0.0
-    fixed_words: bool = False
-    similarity: bool = True
+    fixed_words: bool = False  # token vectors are not trained
+    similarity: bool = True  # the content vectors of sentences are computed, from which similarities follow
 
 
 class TreeNetwork(nn.Module):
     """Composes word vectors along trees, with a classifier of cliques.
 
     h = tanh(W [left; right] + b), or a binary tree LSTM.
-
-    Args:
-        options: How sentences are read.
-        window: Number of sentences on either side of a clique's centre.
-        width: Size of the hidden layer of the classifier.
     """
 
     def __init__(self, options: TreeOptions, window: int, width: int) -> None:
@@ -177,15 +145,13 @@ class TreeNetwork(nn.Module):
         return torch.cat([vectors, content], dim=1)
 
     def _vectors(self, trees: LeveledTrees) -> Tensor:
-        words = functional.embedding_bag(
-            trees.tokens, self.embedding.weight, trees.starts, mode="mean"
-        ) * self.embedding.scale  # [leaves, dimensions]  # fmt: skip
-        nodes = self._leaves(self.dropout(words))  # [leaves, size]
+        words = functional.embedding_bag(trees.tokens, self.embedding.weight, trees.starts, mode="mean")
+        nodes = self._leaves(self.dropout(words * self.embedding.scale))  # [leaves, size]
         for children in trees.levels:
-            children_states = nodes.index_select(0, children.flatten()).view(
+            below = nodes.index_select(0, children.flatten()).view(
                 len(children), 2, -1
             )  # [nodes of the level, 2, size]
-            nodes = torch.cat([nodes, self._composed(children_states)])
+            nodes = torch.cat([nodes, self._composed(below)])
         states = nodes[:, : self.hidden]  # [nodes, hidden]; LSTM cells follow
         if self.pooling == "root":
             return states.index_select(0, trees.roots)
@@ -201,15 +167,13 @@ class TreeNetwork(nn.Module):
         cell = torch.tanh(cell)
         return torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell], dim=1)
 
-    def _composed(self, children_states: Tensor) -> Tensor:
+    def _composed(self, below: Tensor) -> Tensor:
         """Return nodes from their children: [nodes, 2, size] → [nodes, size]."""
-        mixed = self.compose(children_states[:, :, : self.hidden].flatten(1))
+        mixed = self.compose(below[:, :, : self.hidden].flatten(1))
         if not self.gated:
             return torch.tanh(mixed)
         enter, left, right, output, new = mixed.chunk(5, dim=1)
-        remembered = (
-            torch.sigmoid(left + 1) * children_states[:, 0, self.hidden :]
-            + torch.sigmoid(right + 1) * children_states[:, 1, self.hidden :]
-        )
-        cell = torch.sigmoid(enter) * torch.tanh(new) + remembered  # forget gates start open (+1)
+        cells = below[:, :, self.hidden :]  # [nodes, 2, hidden]
+        kept = torch.sigmoid(left + 1) * cells[:, 0] + torch.sigmoid(right + 1) * cells[:, 1]  # gates start open (+1)
+        cell = torch.sigmoid(enter) * torch.tanh(new) + kept
         return torch.cat([torch.sigmoid(output) * torch.tanh(cell), cell], dim=1)
