@@ -20,7 +20,7 @@ from weft.models.entity.generative_grid import EntityGridGenerative
 from weft.models.entity.grid import SparseGrid, build_grid
 from weft.models.entity.grid_order_search import GridOrderSearch
 from weft.models.entity.mentions import find_mentions
-from weft.models.entity.transition_weights import TransitionWeights, has_score, order_scores
+from weft.models.entity.transition_weights import TransitionWeights, has_score
 from weft.models.entity.transitions import (
     BASE,
     END,
@@ -171,7 +171,7 @@ def test_scores_parts_and_searches_agree(seed: int) -> None:
 def test_an_order_that_leaves_sentences_out_is_a_text_of_its_own() -> None:
     mentions = [{"a": 3}, {"a": 2, "b": 1}, {"b": 3}, {"c": 3}]
     weights = random_weights(random.Random(1), WindowOptions(2, True, True), 1)
-    some = order_scores(weights, build_grid(mentions), [(2, 0, 1), (0, 1, 2, 3)])
+    some = weights.order_scores(build_grid(mentions), [(2, 0, 1), (0, 1, 2, 3)])
     alone = weights.score(build_grid([mentions[2], mentions[0], mentions[1]]))
     assert some[0] == pytest.approx(alone.value)
     assert some[1] == pytest.approx(weights.score(build_grid(mentions)).value)

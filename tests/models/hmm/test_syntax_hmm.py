@@ -20,7 +20,7 @@ from weft.hub import load_model
 from weft.models.hmm.cluster_hmm import (
     BACKGROUND,
     ClusterHmm,
-    HmmOptions,
+    HmmFields,
     PatternVocabulary,
     _best,
     _clusters,
@@ -119,7 +119,7 @@ def test_the_best_path_is_the_best_of_all() -> None:
 def test_learning_makes_probabilities_and_finds_the_order_of_states(reassign: str) -> None:
     texts = [[("a", "x"), ("b", "x"), ("c",)], [("a",), ("b",), ("c", "x")]] * 4
     known = PatternVocabulary.of([s for t in texts for s in t], 1, 100)
-    learned = learn_hmm(known.bags(texts), HmmOptions(clusters=3, power=1.0, reassign=reassign), seed=1)
+    learned = learn_hmm(known.bags(texts), HmmFields(clusters=3, power=1.0, reassign=reassign), seed=1)
     assert np.exp(learned.emissions).sum(axis=1) == pytest.approx(1.0)
     assert learned.moves.sum(axis=1) + learned.end == pytest.approx(1.0)
     state = {p: int(np.argmax(learned.emissions[:, known.numbers[p]])) for p in "abc"}
@@ -132,7 +132,7 @@ def test_learning_makes_probabilities_and_finds_the_order_of_states(reassign: st
 def test_small_clusters_share_a_state_that_emits_what_others_do_not() -> None:
     texts = [[("a", "a"), ("b", "b")]] * 5 + [[("odd",), ("rare",)]]
     known = PatternVocabulary.of([s for t in texts for s in t], 1, 100)
-    learned = learn_hmm(known.bags(texts), HmmOptions(clusters=4, smallest=3, iterations=0), seed=1)
+    learned = learn_hmm(known.bags(texts), HmmFields(clusters=4, iterations=0), smallest=3, seed=1)
     assert len(learned.start) == 3
     rest = learned.emissions[-1]
     assert min(rest[known.numbers["odd"]], rest[known.numbers["rare"]]) > rest[known.numbers["a"]]
@@ -353,7 +353,7 @@ def test_the_best_path_begins_where_texts_begin() -> None:
 def test_a_state_without_sentences_emits_what_all_texts_have() -> None:
     found = bags([[("a", "a", "a"), ("b",)]], "ab")
     shares = np.array([[1.0, 0.0], [1.0, 0.0]])
-    hmm = _estimated(found, shares, np.zeros((2, 2)), HmmOptions(smoothing=0.5), rest=False)
+    hmm = _estimated(found, shares, np.zeros((2, 2)), HmmFields(smoothing=0.5), rest=False)
     background = np.array([3.0, 1.0]) + BACKGROUND
     assert np.exp(hmm.emissions[1]) == pytest.approx(background / background.sum())
 
@@ -361,7 +361,7 @@ def test_a_state_without_sentences_emits_what_all_texts_have() -> None:
 @pytest.mark.parametrize(("smallest", "rest"), [(3, False), (4, True)])
 def test_a_cluster_of_the_smallest_size_is_not_too_small(smallest: int, rest: bool) -> None:
     found = bags([[("a", "b")] * 3 + [("c", "d")] * 5], "abcd")
-    clusters, has_rest = _clusters(found.counts, HmmOptions(clusters=2, smallest=smallest), seed=1)
+    clusters, has_rest = _clusters(found.counts, 2, smallest, seed=1)
     assert sorted(np.bincount(clusters).tolist()) == [3, 5]
     assert has_rest is rest
 

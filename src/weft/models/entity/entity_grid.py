@@ -100,12 +100,8 @@ class EntityGrid(GridModel):
         differences, group = self.differences(texts, seed)
         learned = learn_ranking(differences, group, progress=progress)
         self.weights = TransitionWeights(self._tables(learned.weights), self.options, self.by_class)
-        self.notes = {
-            "paragraphs": len(texts),
-            "pairs": len(differences),
-            "cost": learned.cost,
-            "cross_validated_accuracy": learned.accuracy,
-        }
+        self.notes = {"paragraphs": len(texts), "pairs": len(differences)}
+        self.notes |= {"cost": learned.cost, "cross_validated_accuracy": learned.accuracy}
         return self
 
     def features(self, grid: SparseGrid, orders: Sequence[Sequence[int]]) -> Reals:

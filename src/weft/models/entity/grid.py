@@ -19,21 +19,13 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SparseGrid:
-    """An entity grid with one column per entity.
+    """An entity grid with one column per entity."""
 
-    Attributes:
-        names: The names of the entities, in order of their first mention.
-        entity: The entity of each mention, ascending: [mentions].
-        sentence: The sentence of each mention, ascending within an entity: [mentions].
-        role: The role of each mention, 1 to 3: [mentions].
-        size: Number of sentences of the text.
-    """
-
-    names: tuple[str, ...]
-    entity: Numbers
-    sentence: Numbers
-    role: Numbers
-    size: int
+    names: tuple[str, ...]  # of the entities, in order of their first mention
+    entity: Numbers  # [mentions] the entity of each mention, ascending
+    sentence: Numbers  # [mentions] the sentence of each mention, ascending within an entity
+    role: Numbers  # [mentions] the role of each mention, 1 to 3
+    size: int  # number of sentences of the text
 
     @property
     def frequency(self) -> Numbers:

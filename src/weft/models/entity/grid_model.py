@@ -18,7 +18,7 @@ from weft.models.common.setting_checks import check_finite, restored_settings, u
 from weft.models.entity.grid import SparseGrid, build_grid
 from weft.models.entity.grid_order_search import GridOrderSearch
 from weft.models.entity.mentions import MentionFields, MentionFinder
-from weft.models.entity.transition_weights import TransitionWeights, order_scores
+from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, WindowOptions
 from weft.progress import Progress
 from weft.settings import Settings as ModelSettings
@@ -31,15 +31,7 @@ SHORTEST_HELP = "Number of sentences of the shortest paragraphs to train on."
 
 
 class GridModel(ABC):
-    """A model with a learned weight for each transition of an entity grid.
-
-    Args:
-        settings: The settings of the model, among them those of `MentionFields`.
-
-    Attributes:
-        weights: The weights of transitions; None before training.
-        notes: Facts about the training, which are saved in the model folder.
-    """
+    """A model with a learned weight for each transition of an entity grid."""
 
     Settings: ClassVar[type[ModelSettings]]
     settings: ModelSettings
@@ -48,8 +40,8 @@ class GridModel(ABC):
     def __init__(self, settings: ModelSettings) -> None:
         assert isinstance(settings, MentionFields)
         self.settings, self.finder = settings, MentionFinder(settings)
-        self.weights: TransitionWeights | None = None
-        self.notes: dict[str, Any] = {}
+        self.weights: TransitionWeights | None = None  # learned by `fit`
+        self.notes: dict[str, Any] = {}  # facts about the training, which are saved in the model folder
 
     @property
     @abstractmethod
@@ -87,7 +79,7 @@ class GridModel(ABC):
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the score of each order; the sentences are parsed once."""
-        return order_scores(self._trained(), self.grid(document), orders)
+        return self._trained().order_scores(self.grid(document), orders)
 
     def order_search(self, document: Document) -> GridOrderSearch:
         """Return the state of a beam search over the document's sentences."""
@@ -110,7 +102,8 @@ class GridModel(ABC):
         """
         found: list[tuple[Document, SparseGrid]] = []
         seen = 0
-        for some in in_batches(_long_enough(documents, shortest)):
+        paragraphs = (part for document in documents for part in document.paragraphs() if len(part) >= shortest)
+        for some in in_batches(paragraphs):
             seen += len(some)
             grids = map(build_grid, self.finder.find_documents(some))
             found += [(text, grid) for text, grid in zip(some, grids, strict=True) if grid.names]
@@ -158,10 +151,6 @@ def in_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     stream = iter(documents)
     while some := list(islice(stream, DOCUMENTS_AT_ONCE)):
         yield some
-
-
-def _long_enough(documents: Iterable[Document], shortest: int) -> Iterator[Document]:
-    return (part for document in documents for part in document.paragraphs() if len(part) >= shortest)
 
 
 def _misshapen(folder: str | Path, length: int, shape: tuple[int, ...]) -> ModelError:

@@ -20,10 +20,6 @@ class GridOrderSearch:
     The expected gain in a random order is subtracted from the gain of a sentence. The sum of these expectations is the
     same for all complete orders, but partial orders hold different sentences: without the subtraction, the search
     would place short sentences first, because they cost little anywhere.
-
-    Args:
-        weights: The weights of transitions.
-        columns: The grid of all sentences.
     """
 
     def __init__(self, weights: TransitionWeights, columns: SparseGrid) -> None:
@@ -84,16 +80,10 @@ class GridOrderSearch:
         self.ends: Numbers = np.full((len(firsts), entities), start, dtype=np.int64)
         self.seen = np.zeros((len(firsts), entities), dtype=bool)
         self.placed = 0
-        gained = np.zeros(len(firsts))
-        if entities:
-            gained = self._cell_gains(self._symbols(np.asarray(firsts, dtype=np.int64)))
-        self._place(np.asarray(firsts, dtype=np.int64))
-        return gained - self.expected[np.asarray(firsts, dtype=np.int64)]
-
-    def _cell_gains(self, symbols: Numbers) -> Reals:
-        table = self._table()
-        gained: Reals = table[self.kinds[None], self.ends, symbols].sum(axis=1)
-        return gained
+        chosen = np.asarray(firsts, dtype=np.int64)
+        gained: Reals = self._table()[self.kinds[None], self.ends, self._symbols(chosen)].sum(axis=1)
+        self._place(chosen)
+        return gained - self.expected[chosen]
 
     def _table(self) -> Reals:
         return self.last_gain if self.placed + 1 == self.size else self.gain

@@ -22,18 +22,28 @@ ORDERS_AT_ONCE = 64  # bounds memory
 
 @dataclass(frozen=True)
 class TransitionWeights:
-    """A weight for every transition of some lengths.
+    """A weight for every transition of some lengths."""
 
-    Attributes:
-        tables: For each length, [classes, 9^length].
-        options: The windows in use.
-        by_class: Whether a weight applies to the share of a transition within its class of entities, as in Barzilay and
-            Lapata, or among all transitions.
-    """
-
-    tables: Mapping[int, Reals]
+    tables: Mapping[int, Reals]  # for each length, [classes, 9^length]
     options: WindowOptions
+    # Whether a weight applies to the share of a transition within its class of entities, as in Barzilay and Lapata, or
+    # among all transitions.
     by_class: bool = True
+
+    def order_scores(self, columns: SparseGrid, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        """Return the score of each order; an order that omits sentences is scored as a text of its own."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for number, order in enumerate(orders):
+            groups.setdefault(tuple(sorted(order)), []).append(number)
+        found: list[float | None] = [None] * len(orders)
+        for kept, numbers in groups.items():
+            whole = kept == tuple(range(columns.size))
+            place = {sentence: position for position, sentence in enumerate(kept)}
+            some = [[place[sentence] for sentence in orders[number]] for number in numbers]
+            values = self.values(columns if whole else columns.restricted(kept), some)
+            for number, value in zip(numbers, values, strict=True):
+                found[number] = value
+        return found
 
     def values(self, columns: SparseGrid, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the score of each order of all sentences; None for fewer than two sentences or no entity."""
@@ -92,21 +102,3 @@ class TransitionWeights:
 def has_score(columns: SparseGrid) -> bool:
     """Whether a grid has a score: it needs two sentences and an entity."""
     return columns.size > 1 and len(columns.names) > 0
-
-
-def order_scores(
-    weights: TransitionWeights, columns: SparseGrid, orders: Sequence[Sequence[int]]
-) -> list[float | None]:
-    """Return the score of each order; an order that omits sentences is scored as a text of its own."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for number, order in enumerate(orders):
-        groups.setdefault(tuple(sorted(order)), []).append(number)
-    found: list[float | None] = [None] * len(orders)
-    for kept, numbers in groups.items():
-        whole = kept == tuple(range(columns.size))
-        place = {sentence: position for position, sentence in enumerate(kept)}
-        some = [[place[sentence] for sentence in orders[number]] for number in numbers]
-        values = weights.values(columns if whole else columns.restricted(kept), some)
-        for number, value in zip(numbers, values, strict=True):
-            found[number] = value
-    return found

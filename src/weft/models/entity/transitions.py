@@ -26,19 +26,12 @@ SMALL = 2**18  # number of cells, over all orders, up to which a dense table is 
 
 @dataclass(frozen=True, slots=True)
 class WindowOptions:
-    """The windows in use, and the classes of entities.
+    """The windows in use, and the classes of entities."""
 
-    Attributes:
-        salience: Entities in at least this many sentences form a class of their own; below 2 there is one class.
-        start: Whether windows cross the beginning of the text.
-        end: Whether windows cross the end of the text.
-        first_mentions: Whether an entity's first mention has a symbol of its own.
-    """
-
-    salience: int = 2
-    start: bool = False
-    end: bool = False
-    first_mentions: bool = False
+    salience: int = 2  # entities in at least this many sentences form a class of their own; below 2: one class
+    start: bool = False  # whether windows cross the beginning of the text
+    end: bool = False  # whether windows cross the end of the text
+    first_mentions: bool = False  # whether an entity's first mention has a symbol of its own
 
     @property
     def classes(self) -> int:
@@ -54,36 +47,19 @@ class WindowOptions:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of one length that touch a mention or an end of the text, in one or several orders.
+    """The windows of one length that touch a mention or an end of the text, in one or several orders."""
 
-    Attributes:
-        order: The order of each window: [windows].
-        kind: The class of its entity: [windows].
-        code: Its contents, one digit of base 9 for each cell: [windows].
-        start: Its first position; negative before the text: [windows].
-        entities: Number of entities of each class: [classes].
-        first: Position of the first window of a column.
-        count: Number of windows of a column.
-    """
-
-    order: Numbers
-    kind: Numbers
-    code: Numbers
-    start: Numbers
-    entities: Numbers
-    first: int
-    count: int
+    order: Numbers  # [windows] the order of each window
+    kind: Numbers  # [windows] the class of its entity
+    code: Numbers  # [windows] its contents, one digit of base 9 for each cell
+    start: Numbers  # [windows] its first position; negative before the text
+    entities: Numbers  # [classes] number of entities of each class
+    first: int  # position of the first window of a column
+    count: int  # number of windows of a column
 
 
 def find_windows(columns: SparseGrid, orders: Sequence[Sequence[int]], length: int, options: WindowOptions) -> Windows:
-    """Return all windows of a length that are not empty.
-
-    Args:
-        columns: The grid.
-        orders: Orders of all its sentences.
-        length: Length of the windows.
-        options: The windows in use.
-    """
+    """Return all windows of a length that are not empty, in several orders of all sentences of a grid."""
     positions = places(orders, columns.size)[:, columns.sentence]  # [orders, mentions]
     before, after = (length - 1) * options.start, (length - 1) * options.end
     count = columns.size + before + after - length + 1

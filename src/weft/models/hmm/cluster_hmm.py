@@ -20,6 +20,7 @@ from weft.errors import CorpusError
 from weft.models.common.bag_of_words import Bags, make_bags
 from weft.models.common.hidden_markov import Chains, MatrixTransitions, both_passes, expected_moves, forward_pass
 from weft.models.hmm.syntax_patterns import Patterns
+from weft.settings import setting
 
 Reals = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -27,37 +28,39 @@ KMEANS_STARTS = 3
 BACKGROUND = 0.5  # pseudo-count of each pattern, so that none has probability 0
 
 
-@dataclass(frozen=True, slots=True)
-class HmmOptions:
-    """How a hidden Markov model is learned.
+def weight_setting(default: float, help: str) -> float:
+    """Declare a positive weight, whose default differs between models."""
+    chosen: float = setting(default, help, minimum=1e-6, maximum=1000.0)
+    return chosen
 
-    Attributes:
-        clusters: Number of states.
-        smoothing: Mean pseudo-count of a pattern in each state, in proportion to its frequency.
-        move_smoothing: Pseudo-count of each transition between states.
-        power: Exponent of sentence likelihoods. The patterns of a sentence are not independent; with exponent 1 they
-            outweigh the transition probabilities.
-        iterations: Number of iterations of re-estimation.
-        reassign: ``expected`` (expectation maximisation) or ``best`` (the most probable path, as in Barzilay and Lee).
-        smallest: Clusters of fewer sentences are merged into one state, which emits what the others do not; 0: none.
-    """
 
-    clusters: int = 24
-    smoothing: float = 0.1
-    move_smoothing: float = 0.1
-    power: float = 0.3
-    iterations: int = 10
-    reassign: str = "expected"
-    smallest: int = 0
+SMOOTHING_HELP = "Mean pseudo-count of each pattern in each state."
+POWER_HELP = "Exponent of sentence likelihoods; below 1, because the patterns of a sentence are not independent."
+RAREST_HELP = "Number of sentences that a pattern must occur in to be kept."
+
+
+@dataclass(frozen=True, kw_only=True)
+class HmmFields:
+    """Settings shared by the syntax HMM and the content HMM."""
+
+    clusters: int = setting(24, "Number of states.", minimum=1, maximum=1000)
+    members: int = setting(8, "Number of averaged models, each from another clustering.", minimum=1, maximum=100)
+    smoothing: float = weight_setting(0.1, SMOOTHING_HELP)
+    move_smoothing: float = weight_setting(0.1, "Pseudo-count of each transition between states.")
+    power: float = weight_setting(0.3, POWER_HELP)
+    iterations: int = setting(10, "Number of iterations of re-estimation.", minimum=0)
+    reassign: str = setting(
+        "expected",
+        "expected (expectation maximisation) or best (the most probable path, as in Barzilay and Lee).",
+        choices=("expected", "best"),
+    )
+    rarest: int = setting(2, RAREST_HELP, minimum=1)
+    vocabulary: int = setting(2000, "Number of most frequent patterns to keep.", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)
 class PatternVocabulary:
-    """The patterns of a model; all others are ignored.
-
-    Attributes:
-        numbers: The number of each pattern.
-    """
+    """The patterns of a model and their numbers; all others are ignored."""
 
     numbers: dict[str, int]
 
@@ -99,21 +102,13 @@ class PatternVocabulary:
 
 @dataclass(frozen=True, slots=True)
 class ClusterHmm:
-    """The states of a hidden Markov model with their probabilities.
+    """The states of a hidden Markov model with their probabilities."""
 
-    Attributes:
-        emissions: log p(pattern | state): [states, patterns].
-        start: p(state of the first sentence): [states].
-        moves: p(next state | state); each row sums to 1 − end: [states, states].
-        end: p(the text ends | state): [states].
-        power: Exponent of sentence likelihoods.
-    """
-
-    emissions: Reals
-    start: Reals
-    moves: Reals
-    end: Reals
-    power: float
+    emissions: Reals  # log p(pattern | state): [states, patterns]
+    start: Reals  # p(state of the first sentence): [states]
+    moves: Reals  # p(next state | state); each row sums to 1 − end: [states, states]
+    end: Reals  # p(the text ends | state): [states]
+    power: float  # exponent of sentence likelihoods
 
     @property
     def state_shares(self) -> Reals:
@@ -140,11 +135,7 @@ class ClusterHmm:
     def gains(self, likelihood: Reals, orders: Sequence[Sequence[int]]) -> list[Reals]:
         """Return log p(s_n | s_1 … s_{n−1}) − log p(s_n) of the sentences of each order: [length of the order] each.
 
-        The last gain includes the probability that the text ends.
-
-        Args:
-            likelihood: The log-likelihoods of sentences: [sentences, states].
-            orders: Orders of all or some of the sentences.
+        The last gain includes the probability that the text ends. ``likelihood`` is [sentences, states].
         """
         numbers = np.array([number for order in orders for number in order], dtype=np.int64)
         offsets = np.cumsum([0, *map(len, orders)])
@@ -162,15 +153,16 @@ def with_ends(likelihood: Reals, offsets: Whole, end: Reals) -> Reals:
     return found
 
 
-def learn_hmm(bags: Bags, options: HmmOptions, *, seed: int) -> ClusterHmm:
+def learn_hmm(bags: Bags, options: HmmFields, *, smallest: int = 0, seed: int) -> ClusterHmm:
     """Return the model learned from clusters of sentences and re-estimation.
 
     Args:
         bags: The patterns of the sentences of documents.
         options: How the model is learned.
+        smallest: Clusters of fewer sentences are merged into one state, which emits what the others do not; 0: none.
         seed: Seed of the clustering.
     """
-    clusters, rest = _clusters(bags.counts, options, seed)
+    clusters, rest = _clusters(bags.counts, options.clusters, smallest, seed)
     states = max(int(clusters.max()) + 1, 1) if len(clusters) else 1
     shares = np.eye(states)[clusters]  # [sentences, states]
     hmm = _estimated(bags, shares, _counted_moves(bags.offsets, shares), options, rest=rest)
@@ -183,7 +175,7 @@ def learn_hmm(bags: Bags, options: HmmOptions, *, seed: int) -> ClusterHmm:
     return hmm
 
 
-def _clusters(counts: Any, options: HmmOptions, seed: int) -> tuple[Whole, bool]:
+def _clusters(counts: Any, clusters: int, smallest: int, seed: int) -> tuple[Whole, bool]:
     """Return the cluster of each sentence, by k-means, and whether the last cluster merges all small ones."""
     from scipy.sparse import diags
     from sklearn.cluster import KMeans
@@ -193,10 +185,10 @@ def _clusters(counts: Any, options: HmmOptions, seed: int) -> tuple[Whole, bool]
     vectors = counts.astype(np.float64).log1p() @ diags(np.log(counts.shape[0] / frequency) + 1e-6)
     vectors = normalize(vectors)
     distinct = len({row.indices.tobytes() + row.data.tobytes() for row in vectors})
-    means = KMeans(min(options.clusters, distinct), n_init=KMEANS_STARTS, random_state=seed % 2**32)
+    means = KMeans(min(clusters, distinct), n_init=KMEANS_STARTS, random_state=seed % 2**32)
     found = means.fit_predict(vectors).astype(np.int64)
     sizes = np.bincount(found, minlength=means.n_clusters)
-    small = sizes < options.smallest
+    small = sizes < smallest
     if not small.any():
         return found, False
     order = np.cumsum(~small) - 1  # large clusters keep their order; the merged one is last
@@ -213,7 +205,7 @@ def _counted_moves(offsets: Whole, shares: Reals) -> Reals:
     return found
 
 
-def _estimated(bags: Bags, shares: Reals, moves: Reals, options: HmmOptions, *, rest: bool) -> ClusterHmm:
+def _estimated(bags: Bags, shares: Reals, moves: Reals, options: HmmFields, *, rest: bool) -> ClusterHmm:
     """Return the model estimated from the states of sentences, with smoothing."""
     totals = np.asarray(bags.counts.sum(axis=0), dtype=np.float64).ravel() + BACKGROUND  # [patterns]
     prior = options.smoothing * totals / totals.mean()

@@ -63,9 +63,6 @@ class Combination(ABC):
     that have not seen the texts they score: in each of `folds` rounds, the parts are trained on the other texts. At
     the end, the parts are trained on all texts.
 
-    Args:
-        settings: The settings of the model, among them those of `CombinationFields` and one table for each part.
-
     Attributes:
         members: The trained parts; empty before training.
         weights: The weight of each part.
@@ -259,15 +256,16 @@ def _give_parser(part: Any, parser: SentenceParser) -> None:
         part.with_parser(parser)
 
 
-def check_part(model: str, part: str, table: Mapping[str, Any]) -> None:
+def check_parts(model: str, **tables: Mapping[str, Any]) -> None:
     """Raise ConfigError if the settings of a part name a parser; all parts share one."""
-    if "parser" in table:
-        raise ConfigError(
-            f"{model}.{part} has a `parser` of its own",
-            seen=str(table),
-            allowed=f"a table [model.{part}] without `parser`; [model] parser applies to all parts",
-            next_step=f"remove `parser` from [model.{part}]",
-        )
+    for part, table in tables.items():
+        if "parser" in table:
+            raise ConfigError(
+                f"{model}.{part} has a `parser` of its own",
+                seen=str(table),
+                allowed=f"a table [model.{part}] without `parser`; [model] parser applies to all parts",
+                next_step=f"remove `parser` from [model.{part}]",
+            )
 
 
 def _restored(kind: type[Made], artifact: Artifact, folder: str | Path) -> Made:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from weft.document import Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, require
 from weft.models.common.setting_checks import check_finite
-from weft.models.hmm.cluster_hmm import ClusterHmm, HmmOptions, PatternVocabulary, Reals, learn_hmm
+from weft.models.hmm.cluster_hmm import ClusterHmm, HmmFields, PatternVocabulary, Reals, learn_hmm
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 from weft.scoring.uni_bi_mmi import mean_score
@@ -30,12 +30,7 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class HmmCommittee:
-    """Hidden Markov models that share a vocabulary.
-
-    Attributes:
-        vocabulary: The vocabulary of patterns.
-        members: The models.
-    """
+    """Hidden Markov models that share a vocabulary."""
 
     vocabulary: PatternVocabulary
     members: tuple[ClusterHmm, ...]
@@ -44,20 +39,21 @@ class HmmCommittee:
     def learn(
         cls,
         documents: Sequence[Sequence[Patterns]],
-        vocabulary: PatternVocabulary,
-        options: HmmOptions,
+        options: HmmFields,
         *,
-        members: int,
+        smallest: int = 0,
         seed: int,
         progress: Progress = silent,
     ) -> Self:
         """Learn all members from the same documents, each with its own seed."""
+        sentences = [sentence for document in documents for sentence in document]
+        vocabulary = PatternVocabulary.of(sentences, options.rarest, options.vocabulary)
         bags = vocabulary.bags(documents)
         found = []
-        for number in range(members):
-            progress("learning states", number, members)
-            found.append(_rounded(learn_hmm(bags, options, seed=seed + number)))
-        progress("learning states", members, members)
+        for number in range(options.members):
+            progress("learning states", number, options.members)
+            found.append(_rounded(learn_hmm(bags, options, smallest=smallest, seed=seed + number)))
+        progress("learning states", options.members, options.members)
         return cls(vocabulary, tuple(found))
 
     def likelihoods(self, sentences: Sequence[Patterns]) -> list[Reals]:
@@ -119,8 +115,7 @@ class HmmCommittee:
 
 def _rounded(hmm: ClusterHmm) -> ClusterHmm:
     """Return the model rounded as it is saved, so that saving changes no score."""
-    emissions = hmm.emissions.astype(np.float16).astype(np.float64)
-    return ClusterHmm(emissions, hmm.start, hmm.moves, hmm.end, hmm.power)
+    return replace(hmm, emissions=hmm.emissions.astype(np.float16).astype(np.float64))
 
 
 def _check_shapes(member: ClusterHmm, patterns: int, folder: str | Path) -> None:
@@ -142,10 +137,6 @@ class CommitteeOrderSearch:
     """The state of a beam search with a committee; a `weft.protocols.OrderSearch`.
 
     Each path keeps p(state of its last sentence), for each member.
-
-    Args:
-        committee: The models.
-        sentences: The patterns of the text's sentences.
     """
 
     def __init__(self, committee: HmmCommittee, sentences: Sequence[Patterns]) -> None:
@@ -178,9 +169,8 @@ class _MemberOrderSearch:
         self.hmm = hmm
         highest = likelihood.max(axis=1, keepdims=True)
         self.likely = np.exp(likelihood - highest)  # [sentences, states]
-        self.marginal = np.log(
-            self.likely @ hmm.state_shares
-        )  # [sentences], relative to the highest, like all gains below
+        # [sentences], relative to the highest, like all gains below
+        self.marginal = np.log(self.likely @ hmm.state_shares)
 
     def begin(self, firsts: Sequence[int]) -> Reals:
         self.ahead = np.broadcast_to(self.hmm.start, (len(firsts), len(self.hmm.start)))  # [paths, states]

@@ -6,21 +6,13 @@ Reference: R. Barzilay and L. Lee, "Catching the drift: probabilistic content mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 from weft.corpora.text.words import words_only
-from weft.models.hmm.cluster_hmm import HmmOptions
-from weft.models.hmm.hmm_model import (
-    COMPARABLE,
-    POWER_HELP,
-    RAREST_HELP,
-    SCORE_RANGE,
-    HmmFields,
-    HmmModel,
-    weight_setting,
-)
+from weft.models.hmm.cluster_hmm import POWER_HELP, RAREST_HELP, HmmFields, weight_setting
+from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
@@ -89,10 +81,7 @@ class ContentHmm(HmmModel):
 
     def __init__(self, settings: ContentHmmSettings = ContentHmmSettings()) -> None:  # noqa: B008  frozen
         super().__init__(settings)
-
-    def options(self) -> HmmOptions:
-        """Return how each hidden Markov model is learned."""
-        return replace(super().options(), smallest=self.settings.smallest)
+        self.smallest = settings.smallest
 
     def patterns(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:  # noqa: ARG002
         """Return the words or word pairs of each sentence."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.models.hmm.combination import Combination, CombinationFields, check_part
+from weft.models.hmm.combination import Combination, CombinationFields, check_parts
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
 
@@ -24,14 +24,11 @@ class HmmEntitySettings(CombinationFields, Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_part(self.model_name, "syntax", self.syntax)
-        check_part(self.model_name, "entity", self.entity)
+        check_parts(self.model_name, syntax=self.syntax, entity=self.entity)
 
 
 class HmmEntity(Combination):
     """HMM+Entity: the syntax HMM and the entity grid, weighted by a ranker.
-
-    Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
 
     Example:
         >>> model = HmmEntity(HmmEntitySettings(syntax={"clusters": 4}, entity={"longest": 2}))
@@ -66,14 +63,11 @@ class HmmContentSettings(CombinationFields, Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_part(self.model_name, "syntax", self.syntax)
-        check_part(self.model_name, "content", self.content)
+        check_parts(self.model_name, syntax=self.syntax, content=self.content)
 
 
 class HmmContent(Combination):
     """HMM+Content: the syntax HMM and the content HMM, weighted by a ranker.
-
-    Reference: A. Louis and A. Nenkova, "A coherence model based on syntactic patterns", EMNLP 2012.
 
     Example:
         >>> HmmContent(HmmContentSettings(content={"clusters": 4})).part_settings

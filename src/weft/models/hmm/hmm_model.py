@@ -4,73 +4,34 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.models.common.setting_checks import check_seed, restored_settings, untrained
-from weft.models.hmm.cluster_hmm import HmmOptions, PatternVocabulary
+from weft.models.hmm.cluster_hmm import HmmFields
 from weft.models.hmm.committee import VOCABULARY, CommitteeOrderSearch, HmmCommittee
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
 from weft.protocols import OrderSearch
 from weft.settings import Settings as ModelSettings
-from weft.settings import setting
 
 SCORE_RANGE = "around 0"
 COMPARABLE = "roughly, between texts of one kind"
-SMALLEST, LARGEST = 1e-6, 1000.0  # of weights
-
-
-def weight_setting(default: float, help: str) -> float:
-    """Declare a positive weight, whose default differs between models."""
-    chosen: float = setting(default, help, minimum=SMALLEST, maximum=LARGEST)
-    return chosen
-
-
-SMOOTHING_HELP = "Mean pseudo-count of each pattern in each state."
-POWER_HELP = "Exponent of sentence likelihoods; below 1, because the patterns of a sentence are not independent."
-RAREST_HELP = "Number of sentences that a pattern must occur in to be kept."
-
-
-@dataclass(frozen=True, kw_only=True)
-class HmmFields:
-    """Settings shared by the syntax HMM and the content HMM."""
-
-    clusters: int = setting(24, "Number of states.", minimum=1, maximum=1000)
-    members: int = setting(8, "Number of averaged models, each from another clustering.", minimum=1, maximum=100)
-    smoothing: float = weight_setting(0.1, SMOOTHING_HELP)
-    move_smoothing: float = weight_setting(0.1, "Pseudo-count of each transition between states.")
-    power: float = weight_setting(0.3, POWER_HELP)
-    iterations: int = setting(10, "Number of iterations of re-estimation.", minimum=0)
-    reassign: str = setting(
-        "expected",
-        "expected (expectation maximisation) or best (the most probable path, as in Barzilay and Lee).",
-        choices=("expected", "best"),
-    )
-    rarest: int = setting(2, RAREST_HELP, minimum=1)
-    vocabulary: int = setting(2000, "Number of most frequent patterns to keep.", minimum=1)
 
 
 class HmmModel(ABC):
-    """A committee of hidden Markov models over clusters of sentences.
-
-    Args:
-        settings: The settings of the model, among them those of `HmmFields`.
-
-    Attributes:
-        committee: The learned models; None before training.
-    """
+    """A committee of hidden Markov models over clusters of sentences."""
 
     Settings: ClassVar[type[ModelSettings]]
     settings: ModelSettings
+    smallest = 0  # sentences below which clusters are merged
 
     def __init__(self, settings: ModelSettings) -> None:
         assert isinstance(settings, HmmFields)
         self.settings, self.hmm_settings = settings, settings
-        self.committee: HmmCommittee | None = None
+        self.committee: HmmCommittee | None = None  # learned by `fit`
 
     @abstractmethod
     def patterns(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
@@ -82,25 +43,10 @@ class HmmModel(ABC):
         texts = [paragraph.sentences for document in documents for paragraph in document.paragraphs()]
         found = iter(self.patterns([sentence for text in texts for sentence in text], progress=progress))
         read = [[next(found) for _ in text] for text in texts]
-        chosen = self.hmm_settings
-        sentences = [sentence for document in read for sentence in document]
-        vocabulary = PatternVocabulary.of(sentences, chosen.rarest, chosen.vocabulary)
         self.committee = HmmCommittee.learn(
-            read, vocabulary, self.options(), members=chosen.members, seed=seed, progress=progress
+            read, self.hmm_settings, smallest=self.smallest, seed=seed, progress=progress
         )
         return self
-
-    def options(self) -> HmmOptions:
-        """Return how each hidden Markov model is learned."""
-        chosen = self.hmm_settings
-        return HmmOptions(
-            clusters=chosen.clusters,
-            smoothing=chosen.smoothing,
-            move_smoothing=chosen.move_smoothing,
-            power=chosen.power,
-            iterations=chosen.iterations,
-            reassign=chosen.reassign,
-        )
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return one score per document."""

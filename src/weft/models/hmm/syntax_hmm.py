@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 
 from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document
-from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, SMOOTHING_HELP, HmmFields, HmmModel, weight_setting
+from weft.models.hmm.cluster_hmm import SMOOTHING_HELP, HmmFields, weight_setting
+from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.hmm.syntax_patterns import PatternFields, PatternFinder, Patterns, check_treebank
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard

@@ -32,29 +32,21 @@ from weft.protocols import ModelCard
 from weft.settings import Settings, setting
 
 SENTENCES_AT_ONCE = 512  # bounds memory: 512 sentences of 25 words with 300 topics are 15 MB
+TENSORS = ("counts", "topic_of", "word_ends", "alpha")
 RAREST = 2  # occurrences; a word that occurs once carries no information about topics
 CHUNK_ITERATIONS = 10  # tomotopy trains in calls of this many, so that progress can be shown
 
 
 @dataclass(frozen=True)
 class Topics:
-    """A sparse topic-word distribution: most words occur in few topics.
-
-    Attributes:
-        vocabulary: The words.
-        counts: [nonzeros] number of times a word was assigned to a topic.
-        topic_of: [nonzeros] the topic.
-        word_ends: [words] end of each word's entries.
-        alpha: [topics] prior over topics.
-        eta: Prior of every word in every topic.
-    """
+    """A sparse topic-word distribution: most words occur in few topics."""
 
     vocabulary: tuple[str, ...]
-    counts: npt.NDArray[np.int32]
-    topic_of: npt.NDArray[np.int16]
-    word_ends: npt.NDArray[np.int64]
-    alpha: npt.NDArray[np.float32]
-    eta: float
+    counts: npt.NDArray[np.int32]  # [nonzeros] number of times a word was assigned to a topic
+    topic_of: npt.NDArray[np.int16]  # [nonzeros] the topic
+    word_ends: npt.NDArray[np.int64]  # [words] end of each word's entries
+    alpha: npt.NDArray[np.float32]  # [topics] prior over topics
+    eta: float  # prior of every word in every topic
 
     @cached_property
     def word_given_topic(self) -> npt.NDArray[np.float32]:
@@ -208,12 +200,7 @@ class FoltzLda:
         if self.learned is None:
             raise untrained("foltz-lda")
         learned = self.learned
-        tensors: dict[str, npt.NDArray[Any]] = {
-            "counts": learned.counts,
-            "topic_of": learned.topic_of,
-            "word_ends": learned.word_ends,
-            "alpha": learned.alpha,
-        }
+        tensors = {name: vars(learned)[name] for name in TENSORS}
         config = self.settings.to_dict() | {"eta": learned.eta}
         texts = {VOCABULARY: "\n".join(learned.vocabulary)}
         save_artifact(Artifact("foltz-lda", config, tensors, texts, training or {}), folder)
@@ -222,16 +209,15 @@ class FoltzLda:
     def load(cls, folder: str | Path) -> Self:
         """Read a folder written by `save`."""
         artifact = load_artifact(folder)
-        require(artifact, folder, tensors=("counts", "topic_of", "word_ends", "alpha"), texts=(VOCABULARY,))
+        require(artifact, folder, tensors=TENSORS, texts=(VOCABULARY,))
         model = cls(restored_settings(FoltzLdaSettings, artifact, folder))
         model.learned = _checked_topics(artifact, folder)
         return model
 
 
 def _checked_topics(artifact: Artifact, folder: str | Path) -> Topics:
-    tensors, vocabulary = artifact.tensors, tuple(artifact.texts[VOCABULARY].split("\n"))
-    counts, topic_of = tensors["counts"], tensors["topic_of"]
-    ends, alpha = tensors["word_ends"], tensors["alpha"]
+    vocabulary = tuple(artifact.texts[VOCABULARY].split("\n"))
+    counts, topic_of, ends, alpha = (artifact.tensors[name] for name in TENSORS)
     eta = _checked_eta(artifact.config.get("eta", 0.01), folder)
     check_finite(folder, alpha=alpha)
     fits = (
