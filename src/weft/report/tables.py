@@ -74,11 +74,7 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
 
 
 def check_results(folder: str | Path) -> None:
-    """Raise CorpusError if a folder has no result.
-
-    Raises:
-        CorpusError: There is no result.
-    """
+    """Raise CorpusError if a folder has no result."""
     if not _result_files(Path(folder)):
         raise CorpusError(
             "no results in the folder",

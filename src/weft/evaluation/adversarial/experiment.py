@@ -65,15 +65,7 @@ class _Evaluation:
 
 
 class AdversarialExperiment:
-    """The chunks and the reader of an adversarial evaluation; it evaluates continuations or a control.
-
-    Args:
-        data: File of pages.
-        options: The seed, the limit, and the folder of chunks, continuations and verdicts.
-        evaluator: How evaluators are built and trained.
-        runtime: Device of networks.
-        progress: Called as the work goes on.
-    """
+    """The chunks and the reader of an adversarial evaluation; it evaluates continuations or a control."""
 
     def __init__(
         self, data: Path, options: EvaluateOptions, evaluator: EvaluatorSettings, runtime: Runtime, progress: Progress
@@ -218,14 +210,7 @@ def _label(labelled: LabelledChunks) -> str:
 
 
 class SentenceReadings:
-    """Vectors, features and scores of all sentences by the reader, each computed on first use.
-
-    Args:
-        reader: A Seq2Seq.
-        chunks: The human chunks.
-        rows: All sentences, the human ones first.
-        device: Device of the reader's networks.
-    """
+    """Vectors, features and scores of all sentences, the human ones first, by the reader; computed on first use."""
 
     def __init__(self, reader: NetworkModel, chunks: Chunks, rows: TokenRows, device: torch.device) -> None:
         assert reader.tokenizer is not None

@@ -24,13 +24,7 @@ RARE = 50.0  # a token that occurs less often in human text is rare
 
 
 class SentenceScores:
-    """Scores sentences with the reader's networks: log-probabilities per token.
-
-    Args:
-        reader: A Seq2Seq.
-        pad: Padding id.
-        device: Device of its networks.
-    """
+    """Scores sentences with the networks of the reader, a Seq2Seq: log-probabilities per token."""
 
     def __init__(self, reader: NetworkModel, pad: int, device: torch.device) -> None:
         assert reader.tokenizer is not None

@@ -36,10 +36,7 @@ def label_continuations(
 def label_chunks(chunks: Chunks, rows: TokenRows, machine: Integers) -> LabelledChunks:
     """Return human chunks and machine chunks with the same contexts.
 
-    Args:
-        chunks: Contexts and human continuations.
-        rows: The sentences of both sides.
-        machine: [chunks, length] numbers of the sentences of the machine continuations.
+    ``rows`` has the sentences of both sides; ``machine`` [chunks, length] are numbers of machine sentences.
     """
     places = {name: chunks.part(name) for name in PARTS}
     right = np.concatenate([chunks.context, chunks.human[:, : machine.shape[1]]], axis=1)
@@ -79,10 +76,6 @@ def match_lengths(labelled: LabelledChunks, *, seed: int) -> LabelledChunks:
 
     Evaluators are also trained on such a subset: evaluators trained on all chunks would have learned that long
     continuations are human.
-
-    Args:
-        labelled: Human and machine chunks.
-        seed: Seed of the choice among chunks of one length.
 
     Example:
         >>> rows = TokenRows.of([[1], [1] * 9])

@@ -150,16 +150,8 @@ def network_verdicts(
 ) -> Verdicts:
     """Train an evaluator, stopped early by the dev part, and return its verdicts on dev and test.
 
-    Args:
-        labelled: Human and machine chunks.
-        vectors: [sentences, size] the reader's vectors of all sentences; size 0 without a reader.
-        groups: Sizes of the groups that stand side by side in them.
-        embedding: [vocabulary, dimensions] initial word vectors.
-        pad: Padding id.
-        settings: How the evaluator is built and trained.
-        runtime: Device.
-        seed: Seed of initialisation, order and dropout.
-        on_report: Called with every report of the training.
+    ``vectors`` [sentences, size] are the reader's vectors of all sentences (size 0 without a reader), in groups of the
+    given sizes; ``embedding`` [vocabulary, dimensions] are the initial word vectors.
     """
     seed_step(seed, 0, 0)
     network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)

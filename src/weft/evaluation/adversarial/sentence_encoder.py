@@ -45,13 +45,7 @@ class SentenceEncoder:
     A vector has three groups side by side: the state of the forward encoder, that of the backward encoder, and a
     sketch of the tokens. The sketch is a sum of random vectors in which rare tokens weigh more, so that cosines of
     sketches approximate cosines of weighted bags of words. It represents names, which encoder states often lose;
-    repeated names connect many sentences.
-
-    Args:
-        reader: A Seq2Seq.
-        token_counts: [vocabulary] number of occurrences of each token in human text.
-        tokenizer: The reader's tokenizer.
-        device: Device of the reader's networks.
+    repeated names connect many sentences. Occurrences of tokens in human text are ``token_counts`` [vocabulary].
     """
 
     def __init__(

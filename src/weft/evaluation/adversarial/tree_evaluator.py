@@ -25,11 +25,7 @@ def tree_verdicts(
 ) -> Verdicts:
     """Train boosted trees, keep as many as are best on the dev part, and return their verdicts.
 
-    Args:
-        labelled: Human and machine chunks.
-        features: Features of their sentences.
-        scored: For an informed evaluator, the reader's networks and their scores of all sentences alone [sentences].
-        seed: Seed of the trees.
+    An informed evaluator has ``scored``: the reader's networks, and their scores of all sentences alone [sentences].
     """
     tables = _tables(labelled, lambda chunks: chunk_features(chunks, features, labelled.rows, scored))
     return _train(tables, ROUNDS, seed)

@@ -33,15 +33,8 @@ class Verdicts:
 
         The threshold is the one at which half of the dev part is judged human, so that both kinds of errors are
         equally frequent. At log-odds of 0 an evaluator may trade one kind for the other, differently in every
-        training: where there is no difference to find, it may judge nearly everything human.
-
-        Args:
-            side: ``human`` or ``machine``.
-            part: ``dev`` or ``test``.
-            even: False for a threshold at log-odds of 0.
-
-        Returns:
-            [chunks].
+        training: where there is no difference to find, it may judge nearly everything human. With ``even`` False the
+        threshold is at 0 nevertheless.
         """
         odds = getattr(self, side)[part]
         line, share = (
@@ -70,12 +63,7 @@ def adversuc_measures(
 ) -> dict[str, Measure]:
     """Return AdverSuc and accuracies per page of the test part; ``raw_`` ones with a threshold at log-odds of 0.
 
-    Args:
-        labelled: Human and machine chunks.
-        panel: Verdicts of evaluators of one kind, each trained with its own seed; their mean counts.
-        length: Number of sentences of a continuation.
-        pages: Pages of the test part, in the order of the measures.
-        prefix: Prefix of the names of measures.
+    The evaluators of a panel are of one kind, each trained with its own seed; their mean counts.
     """
     human, machine = _by_page(labelled, panel, pages, even=True)
     own_human, own_machine = _by_page(labelled, panel, pages, even=False)

@@ -29,12 +29,7 @@ def write_continuations(
 ) -> list[tuple[str, ...]]:
     """Return three sentences for every context; each is written with those before it as context.
 
-    Args:
-        writer: Proposes candidates.
-        contexts: All with the same number of sentences.
-        decoding: How candidates are searched.
-        combine: How candidates are reranked.
-        seed: Further parts of the random seed besides ``decoding.seed``: the number of the shard.
+    All contexts have the same number of sentences. ``seed`` is added to ``decoding.seed``: the number of the shard.
     """
     texts: list[tuple[str, ...]] = [()] * len(contexts)
     for turn in range(CONTINUATION):
