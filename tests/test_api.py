@@ -311,6 +311,11 @@ def test_evaluate_and_train(tmp_path: Path) -> None:
         lambda: weft.generate(TEXT, metod="sample"),
         lambda: weft.generate(TEXT, decoding=3),  # type: ignore[call-overload]
         lambda: weft.order(TEXT, model=LIGHT, beam="x"),  # type: ignore[call-overload]
+        lambda: weft.order(TEXT, model=LIGHT, seed="x"),  # type: ignore[call-overload]
+        lambda: weft.order(TEXT, model="weft-small", seed=1.5),  # type: ignore[call-overload]
+        lambda: weft.order(TEXT, model="year-sort", seed=None),  # type: ignore[call-overload]
+        lambda: weft.Document("d", ("A cat sat.", "")),
+        lambda: weft.Document("d", [" \n"]),  # type: ignore[arg-type]
         lambda: weft.split_sentences(3),  # type: ignore[arg-type]
         lambda: weft.load(LIGHT, settings=3),  # type: ignore[arg-type]
         lambda: weft.score(TEXT, combine=3),  # type: ignore[call-overload]
@@ -337,6 +342,10 @@ def test_every_function_takes_combine() -> None:
     assert weft.score(TEXT, combine="bi") == bi.score(TEXT)
     assert weft.order(TEXT, combine="bi") == bi.order(TEXT)
     assert weft.compare(TEXT, TEXT, combine="bi").first.value == pytest.approx(bi.score(TEXT).value, abs=1e-6)
+    model = weft.load("weft-small")
+    assert model.score(TEXT, combine="bi") == bi.score(TEXT) != model.score(TEXT)
+    assert model.order(TEXT, combine="bi") == bi.order(TEXT)
+    assert model.compare(TEXT, TEXT, combine="bi") == bi.compare(TEXT, TEXT)
     with pytest.raises(weft.ConfigError, match="omit combine"):
         weft.score(TEXT, model=LIGHT, combine="bi")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from weft.document import Continuation, Document, Score
 from weft.errors import ConfigError
 from weft.io.devices import on_device
-from weft.loaded_model import Model, as_model
+from weft.loaded_model import Model, OrderOptions, ScoreOptions, as_model
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Ordering, Search
 from weft.progress import Progress, silent
@@ -34,13 +34,13 @@ AnyModel = str | Path | Model | CoherenceModel
 
 @overload  # a str is a text here, never an iterable of letters
 def score(  # type: ignore[overload-overlap]
-    texts: str | Document, *, model: AnyModel = ..., combine: str | None = ..., language: str = ...
+    texts: str | Document, *, model: AnyModel = ..., **options: Unpack[ScoreOptions]
 ) -> Score: ...
 
 
 @overload
 def score(
-    texts: Iterable[str | Document], *, model: AnyModel = ..., combine: str | None = ..., language: str = ...
+    texts: Iterable[str | Document], *, model: AnyModel = ..., **options: Unpack[ScoreOptions]
 ) -> list[Score]: ...
 
 
@@ -61,36 +61,18 @@ def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = 
         >>> [round(value, 1) for value in found.transitions], found.breaks
         ([0.7, 0.5], (1,))
     """
-    return as_model(model, combine).score(texts, language=language)
+    return as_model(model).score(texts, combine=combine, language=language)
 
 
 @overload
 def order(  # type: ignore[overload-overlap]
-    texts: str | Document,
-    *,
-    model: AnyModel = ...,
-    combine: str | None = ...,
-    first_given: bool = ...,
-    search: Search = ...,
-    objective: Objective = ...,
-    beam: int = ...,
-    seed: int = ...,
-    language: str = ...,
+    texts: str | Document, *, model: AnyModel = ..., **options: Unpack[OrderOptions]
 ) -> Ordering: ...
 
 
 @overload
 def order(
-    texts: Iterable[str | Document],
-    *,
-    model: AnyModel = ...,
-    combine: str | None = ...,
-    first_given: bool = ...,
-    search: Search = ...,
-    objective: Objective = ...,
-    beam: int = ...,
-    seed: int = ...,
-    language: str = ...,
+    texts: Iterable[str | Document], *, model: AnyModel = ..., **options: Unpack[OrderOptions]
 ) -> list[Ordering]: ...
 
 
@@ -126,9 +108,10 @@ def order(
         >>> order("He died in 1870. He was born in 1812.", model="year-sort").sentences
         ('He was born in 1812.', 'He died in 1870.')
     """
-    return as_model(model, combine).order(
-        texts, first_given=first_given, search=search, objective=objective, beam=beam, seed=seed, language=language
-    )
+    return as_model(model).order(
+        texts, combine=combine, first_given=first_given, search=search, objective=objective, beam=beam, seed=seed,
+        language=language,
+    )  # fmt: skip
 
 
 @overload
@@ -209,7 +192,7 @@ def compare(
         >>> [sentence.kind for sentence in found.sentences]
         ['same', 'same', 'added']
     """
-    return as_model(model, combine).compare(first, second, language=language)
+    return as_model(model).compare(first, second, combine=combine, language=language)
 
 
 def compare_models(

@@ -17,13 +17,12 @@ class Document:
 
     Attributes:
         id: Name of the text, unique in its corpus.
-        sentences: The sentences, in order; a list is stored as a tuple. An empty string counts as a sentence
-            without words; `weft.split_sentences` never returns one.
+        sentences: The sentences, in order; a list is stored as a tuple.
         title: A title, or the empty string.
         paragraph_starts: Index of the first sentence of every paragraph; a text of one paragraph has ``(0,)``.
 
     Raises:
-        CorpusError: ``sentences`` is one string, or holds something that is not a string.
+        CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters.
 
     Example:
         >>> document = Document("d", ("A cat sat.", "It slept.", "Rain fell."))
@@ -42,6 +41,13 @@ class Document:
         for sentence in self.sentences:
             if not isinstance(sentence, str):
                 raise _not_sentences(self.id, sentence)
+            if not sentence or sentence.isspace():
+                raise CorpusError(
+                    f"document {self.id!r} holds an empty sentence",
+                    seen=sentence,
+                    allowed="sentences of at least one character that is not a space",
+                    next_step="leave it out, such as [sentence for sentence in sentences if sentence.strip()]",
+                )
 
     def __len__(self) -> int:
         return len(self.sentences)

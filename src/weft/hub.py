@@ -383,15 +383,11 @@ def _adjusted(model: CoherenceModel, settings: Mapping[str, Any]) -> CoherenceMo
         return model
     model.settings.adjusted(settings)  # raises if a setting is fixed or a value is wrong
     if not isinstance(model, AdjustableModel):
-        raise _not_adjustable(model, settings)
+        raise ConfigError(
+            f"the settings of a trained {model.settings.model_name} are fixed",
+            seen=", ".join(settings),
+            allowed="no --set with this model",
+            next_step="omit it, or train again with it",
+        )
     adjusted: CoherenceModel = model.adjusted(settings)
     return adjusted
-
-
-def _not_adjustable(model: CoherenceModel, settings: Mapping[str, Any]) -> ConfigError:
-    return ConfigError(
-        f"the settings of a trained {model.settings.model_name} are fixed",
-        seen=", ".join(settings),
-        allowed="no --set with this model",
-        next_step="omit it, or train again with it",
-    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from weft.document import Continuation, Document, Score, weak_links
 from weft.errors import ConfigError, check_known
@@ -18,12 +18,7 @@ from weft.hub import load_model
 from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Ordering, Search, order_document
-from weft.protocols import (
-    CalibratedModel,
-    CoherenceModel,
-    ModelCard,
-    RemarkingModel,
-)
+from weft.protocols import CalibratedModel, CoherenceModel, ModelCard, RemarkingModel
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.percentiles import Reference
 from weft.settings import check_count
@@ -40,6 +35,25 @@ NOTHING_TO_JUDGE = "no score: the model finds nothing to judge in the text"
 SENTENCES_AS_TEXTS = (
     "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)"
 )
+
+WithWarnings = TypeVar("WithWarnings", Score, Ordering)
+
+
+class ScoreOptions(TypedDict, total=False):
+    """The keyword arguments of `Model.score` and `weft.score`."""
+
+    combine: str | None
+    language: str
+
+
+class OrderOptions(ScoreOptions, total=False):
+    """The keyword arguments of `Model.order` and `weft.order`."""
+
+    first_given: bool
+    search: Search
+    objective: Objective
+    beam: int
+    seed: int
 
 
 class Model:
@@ -80,22 +94,22 @@ class Model:
 
     @overload  # a str is a text here, never an iterable of letters
     def score(  # type: ignore[overload-overlap]
-        self, texts: str | Document, *, language: str = "en"
+        self, texts: str | Document, **options: Unpack[ScoreOptions]
     ) -> Score: ...
 
     @overload
-    def score(self, texts: Iterable[str | Document], *, language: str = "en") -> list[Score]: ...
+    def score(self, texts: Iterable[str | Document], **options: Unpack[ScoreOptions]) -> list[Score]: ...
 
-    def score(self, texts: object, *, language: str = "en") -> Score | list[Score]:
+    def score(self, texts: object, *, combine: str | None = None, language: str = "en") -> Score | list[Score]:
         """Score texts; see `weft.score`."""
         documents, single = documents_of(texts, language=language)
-        scores = list(self.score_stream(iter(documents)))
-        if not single and len(documents) > 1 and all(len(document) == 1 for document in documents):
-            scores = [replace(score, warnings=(*score.warnings, SENTENCES_AS_TEXTS)) for score in scores]
-        return scores[0] if single else scores
+        scores = list(self.combined(combine).score_stream(iter(documents)))
+        return scores[0] if single else _with_warning(scores, documents)
 
-    def combined(self, combine: str) -> Model:
-        """Return the same networks combined in another way: ``uni``, ``bi`` or ``mmi``."""
+    def combined(self, combine: str | None) -> Model:
+        """Return the same networks combined in another way, ``uni``, ``bi`` or ``mmi``; as they are for None."""
+        if combine is None:
+            return self
         found = combined_model(self.inner, combine, self.name)
         return Model(found, self.name, source=self.source, settings=self.settings, combination=combine)
 
@@ -119,34 +133,17 @@ class Model:
 
     @overload
     def order(  # type: ignore[overload-overlap]
-        self,
-        texts: str | Document,
-        *,
-        first_given: bool = ...,
-        search: Search = ...,
-        objective: Objective = ...,
-        beam: int = ...,
-        seed: int = ...,
-        language: str = ...,
+        self, texts: str | Document, **options: Unpack[OrderOptions]
     ) -> Ordering: ...
 
     @overload
-    def order(
-        self,
-        texts: Iterable[str | Document],
-        *,
-        first_given: bool = ...,
-        search: Search = ...,
-        objective: Objective = ...,
-        beam: int = ...,
-        seed: int = ...,
-        language: str = ...,
-    ) -> list[Ordering]: ...
+    def order(self, texts: Iterable[str | Document], **options: Unpack[OrderOptions]) -> list[Ordering]: ...
 
     def order(
         self,
         texts: object,
         *,
+        combine: str | None = None,
         first_given: bool = False,
         search: Search = "auto",
         objective: Objective = "auto",
@@ -156,19 +153,18 @@ class Model:
     ) -> Ordering | list[Ordering]:
         """Put the sentences of texts in order; see `weft.order`."""
         documents, single = documents_of(texts, language=language)
+        model = self.combined(combine).inner
         found = []
         for document in documents:
             first = 0 if first_given and len(document) else None
             with few_threads():
                 ordering = order_document(
-                    self.inner, document, first=first, search=search, objective=objective, beam=beam, seed=seed
+                    model, document, first=first, search=search, objective=objective, beam=beam, seed=seed
                 )
-            warnings = warnings_of(self.inner, document, ordering.value)
+            warnings = warnings_of(model, document, ordering.value)
             sentences = tuple(document.sentences[place] for place in ordering.order)
             found.append(replace(ordering, id=document.id, sentences=sentences, warnings=warnings))
-        if not single and len(documents) > 1 and all(len(document) == 1 for document in documents):
-            found = [replace(ordering, warnings=(*ordering.warnings, SENTENCES_AS_TEXTS)) for ordering in found]
-        return found[0] if single else found
+        return found[0] if single else _with_warning(found, documents)
 
     @overload
     def generate(
@@ -248,18 +244,29 @@ class Model:
                 allowed="draws with vlv-gm",
                 next_step="omit draws, or use vlv-gm",
             )
-        return self if combine is None else self.combined(combine)
+        return self.combined(combine)
 
-    def compare(self, first: object, second: object, *, language: str = "en") -> Revision:
+    def compare(self, first: object, second: object, *, combine: str | None = None, language: str = "en") -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
         from weft.evaluation.text_comparison import compare_texts
 
+        model = self.combined(combine)
         one = one_document(first, name="first", language=language)
         other = one_document(second, name="second", language=language)
         with few_threads(sentences=len(one) + len(other)):
-            found = compare_texts(self.inner, one, other)
-        scores = (self._completed(found.first, one), self._completed(found.second, other))
-        return replace(found, first=scores[0], second=scores[1])
+            found = compare_texts(model.inner, one, other)
+        return replace(found, first=model._completed(found.first, one), second=model._completed(found.second, other))
+
+
+def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
+    """Return the results of a list; if every text has one sentence, with a warning that the list may be one text."""
+    if len(documents) < 2 or any(len(document) != 1 for document in documents):
+        return found
+
+    def warned(result: WithWarnings) -> WithWarnings:
+        return replace(result, warnings=(*result.warnings, SENTENCES_AS_TEXTS))
+
+    return list(map(warned, found))
 
 
 def _placed(score: Score, reference: Reference, sentences: int) -> Score:
@@ -318,13 +325,16 @@ def load(
     if not isinstance(model, str | Path):
         raise _not_a_model(model)
     if settings is not None and not isinstance(settings, Mapping):
-        raise _not_settings(settings)
+        raise ConfigError(
+            "the settings of a model are not a mapping",
+            seen=settings,
+            allowed='values by name, such as {"samples": 4}',
+            next_step="run `weft config MODEL` to see the names",
+        )
     check_known("device", device, DEVICES)
     with few_threads():
         found = load_model(model, settings)
-    if combine is not None:
-        found = combined_model(found, combine, str(model))
-    return Model(on_device(found, device), str(model), source=str(model), settings=settings, combination=combine or "")
+    return Model(on_device(found, device), str(model), source=str(model), settings=settings).combined(combine)
 
 
 def _not_a_model(seen: object) -> ConfigError:
@@ -336,22 +346,11 @@ def _not_a_model(seen: object) -> ConfigError:
     )
 
 
-def _not_settings(seen: object) -> ConfigError:
-    return ConfigError(
-        "the settings of a model are not a mapping",
-        seen=seen,
-        allowed='values by name, such as {"samples": 4}',
-        next_step="run `weft config MODEL` to see the names",
-    )
-
-
 _loading = threading.Lock()
 
 
-def as_model(model: str | Path | Model | CoherenceModel, combine: str | None = None) -> Model:
-    """Return a loaded model, with its parts combined as ``combine`` says; a name is loaded once per process."""
-    if combine is not None:
-        return as_model(model).combined(combine)
+def as_model(model: str | Path | Model | CoherenceModel) -> Model:
+    """Return a loaded model; a name is loaded once per process."""
     if isinstance(model, Model):
         return model
     if isinstance(model, str | Path):

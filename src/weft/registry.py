@@ -47,14 +47,7 @@ MODELS: Mapping[str, str] = {
     "year-sort": "weft.models.trivial:YearSort",
 }
 MODEL_GROUP, READER_GROUP, TASK_GROUP = "weft.models", "weft.readers", "weft.tasks"
-CONTRACT = (
-    "Settings",
-    "card",
-    "fit",
-    "load",
-    "save",
-    "score",
-)  # attributes of every model class
+CONTRACT = ("Settings", "card", "fit", "load", "save", "score")  # attributes of every model class
 
 
 def entry_points(group: str) -> list[EntryPoint]:

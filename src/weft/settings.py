@@ -13,7 +13,7 @@ from weft.errors import ConfigError, did_you_mean, is_number
 
 HIGHEST_COUNT = 2**31 - 1  # the largest count that every library below accepts
 HIGHEST_SEED = 2**32 - 1
-CORRECT_VALUE = "correct the value in the file or in --set"  # the next step of errors about values
+CORRECT_VALUE = "correct the value in the call, in the file or in --set"  # the next step of errors about values
 KINDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", dict: "a table"}
 
 
@@ -80,7 +80,7 @@ def setting(
         >>> Sizes(hidden=0)
         Traceback (most recent call last):
         weft.errors.ConfigError: seq2seq.hidden is out of range: saw 0; allowed: at least 1,
-        at most 2147483647; next: correct the value in the file or in --set
+        at most 2147483647; next: correct the value in the call, in the file or in --set
     """
     if type(default) is int and maximum is None and below is None:
         maximum = HIGHEST_COUNT

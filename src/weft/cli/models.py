@@ -47,7 +47,7 @@ def _write_list(found: list[KnownModel], form: str) -> None:
     else:
         widths = [max(map(len, column)) for column in zip(*map(_columns, found), strict=True)]
         write_lines(_line(known, widths) for known in found)
-        message("* the default model; texts/s: texts of 15 sentences scored per second by one core")
+        message("* the default model; texts/s: texts of 15 sentences scored per second by one core, – if not measured")
         if not all(known.source for known in found):
             message("`weft models NAME` describes a model, and says how to get one that is not installed")
 
@@ -55,7 +55,7 @@ def _write_list(found: list[KnownModel], form: str) -> None:
 def _line(known: KnownModel, widths: list[int]) -> Text:
     from rich.text import Text
 
-    speed = f"{known.speed:g} texts/s" if known.speed else ""
+    speed = f"{known.speed:g} texts/s" if known.speed else "–"
     _, where, size = _columns(known)
     return Text.assemble(
         ("* " if known.default else "  ", "bold green"),
@@ -119,7 +119,7 @@ def _card_lines(found: ModelDescription) -> list[Text]:
         ("found in", known.source or f"not installed: {known.missing}"),
         ("not installed", f"pip install 'weft-coherence[{known.extra}]'" if known.extra else ""),
         ("size", _size_with_shared(known).strip()),
-        ("speed", f"{known.speed:g} texts of 15 sentences per second and core" if known.speed else ""),
+        ("speed", f"{known.speed:g} texts of 15 sentences per second and core" if known.speed else "not measured"),
         ("settings", settings),
         ("trained by", found.training.get("command", "")),
     )

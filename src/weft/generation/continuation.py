@@ -61,13 +61,15 @@ def continue_document(
         combine: ``uni`` takes the first candidate of the search; ``bi`` and ``mmi`` rerank its N-best list.
 
     Yields:
-        Each new sentence as soon as it is written.
+        Each new sentence as soon as it is written; fewer than ``sentences`` if the model writes no words.
     """
     context = list(document.sentences)
     for number in range(sentences):
         seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
         candidates = writer.propose([context], replace(decoding, seed=seed))[0]
         usable = _new_candidates(candidates, context, decoding.alike)
+        if not usable[0].text:  # the model writes no words here
+            return
         if combine != "uni" and scorer is not None and context:
             usable = rerank(usable, context, scorer(combine))
         context.append(usable[0].text)

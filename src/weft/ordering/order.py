@@ -33,7 +33,7 @@ from weft.ordering.search import (
 )
 from weft.protocols import Arranger, DocumentScorer, OrderSearch, PairwiseModel, PrecedenceModel, SearchableModel
 from weft.scoring.uni_bi_mmi import Table, check_numbers, order_values, path_value
-from weft.settings import check_count
+from weft.settings import check_count, check_type
 
 Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take 0.1 s; each further sentence doubles the time
@@ -121,7 +121,7 @@ def order_document(
         >>> order_document(create_model("year-sort"), years).order
         (1, 0)
     """
-    _check(len(document), first, search, beam)
+    _check(len(document), first, search, beam, seed)
     check_objective(objective)
     if len(document) > MOST_ORDERED and not isinstance(model, Arranger):
         raise _too_long(document)
@@ -184,7 +184,7 @@ def order_table(
         >>> order_table(np.array([[0, 0, 5], [5, 0, 0], [0, 0, 0]], dtype=float)).order
         (1, 0, 2)
     """
-    _check(len(table), first, search, beam)
+    _check(len(table), first, search, beam, seed)
     for scores in (table, precedence):
         if scores is not None:
             check_numbers(scores)
@@ -307,9 +307,10 @@ def _value(value: float | None) -> float:
     return -np.inf if value is None else value
 
 
-def _check(size: int, first: int | None, search: str, beam: int) -> None:
+def _check(size: int, first: int | None, search: str, beam: int, seed: int) -> None:
     check_known("search", search, SEARCHES)
     check_count("beam", beam)
+    check_type("seed", seed, 1)
     if first is not None and not 0 <= first < size:
         raise ConfigError(
             "the first sentence does not exist",

@@ -38,7 +38,7 @@ SENTENCES = (
     "The cat chased a mouse through the garden.",
     "It hid.",
     '"Banks closed," said nobody.',
-    "",
+    "\u200b",
     "日本 in 1929.",
     "Texts end with <|endoftext|> in training.",
 )
