@@ -28,20 +28,13 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Proposals:
-    """Candidates for each context, and their log-probabilities.
+    """Candidates for each context, and their log-probabilities."""
 
-    Attributes:
-        ids: [contexts, beam, time], ``eos`` from the end on.
-        lengths: [contexts, beam] tokens, the end included.
-        log_probs: [contexts, beam] log-probabilities in the search; given the latent variable if there is one.
-        overlap: [contexts, beam] highest token overlap (Jaccard) of a candidate with a sentence before it.
-        pairs: The log-probabilities that reranking combines, each [contexts, beam]; None without reranking.
-    """
-
-    ids: npt.NDArray[np.int32]
-    lengths: npt.NDArray[np.int64]
-    log_probs: Reals
-    overlap: Reals
+    ids: npt.NDArray[np.int32]  # [contexts, beam, time], ``eos`` from the end on
+    lengths: npt.NDArray[np.int64]  # [contexts, beam] tokens, the end included
+    log_probs: Reals  # [contexts, beam] log-probabilities in the search; given the latent variable if there is one
+    overlap: Reals  # [contexts, beam] highest token overlap (Jaccard) of a candidate with a sentence before it
+    # The log-probabilities that reranking combines, each [contexts, beam]; None without reranking.
     pairs: PairLogProbs | None
 
 
@@ -60,10 +53,6 @@ class BulkWriter(Protocol):
 
 def bulk_writer(model: object, name: str) -> BulkWriter:
     """Return the bulk writer of a model.
-
-    Args:
-        model: Any model.
-        name: The name of the model, for messages.
 
     Raises:
         ConfigError: The model cannot write.

@@ -43,17 +43,11 @@ class Steps(Protocol[State]):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A proposed sentence.
-
-    Attributes:
-        text: The sentence.
-        log_prob: Its log-probability given its context, summed over tokens, the end included.
-        tokens: Number of tokens, the end included.
-    """
+    """A proposed sentence."""
 
     text: str
-    log_prob: float
-    tokens: int
+    log_prob: float  # its log-probability given its context, summed over tokens, the end included
+    tokens: int  # number of tokens, the end included
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,10 +78,6 @@ class Decoding:
     def from_options(cls, options: Mapping[str, Any], base: Decoding | None = None) -> Decoding:
         """Return settings from named options.
 
-        Args:
-            options: Values by name.
-            base: The settings that the options change; the defaults if there are none.
-
         Raises:
             ConfigError: ``base`` is not a Decoding, a name is unknown, or a value is wrong.
 

@@ -13,11 +13,6 @@ AnyModel = TypeVar("AnyModel")
 def combined_model(model: AnyModel, combine: str, name: str) -> AnyModel:
     """Return a model whose parts are combined as uni, bi or mmi.
 
-    Args:
-        model: Any model.
-        combine: ``uni``, ``bi`` or ``mmi``.
-        name: The name of the model, for messages.
-
     Raises:
         ConfigError: The model has no parts to combine, or there is no such combination.
     """
@@ -33,10 +28,6 @@ def combined_model(model: AnyModel, combine: str, name: str) -> AnyModel:
 
 def writing_model(model: object, name: str) -> WritingModel:
     """Return the model if it can write.
-
-    Args:
-        model: Any model.
-        name: The name of the model, for messages.
 
     Raises:
         ConfigError: The model cannot write.

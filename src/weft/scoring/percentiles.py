@@ -24,38 +24,23 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Reference scores of texts of similar length: a mean over few transitions varies more than one over many.
+    """Reference scores of texts of similar length: a mean over few transitions varies more than one over many."""
 
-    Attributes:
-        fewest: Number of sentences of the shortest texts in the group.
-        n: Number of texts.
-        written: 101 quantiles of the scores of the texts, lowest first.
-        shuffled: 101 quantiles of the scores of one shuffle of each text.
-    """
-
-    fewest: int
-    n: int
-    written: tuple[float, ...]
-    shuffled: tuple[float, ...]
+    fewest: int  # number of sentences of the shortest texts in the group
+    n: int  # number of texts
+    written: tuple[float, ...]  # 101 quantiles of the scores of the texts, lowest first
+    shuffled: tuple[float, ...]  # 101 quantiles of the scores of one shuffle of each text
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Scores of a model on texts written by people.
+    """Scores of a model on texts written by people."""
 
-    Attributes:
-        texts: A description of the texts.
-        setting: The combination that computed the scores, such as ``mmi``.
-        groups: The scores by length of the text, shortest first.
-        seed: Seed of the shuffles.
-        command: The command that computed the scores.
-    """
-
-    texts: str
-    setting: str
-    groups: tuple[Group, ...]
-    seed: int = 1
-    command: str = ""
+    texts: str  # a description of the texts
+    setting: str  # the combination that computed the scores, such as ``mmi``
+    groups: tuple[Group, ...]  # the scores by length of the text, shortest first
+    seed: int = 1  # seed of the shuffles
+    command: str = ""  # the command that computed the scores
 
     def percentiles(self, value: float, sentences: int) -> Percentiles:
         """Return the percentiles of the score of a text.

@@ -40,20 +40,15 @@ class Inverted:
 
 @dataclass(frozen=True)
 class SequenceScorer:
-    """A coherence model made of models that read all previous sentences: uni, bi or MMI.
+    """A coherence model made of models that read all previous sentences: uni, bi or MMI."""
 
-    Attributes:
-        forward: The model of p_F, of a sentence given all before it.
-        backward: The model of p_B, of a sentence given all after it, or `Inverted`; not needed for ``uni``.
-        prior: The model of p_L, of a sentence without context; needed for ``mmi``, and if ``backward`` is `Inverted`.
-        combine: The combination.
-        memory: Cache of log-probabilities, shared by all combinations of the same models.
-    """
-
-    forward: SequenceModel
+    forward: SequenceModel  # the model of p_F, of a sentence given all before it
+    # The model of p_B, of a sentence given all after it, or `Inverted`; not needed for ``uni``.
     backward: SequenceModel | Inverted | None = None
+    # The model of p_L, of a sentence without context; needed for ``mmi``, and if ``backward`` is `Inverted`.
     prior: SentenceModel | None = None
     combine: Combine = "mmi"
+    # Cache of log-probabilities, shared by all combinations of the same models.
     memory: OrderCache = field(default_factory=OrderCache)
 
     def __post_init__(self) -> None:
@@ -155,11 +150,6 @@ class SequenceOrderSearch:
 
     The forward model reads all placed sentences. The backward model reads only the next sentence, because those after
     it are not placed yet.
-
-    Args:
-        scorer: The scorer.
-        paths: The partial orders of the forward model.
-        sentences: The sentences of the text.
     """
 
     def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:

@@ -90,23 +90,14 @@ def order_values(model: DocumentScorer, document: Document, orders: Sequence[Seq
 
 @dataclass(frozen=True, slots=True)
 class PairLogProbs:
-    """Log-probabilities and lengths of the sentence pairs of a text, before any combination.
+    """Log-probabilities and lengths of the sentence pairs of a text, before any combination."""
 
-    Attributes:
-        forward: log p_F(right | left), [pairs] or [sentences, sentences] (row: left).
-        backward: log p_B(left | right), of the same shape; zeros without a backward model.
-        prior_left: log p_L(left), of a shape that broadcasts; zeros without a prior.
-        prior_right: log p_L(right).
-        count_left: Number of tokens of left, ``</s>`` included.
-        count_right: Number of tokens of right.
-    """
-
-    forward: Table
-    backward: Table
-    prior_left: Table
-    prior_right: Table
-    count_left: Table
-    count_right: Table
+    forward: Table  # log p_F(right | left), [pairs] or [sentences, sentences] (row: left)
+    backward: Table  # log p_B(left | right), of the same shape; zeros without a backward model
+    prior_left: Table  # log p_L(left), of a shape that broadcasts; zeros without a prior
+    prior_right: Table  # log p_L(right)
+    count_left: Table  # number of tokens of left, ``</s>`` included
+    count_right: Table  # number of tokens of right
 
     def combined(self, combine: Combine) -> Table:
         """Return the coherence of each pair per token (equations 1 to 3)."""
@@ -155,20 +146,13 @@ TableCache = BoundedCache[tuple[str, ...], PairLogProbs]
 
 @dataclass(frozen=True)
 class Scorer:
-    """A coherence model made of sentence models that read one neighbour: uni, bi or MMI.
+    """A coherence model made of sentence models that read one neighbour: uni, bi or MMI."""
 
-    Attributes:
-        forward: The model of p_F, of a sentence given the one before.
-        backward: The model of p_B, of a sentence given the one after; not needed for ``uni``.
-        prior: The model of p_L, of a sentence without context; needed for ``mmi``.
-        combine: The combination.
-        memory: Cache of log-probabilities, shared by all combinations of the same models.
-    """
-
-    forward: SentenceModel
-    backward: SentenceModel | None = None
-    prior: SentenceModel | None = None
+    forward: SentenceModel  # the model of p_F, of a sentence given the one before
+    backward: SentenceModel | None = None  # the model of p_B, of a sentence given the one after; not needed for ``uni``
+    prior: SentenceModel | None = None  # the model of p_L, of a sentence without context; needed for ``mmi``
     combine: Combine = "mmi"
+    # Cache of log-probabilities, shared by all combinations of the same models.
     memory: TableCache = field(default_factory=TableCache)
 
     @property

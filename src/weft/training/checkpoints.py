@@ -60,12 +60,7 @@ def load_checkpoint(folder: Path, *, recipe: str) -> Snapshot | None:
 
 
 class RunLog:
-    """The file ``log.jsonl``, with one line per report; a resumed run drops the lines after its checkpoint.
-
-    Args:
-        folder: The run's folder.
-        step: The step that the run resumes from.
-    """
+    """The file ``log.jsonl``, with one line per report; a resumed run drops the lines after its checkpoint."""
 
     def __init__(self, folder: Path, step: int) -> None:
         self.path = folder / LOG

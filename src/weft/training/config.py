@@ -28,66 +28,39 @@ class ModelSection:
 
 @dataclass(frozen=True, slots=True)
 class DataSection:
-    """The training data.
+    """The training data."""
 
-    Attributes:
-        train: Files of documents; a relative path is also looked up in the data folder.
-        limit: Number of documents to read; 0 for all.
-        valid: Validation files, for neural models.
-        store: A store made by `weft prepare`, instead of ``train``.
-        valid_store: A store made with the tokenizer of the training store, instead of ``valid``.
-        tokenizer: The kind of tokenizer to learn if no store is given: ``bpe`` or ``words``.
-        vocabulary: Size of the vocabulary to learn.
-    """
-
-    train: tuple[str, ...] = ()
-    limit: int = 0
-    valid: tuple[str, ...] = ()
-    store: str = ""
-    valid_store: str = ""
-    tokenizer: str = "bpe"
-    vocabulary: int = 16384
+    train: tuple[str, ...] = ()  # files of documents; a relative path is also looked up in the data folder
+    limit: int = 0  # number of documents to read; 0 for all
+    valid: tuple[str, ...] = ()  # validation files, for neural models
+    store: str = ""  # a store made by `weft prepare`, instead of ``train``
+    valid_store: str = ""  # a store made with the tokenizer of the training store, instead of ``valid``
+    tokenizer: str = "bpe"  # the kind of tokenizer to learn if no store is given: ``bpe`` or ``words``
+    vocabulary: int = 16384  # size of the vocabulary to learn
 
 
 @dataclass(frozen=True, slots=True)
 class RunSection:
-    """The output, the seed and the device of a run.
+    """The output, the seed and the device of a run."""
 
-    Attributes:
-        seed: Seed of all random numbers.
-        out: The model folder to write.
-        folder: Folder of checkpoints and logs; ``OUT.run`` if empty.
-        base: A trained model folder whose parts are copied instead of trained.
-        start: A trained model folder whose weights training starts from.
-        parts: The parts of a neural model to train; if empty, all that ``base`` does not have.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        deterministic: Whether operations whose result depends on timing are errors.
-    """
-
-    seed: int = 1
-    out: str = ""
-    folder: str = ""
-    base: str = ""
-    start: str = ""
-    parts: tuple[str, ...] = ()
-    device: str = "auto"
-    deterministic: bool = False
+    seed: int = 1  # seed of all random numbers
+    out: str = ""  # the model folder to write
+    folder: str = ""  # folder of checkpoints and logs; ``OUT.run`` if empty
+    base: str = ""  # a trained model folder whose parts are copied instead of trained
+    start: str = ""  # a trained model folder whose weights training starts from
+    parts: tuple[str, ...] = ()  # the parts of a neural model to train; if empty, all that ``base`` does not have
+    device: str = "auto"  # ``auto``, ``cpu`` or ``cuda``
+    deterministic: bool = False  # whether operations whose result depends on timing are errors
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """The configuration of `weft train`.
-
-    Attributes:
-        model: The model to train.
-        data: The training data.
-        run: The output folder, the seed and the device.
-        training: Settings of the training loop, for neural models, with a table for each part that differs.
-    """
+    """The configuration of `weft train`."""
 
     model: ModelSection
     data: DataSection = DataSection()
     run: RunSection = RunSection()
+    # Settings of the training loop, for neural models, with a table for each part that differs.
     training: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -290,11 +263,6 @@ def part_settings(config: RunConfig, part: str) -> TrainingSettings:
 
 def check_neural_run(config: RunConfig, parts: Sequence[str], known: Sequence[str]) -> None:
     """Check what a run of a neural model needs, before any data are read.
-
-    Args:
-        config: The configuration of the run.
-        parts: The parts named on the command line.
-        known: The parts of the model.
 
     Raises:
         ConfigError: A part is unknown, frozen weights have no source, `data.limit` is set, or neither

@@ -20,19 +20,12 @@ from weft.io.devices import DEVICES, no_gpu
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The device and the processes of a run.
+    """The device and the processes of a run."""
 
-    Attributes:
-        device: ``cpu`` or ``cuda:N``.
-        rank: The number of this process.
-        world: Number of processes.
-        bf16: Whether matrix products run in bfloat16.
-    """
-
-    device: torch.device
-    rank: int = 0
-    world: int = 1
-    bf16: bool = False
+    device: torch.device  # ``cpu`` or ``cuda:N``
+    rank: int = 0  # the number of this process
+    world: int = 1  # number of processes
+    bf16: bool = False  # whether matrix products run in bfloat16
 
     @property
     def is_main(self) -> bool:

@@ -62,33 +62,20 @@ def endless(stream: Batches, epoch: int, start: int = 0) -> Iterator[tuple[int, 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of the steps since the last report, or of a validation.
-
-    Attributes:
-        kind: ``step`` or ``validation``.
-        step: Number of steps done.
-        epoch: Number of the current pass over the data.
-        loss: Mean loss per token, in natural-log units.
-        tokens: Number of tokens predicted in these steps, in all processes.
-        seconds: Training time so far.
-        share: Share of the run that is done, 0 to 1.
-        learning_rate: Learning rate of the last step.
-        gradient: Norm of the last gradient before clipping; −1 if it was not finite and the step changed nothing.
-        best: Lowest validation loss so far; None before the first validation.
-        parts: Further parts of the loss, per token.
-    """
+    """The result of the steps since the last report, or of a validation."""
 
     kind: Literal["step", "validation"]
-    step: int
-    epoch: int
-    loss: float
-    tokens: int
-    seconds: float
-    share: float
-    learning_rate: float = 0.0
+    step: int  # number of steps done
+    epoch: int  # number of the current pass over the data
+    loss: float  # mean loss per token, in natural-log units
+    tokens: int  # number of tokens predicted in these steps, in all processes
+    seconds: float  # training time so far
+    share: float  # share of the run that is done, 0 to 1
+    learning_rate: float = 0.0  # learning rate of the last step
+    # Norm of the last gradient before clipping; −1 if it was not finite and the step changed nothing.
     gradient: float = 0.0
-    best: float | None = None
-    parts: Mapping[str, float] | None = None
+    best: float | None = None  # lowest validation loss so far; None before the first validation
+    parts: Mapping[str, float] | None = None  # further parts of the loss, per token
 
 
 class Trainer:

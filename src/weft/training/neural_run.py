@@ -32,17 +32,11 @@ Weights = Mapping[str, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The parts that a run trains, and the networks that it takes from other models.
+    """The parts that a run trains, and the networks that it takes from other models."""
 
-    Attributes:
-        train: The parts to train, in training order.
-        taken: The trained networks of `run.base` that are copied, by part.
-        starts: The weights of `run.start` that training starts from, by part.
-    """
-
-    train: Sequence[str]
-    taken: Mapping[str, nn.Module]
-    starts: Mapping[str, Weights]
+    train: Sequence[str]  # the parts to train, in training order
+    taken: Mapping[str, nn.Module]  # the trained networks of `run.base` that are copied, by part
+    starts: Mapping[str, Weights]  # the weights of `run.start` that training starts from, by part
 
 
 def train_parts(

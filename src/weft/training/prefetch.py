@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Generator, Iterator
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
@@ -17,37 +17,12 @@ def prefetched(items: Iterator[Item], *, depth: int) -> Generator[Item, None, No
         >>> list(prefetched(iter(range(4)), depth=2))
         [0, 1, 2, 3]
     """
-    waiting: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(maxsize=depth)
-    stopped = threading.Event()
-
-    def offer(entry: tuple[bool, Item | BaseException | None]) -> bool:
-        while not stopped.is_set():
-            try:
-                waiting.put(entry, timeout=0.1)
-                return True
-            except queue.Full:
-                continue
-        return False
-
-    def work() -> None:
-        try:
-            for item in items:
-                if not offer((True, item)):
-                    return
-            offer((False, None))
-        except BaseException as error:  # raised again where the items are used
-            offer((False, error))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
+    end: Any = object()
+    pool = ThreadPoolExecutor(1)  # one thread: an iterator cannot be advanced by two
     try:
-        while True:
-            more, value = waiting.get()
-            if not more:
-                if isinstance(value, BaseException):
-                    raise value
-                return
-            yield value  # type: ignore[misc]
+        waiting = deque(pool.submit(next, items, end) for _ in range(depth))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, items, end))
+            yield item
     finally:
-        stopped.set()
-        thread.join(timeout=5)
+        pool.shutdown(cancel_futures=True)

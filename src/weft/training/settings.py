@@ -22,39 +22,22 @@ FROM_ZERO, ABOVE_ZERO = ("minutes", "weight_decay"), ("learning_rate", "clip")
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """Settings of the training of a network.
+    """Settings of the training of a network."""
 
-    Attributes:
-        optimizer: ``adamw``, ``adagrad`` or ``sgd``.
-        learning_rate: Highest learning rate.
-        warmup: Number of steps over which the learning rate rises from zero.
-        decay: ``cosine`` or ``linear`` to zero over the run, or ``none``.
-        steps: Length of the run in steps; 0 if ``minutes`` decides.
-        minutes: Length of the run in minutes of training; 0 if ``steps`` decides.
-        batch_tokens: Number of padded target tokens per batch.
-        accumulate: Number of batches per step.
-        clip: Highest norm of the gradient.
-        weight_decay: Weight decay of AdamW.
-        max_tokens: Longest sentence to train on, in tokens.
-        validate_every: Number of steps between validations; 0 for one at the end.
-        patience: Number of validations without improvement before the run stops; 0 for no early stop.
-        seed: Seed of initialisation, order and dropout.
-    """
-
-    optimizer: str = "adamw"
-    learning_rate: float = 2e-3
-    warmup: int = 300
-    decay: str = "cosine"
-    steps: int = 0
-    minutes: float = 0.0
-    batch_tokens: int = 12000
-    accumulate: int = 1
-    clip: float = 1.0
-    weight_decay: float = 0.01
-    max_tokens: int = 100
-    validate_every: int = 1000
-    patience: int = 0
-    seed: int = 1
+    optimizer: str = "adamw"  # ``adamw``, ``adagrad`` or ``sgd``
+    learning_rate: float = 2e-3  # highest learning rate
+    warmup: int = 300  # number of steps over which the learning rate rises from zero
+    decay: str = "cosine"  # ``cosine`` or ``linear`` to zero over the run, or ``none``
+    steps: int = 0  # length of the run in steps; 0 if ``minutes`` decides
+    minutes: float = 0.0  # length of the run in minutes of training; 0 if ``steps`` decides
+    batch_tokens: int = 12000  # number of padded target tokens per batch
+    accumulate: int = 1  # number of batches per step
+    clip: float = 1.0  # highest norm of the gradient
+    weight_decay: float = 0.01  # weight decay of AdamW
+    max_tokens: int = 100  # longest sentence to train on, in tokens
+    validate_every: int = 1000  # number of steps between validations; 0 for one at the end
+    patience: int = 0  # number of validations without improvement before the run stops; 0 for no early stop
+    seed: int = 1  # seed of initialisation, order and dropout
 
     def __post_init__(self) -> None:
         check_training(asdict(self))

@@ -23,13 +23,9 @@ REPORT_EVERY = 1000  # documents between two progress reports
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The vocabulary of a topic model.
+    """The vocabulary of a topic model."""
 
-    Attributes:
-        words: The words, most frequent first.
-    """
-
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # the words, most frequent first
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -54,15 +50,10 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Bags:
-    """Word counts of sentences, in documents.
+    """Word counts of sentences, in documents."""
 
-    Attributes:
-        counts: Sparse [sentences, words], float32.
-        offsets: First sentence of each document: [documents + 1].
-    """
-
-    counts: Any
-    offsets: npt.NDArray[np.int64]
+    counts: Any  # sparse [sentences, words], float32
+    offsets: npt.NDArray[np.int64]  # first sentence of each document: [documents + 1]
 
     @property
     def tokens(self) -> float:

@@ -25,9 +25,6 @@ class Chains:
     Documents are sorted longest first. Sentences are sorted by step: the first sentences of all documents, then the
     second ones, and so on. Each step is then one slice.
 
-    Args:
-        offsets: First sentence of each document: [documents + 1].
-
     Attributes:
         documents: Numbers of the documents that have a sentence, longest first: [documents].
         sentences: Numbers of the sentences in this layout: [sentences].
@@ -79,15 +76,10 @@ class Transitions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MatrixTransitions:
-    """Transitions by a matrix, as in the paper: "drawn given the topic of the sentence before".
+    """Transitions by a matrix, as in the paper: "drawn given the topic of the sentence before"."""
 
-    Attributes:
-        initial: p(topic of the first sentence): [topics].
-        matrix: p(next topic | topic), row: topic: [topics, topics].
-    """
-
-    initial: Reals
-    matrix: Reals
+    initial: Reals  # p(topic of the first sentence): [topics]
+    matrix: Reals  # p(next topic | topic), row: topic: [topics, topics]
 
     def first(self, count: int) -> Reals:
         """Return p(first topic), the same for all documents."""
@@ -106,15 +98,10 @@ class MatrixTransitions:
 
 @dataclass(frozen=True, slots=True)
 class SwitchTransitions:
-    """The topic stays, or is drawn from the document's mixture with probability ``redraw`` (Gruber et al. 2007).
+    """The topic stays, or is drawn from the document's mixture with probability ``redraw`` (Gruber et al. 2007)."""
 
-    Attributes:
-        redraw: Probability ε of a draw.
-        mixtures: Mixture θ of each document, longest document first: [documents, topics].
-    """
-
-    redraw: float
-    mixtures: Reals
+    redraw: float  # probability ε of a draw
+    mixtures: Reals  # mixture θ of each document, longest document first: [documents, topics]
 
     def first(self, count: int) -> Reals:
         """Return the mixtures, because the first topic is always drawn."""
@@ -137,14 +124,8 @@ class SwitchTransitions:
 class OnlineSwitch:
     """The switch for new documents, whose mixtures are estimated along the chain.
 
-    The mixture is the base distribution plus the draws expected so far. A prediction therefore depends only on the
-    sentences before it.
-
-    Args:
-        redraw: Probability ε of a draw.
-        base: Base distribution: [topics].
-        weight: Weight of the base distribution, in draws.
-        documents: Number of documents.
+    The mixture is the base distribution, which counts as ``weight`` draws, plus the draws expected so far. A prediction
+    therefore depends only on the sentences before it.
     """
 
     def __init__(self, redraw: float, base: Reals, weight: float, documents: int) -> None:
@@ -177,19 +158,13 @@ class OnlineSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Results of passes over chains, each [sentences, topics], in the layout of the chains.
+    """Results of passes over chains, each [sentences, topics], in the layout of the chains."""
 
-    Attributes:
-        predicted: p(z_n | s_1 … s_{n−1}).
-        filtered: p(z_n | s_1 … s_n).
-        evidence: log p(s_n | s_1 … s_{n−1}): [sentences].
-        onward: The evidence of s_n and all later sentences about z_n, so that p(z_n | all sentences) is
-            ``predicted · onward``; None before a backward pass.
-    """
-
-    predicted: Reals
-    filtered: Reals
-    evidence: Reals
+    predicted: Reals  # p(z_n | s_1 … s_{n−1})
+    filtered: Reals  # p(z_n | s_1 … s_n)
+    evidence: Reals  # log p(s_n | s_1 … s_{n−1}): [sentences]
+    # The evidence of s_n and all later sentences about z_n, so that p(z_n | all sentences) is ``predicted · onward``;
+    # None before a backward pass.
     onward: Reals | None = None
 
     @property

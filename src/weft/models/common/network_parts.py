@@ -86,10 +86,6 @@ def saved_reference(artifact: Artifact, folder: str | Path) -> Reference | None:
 def check_precedence_weight(weight: object, *, learned: bool) -> None:
     """Check the weight of the precedence part, which has no effect on a model without that part.
 
-    Args:
-        weight: The weight.
-        learned: Whether the model has a precedence part.
-
     Raises:
         ConfigError: The weight is not a number, or the model has no precedence part.
     """
@@ -105,22 +101,17 @@ def check_precedence_weight(weight: object, *, learned: bool) -> None:
 
 @contextmanager
 def fitting_weights(part: str, folder: str | Path) -> Iterator[None]:
-    """Turn a ValueError of the block into a ModelError that names the network and its folder.
+    """Turn an error of the block, in which weights are read, into one that names the network and its folder.
 
     Raises:
-        ModelError: The block raised a ValueError.
+        ModelError: The weights do not fit the settings.
     """
     try:
         yield
-    except ValueError as error:
-        raise weights_do_not_fit(part, folder, error) from error
-
-
-def weights_do_not_fit(part: str, folder: str | Path, error: Exception) -> ModelError:
-    """Return the error of a folder whose weights do not fit its settings."""
-    return ModelError(
-        f"the weights of the {part} network in {folder} do not fit its settings",
-        seen=" ".join(str(error).split())[:200],
-        allowed="the folder exactly as `weft train` wrote it",
-        next_step="copy or train the model again",
-    )
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"the weights of the {part} network in {folder} do not fit its settings",
+            seen=" ".join(str(error).split())[:200],
+            allowed="the folder exactly as `weft train` wrote it",
+            next_step="copy or train the model again",
+        ) from error

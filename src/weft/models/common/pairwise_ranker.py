@@ -25,16 +25,11 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The result of training.
+    """The result of training."""
 
-    Attributes:
-        weights: The weight of each feature: [features].
-        cost: The parameter C of the SVM.
-        accuracy: Share of pairs that are ranked correctly in cross-validation; None without cross-validation.
-    """
-
-    weights: Reals
-    cost: float
+    weights: Reals  # the weight of each feature: [features]
+    cost: float  # the parameter C of the SVM
+    # Share of pairs that are ranked correctly in cross-validation; None without cross-validation.
     accuracy: float | None
 
 

@@ -44,11 +44,7 @@ def word_dropout_field(default: float) -> Any:
 
 
 def contrast_field(against: str) -> Any:
-    """Declare the weight of the contrastive loss.
-
-    Args:
-        against: The two contexts of a sentence that are contrasted.
-    """
+    """Declare the weight of the contrastive loss."""
     help = f"Weight of the contrastive loss ({against}); 0 trains on the likelihood alone, as in the paper."
     return setting(0.0, help, minimum=0.0, maximum=HIGHEST_CONTRAST)
 

@@ -9,12 +9,7 @@ from weft.document import Window
 
 
 class TokenCache:
-    """A cache of token ids, because all networks read the same sentences, as contexts and as targets.
-
-    Args:
-        tokenizer: The tokenizer.
-        limit: Number of cached sentences; a full cache is emptied.
-    """
+    """A cache of token ids, because all networks read the same sentences, as contexts and as targets."""
 
     def __init__(self, tokenizer: Tokenizer, limit: int = 4096) -> None:
         self.tokenizer, self.limit = tokenizer, limit

@@ -27,16 +27,11 @@ VOCABULARY = "vocabulary.txt"
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A vocabulary, most frequent word first, with one vector per word.
+    """A vocabulary, most frequent word first, with one vector per word."""
 
-    Attributes:
-        vocabulary: The words.
-        stored: The vectors, float16, float32 or int8: [words, dimensions].
-        scales: Factor of each int8 row, [words]; empty for floats.
-    """
-
-    vocabulary: tuple[str, ...]
-    stored: npt.NDArray[Any]
+    vocabulary: tuple[str, ...]  # the words
+    stored: npt.NDArray[Any]  # the vectors, float16, float32 or int8: [words, dimensions]
+    # Factor of each int8 row, [words]; empty for floats.
     scales: npt.NDArray[np.float16] = field(default_factory=lambda: np.empty(0, dtype=np.float16))
 
     @cached_property

@@ -25,15 +25,10 @@ LAYER_NORM_EPSILON = 1e-5  # torch's
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """The positions of rows of unequal length that are stored flat.
+    """The positions of rows of unequal length that are stored flat."""
 
-    Attributes:
-        lengths: Length of each row, at least 1: [rows].
-        begins: First position of each row: [rows].
-    """
-
-    lengths: Whole
-    begins: Whole
+    lengths: Whole  # length of each row, at least 1: [rows]
+    begins: Whole  # first position of each row: [rows]
 
     @staticmethod
     def of(lengths: Sequence[int] | Whole) -> Ragged:

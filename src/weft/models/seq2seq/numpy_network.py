@@ -28,26 +28,15 @@ LSTM = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One encoded sentence.
+    """One encoded sentence."""
 
-    Attributes:
-        start: Start state (h, c) of the decoder: [2, hidden].
-        keys: Keys for each kind of attention: [kinds, time, hidden].
-        values: Values for each kind of attention: [kinds, time, dimensions].
-    """
-
-    start: Reals
-    keys: Reals
-    values: Reals
+    start: Reals  # start state (h, c) of the decoder: [2, hidden]
+    keys: Reals  # keys for each kind of attention: [kinds, time, hidden]
+    values: Reals  # values for each kind of attention: [kinds, time, dimensions]
 
 
 class NumpyNetwork:
     """Encoder, decoder, attention and tied output.
-
-    Args:
-        weights: The `state_dict` of a `Seq2SeqNetwork` as arrays.
-        bos: Id of the start token.
-        eos: Id of the end token.
 
     Raises:
         ValueError: The weights are those of another network.
@@ -153,21 +142,13 @@ class NumpyNetwork:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Rows that are decoded together, stored flat.
+    """Rows that are decoded together, stored flat."""
 
-    Attributes:
-        chosen: Number of the source of each row, ascending: [rows].
-        numbers: Number of the target of each row: [rows].
-        rows: The positions of the rows.
-        inputs: Input ids: [positions].
-        predicted: Ids to predict: [positions].
-    """
-
-    chosen: Whole
-    numbers: Whole
-    rows: Ragged
-    inputs: Whole
-    predicted: Whole
+    chosen: Whole  # number of the source of each row, ascending: [rows]
+    numbers: Whole  # number of the target of each row: [rows]
+    rows: Ragged  # the positions of the rows
+    inputs: Whole  # input ids: [positions]
+    predicted: Whole  # ids to predict: [positions]
 
 
 def _with_neighbours(vectors: Reals, rows: Ragged) -> Reals:

@@ -17,10 +17,6 @@ from weft.scoring.uni_bi_mmi import Table
 class NumpyPrecedence:
     """A trained network with its encoders, which computes a table of log-odds.
 
-    Args:
-        weights: The `state_dict` of a `PrecedenceNetwork` as arrays.
-        predictors: The sentence models whose encoders the network was trained on, in the same order.
-
     Raises:
         ValueError: The weights are those of another network.
     """

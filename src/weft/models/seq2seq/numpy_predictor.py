@@ -20,10 +20,6 @@ class NumpyPredictor:
 
     The context is the last sentence of the window. Each distinct context is encoded once for all its targets. The
     contexts of the last call are cached, because all calls for a text read the same ones.
-
-    Args:
-        network: The network.
-        ids: Cache of token ids, shared with other predictors of the same tokenizer.
     """
 
     def __init__(self, network: NumpyNetwork, ids: TokenCache) -> None:

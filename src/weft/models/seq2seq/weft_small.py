@@ -59,11 +59,7 @@ class WeftSmallSettings(Settings):
 
 
 class Networks:
-    """The networks of a model folder: in numpy, for scores on a CPU, and in torch, built on first use.
-
-    Args:
-        folder: A model folder of a `Seq2Seq` of one layer.
-    """
+    """The networks of a one-layer `Seq2Seq` in a folder: in numpy, for scores on a CPU, and in torch, on first use."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder, self.artifact = folder, load_artifact(folder)

@@ -19,14 +19,7 @@ from weft.scoring.uni_bi_mmi import PairLogProbs
 
 
 class BulkDecoders:
-    """A forward model, a backward model and a language model that decode token ids.
-
-    Args:
-        tokenizer: The tokenizer of all three models.
-        forward: The forward encoder-decoder.
-        backward: The backward encoder-decoder.
-        prior: The language model.
-    """
+    """A forward model, a backward model and a language model that decode token ids."""
 
     def __init__(
         self, tokenizer: Tokenizer, forward: Seq2SeqNetwork, backward: Seq2SeqNetwork, prior: Predictor
@@ -50,14 +43,7 @@ class BulkDecoders:
         return padded([ids or [self.tokenizer.eos_id] for ids in sentences], self.tokenizer.pad_id, self.device)
 
     def search_candidates(self, read: ReadText, owners: Tensor, guide: Tensor | None, decoding: Decoding) -> Hypotheses:
-        """Return the candidates of a search.
-
-        Args:
-            read: The encoded sentences.
-            owners: The source of each context: [contexts].
-            guide: Guiding vectors, [contexts, guide], if the network has a guide.
-            decoding: Settings of decoding.
-        """
+        """Return the candidates of a search; ``owners`` is the source of each context, ``guide`` its guiding vector."""
         steps = PredictorSteps(
             self.forward.network, read.sources, len(owners), self.tokenizer, owners=owners, guide=guide
         )
@@ -104,13 +90,7 @@ def candidate_tokens(found: Hypotheses) -> Tokens:
 
 
 def overlaps(found: Hypotheses, sentences: Tokens, vocabulary: int) -> Tensor:
-    """Return the highest token overlap of each candidate with a sentence of its context: [contexts, beam].
-
-    Args:
-        found: The candidates.
-        sentences: The sentences of all contexts: [contexts · sentences, time].
-        vocabulary: Number of ids.
-    """
+    """Return the highest token overlap of each candidate with one of its context's ``sentences``: [contexts, beam]."""
     contexts, beam, _ = found.ids.shape
     written = _token_sets(candidate_tokens(found), vocabulary).view(contexts, beam, vocabulary)
     before = _token_sets(sentences, vocabulary).view(contexts, -1, vocabulary)  # [contexts, sentences, vocabulary]

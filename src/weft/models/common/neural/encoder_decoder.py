@@ -32,35 +32,21 @@ from weft.models.common.neural.source_memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """The sizes of a network.
+    """The sizes of a network."""
 
-    Attributes:
-        vocabulary: Number of token types.
-        dimensions: Size of token vectors.
-        hidden: Size of LSTM states.
-        layers: Number of LSTM layers of the decoder and of the encoder.
-        attention: Whether the decoder attends to the source.
-        feed: Whether the upper decoder layers also read the attention result of the first; needs two layers.
-        lexical: Whether attention also connects source words directly to the output.
-        frozen: Whether input token vectors are given and fixed; the output matrix is then separate.
-        encoder: Whether there is an encoder; a language model has none.
-        dropout: Dropout on token vectors, between layers and before the output.
-        word_dropout: Share of decoder input tokens hidden in training, which makes the decoder use its source more.
-        guide: Size of the vector that guides each word of a target (the paper's z_n); 0 for none.
-    """
-
-    vocabulary: int
-    dimensions: int = 512
-    hidden: int = 512
-    layers: int = 2
-    attention: bool = True
-    encoder: bool = True
-    dropout: float = 0.1
+    vocabulary: int  # number of token types
+    dimensions: int = 512  # size of token vectors
+    hidden: int = 512  # size of LSTM states
+    layers: int = 2  # number of LSTM layers of the decoder and of the encoder
+    attention: bool = True  # whether the decoder attends to the source
+    encoder: bool = True  # whether there is an encoder; a language model has none
+    dropout: float = 0.1  # dropout on token vectors, between layers and before the output
+    # Share of decoder input tokens hidden in training, which makes the decoder use its source more.
     word_dropout: float = 0.0
-    feed: bool = False
-    frozen: bool = False
-    lexical: bool = False
-    guide: int = 0
+    feed: bool = False  # whether the upper decoder layers also read the attention result of the first; needs two layers
+    frozen: bool = False  # whether input token vectors are given and fixed; the output matrix is then separate
+    lexical: bool = False  # whether attention also connects source words directly to the output
+    guide: int = 0  # size of the vector that guides each word of a target (the paper's z_n); 0 for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +59,16 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Decoder outputs for the real tokens of some rows, as one flat sequence.
+    """Decoder outputs for the real tokens of some rows, as one flat sequence."""
 
-    Attributes:
-        hidden: Input of the output matrix: [tokens, dimensions].
-        wanted: Ids to predict: [tokens].
-        rows: Row of each token: [tokens].
-        count: Number of rows.
-    """
-
-    hidden: Tensor
-    wanted: Tensor
-    rows: Tensor
-    count: int
+    hidden: Tensor  # input of the output matrix: [tokens, dimensions]
+    wanted: Tensor  # ids to predict: [tokens]
+    rows: Tensor  # row of each token: [tokens]
+    count: int  # number of rows
 
 
 class Seq2SeqNetwork(nn.Module):
-    """Encoder, decoder, attention and tied output.
-
-    Args:
-        architecture: The sizes.
-        bos: Id of the start token.
-        eos: Id of the end token.
-        pad: Id of the padding token.
-    """
+    """Encoder, decoder, attention and tied output."""
 
     def __init__(self, architecture: Architecture, *, bos: int, eos: int, pad: int) -> None:
         super().__init__()

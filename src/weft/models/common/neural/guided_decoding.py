@@ -20,30 +20,17 @@ from weft.models.common.token_cache import TokenCache
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """The encoded sentences of a text.
+    """The encoded sentences of a text."""
 
-    Attributes:
-        ids: Token ids of each sentence.
-        tokens: Token ids on the device, padded.
-        lengths: Number of tokens of each sentence: [sentences].
-        sources: The encoded sentences, for decoders.
-        vectors: The final states of the encoder: [sentences, 2 · hidden].
-    """
-
-    ids: list[list[int]]
-    tokens: Tokens
-    lengths: npt.NDArray[np.int64]
-    sources: Sources
-    vectors: Tensor
+    ids: list[list[int]]  # token ids of each sentence
+    tokens: Tokens  # token ids on the device, padded
+    lengths: npt.NDArray[np.int64]  # number of tokens of each sentence: [sentences]
+    sources: Sources  # the encoded sentences, for decoders
+    vectors: Tensor  # the final states of the encoder: [sentences, 2 · hidden]
 
 
 class GuidedDecoder:
-    """An encoder-decoder over the sentences of a text.
-
-    Args:
-        network: The trained network.
-        ids: Cache of token ids.
-    """
+    """An encoder-decoder over the sentences of a text."""
 
     def __init__(self, network: Seq2SeqNetwork, ids: TokenCache) -> None:
         self.network, self.ids = network, ids
@@ -89,17 +76,7 @@ class GuidedDecoder:
         return values
 
     def write(self, read: ReadText, sources: Tensor, guide: Tensor, decoding: Decoding) -> list[list[Candidate]]:
-        """Return several sentences that follow the source of each row, best first, by a search.
-
-        Args:
-            read: The encoded text.
-            sources: Number of the source sentence of each row: [rows].
-            guide: Guiding vectors: [rows, guide].
-            decoding: Settings of decoding.
-
-        Returns:
-            Candidates for each row, with log-probabilities given the guide.
-        """
+        """Return several sentences that follow the source of each row, best first; rows are as in `log_probs`."""
         tokenizer = self.ids.tokenizer
         steps = PredictorSteps(self.network, read.sources, len(sources), tokenizer, owners=sources, guide=guide)
         return candidates_of(search(steps, len(sources), decoding, self.device), tokenizer)

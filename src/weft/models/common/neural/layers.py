@@ -94,14 +94,10 @@ class KeysValues:
     """The keys and values of a source, for attention.
 
     Both depend only on the source and are computed once per sentence, for all its targets.
-
-    Attributes:
-        keys: Vectors that are multiplied with the states of the decoder: [rows, source time, hidden].
-        values: Vectors that are averaged: [rows, source time, size].
     """
 
-    keys: Tensor
-    values: Tensor
+    keys: Tensor  # vectors that are multiplied with the states of the decoder: [rows, source time, hidden]
+    values: Tensor  # vectors that are averaged: [rows, source time, size]
 
 
 def attend(states: Tensor, source: KeysValues, lengths: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.io.model_folder import Artifact, save_artifact
 from weft.io.quantization import Packed, Weights, pack, unpack
 from weft.io.shared_weights import share
-from weft.models.common.network_parts import TOKENIZER, saved_weights, weights_do_not_fit
+from weft.models.common.network_parts import TOKENIZER, fitting_weights, saved_weights
 from weft.scoring.percentiles import REFERENCE, Reference
 
 Networks = Mapping[str, torch.nn.Module]
@@ -30,19 +30,7 @@ def save_networks(
     training: Mapping[str, Any] | None,
     beside: Sequence[str | Path],
 ) -> None:
-    """Write a model folder.
-
-    Args:
-        name: The name of the model.
-        settings: All settings of the model.
-        networks: The networks by part.
-        tokenizer: The tokenizer of all networks.
-        folder: The folder to write.
-        companions: Other models to save in the same folder, by name.
-        reference: Reference scores, if there are any.
-        training: The training record.
-        beside: Model folders in the same place; weights that one of them holds are not written again.
-    """
+    """Write a model folder; weights that a folder of ``beside``, in the same place, holds are not written again."""
     precision = settings["precision"]
     tensors: Packed = {}
     for part, network in networks.items():
@@ -60,30 +48,18 @@ def save_networks(
 def load_networks(
     parts: Sequence[str], build: Callable[[str], torch.nn.Module], artifact: Artifact, folder: str | Path
 ) -> dict[str, torch.nn.Module]:
-    """Return the networks of a model folder.
-
-    Args:
-        parts: The parts to read, in building order.
-        build: A function that returns a network of the right shape for a part; its weights are replaced.
-        artifact: The contents of the folder.
-        folder: The folder, for messages.
+    """Return the networks of a model folder; ``build`` returns a network of the right shape for a part.
 
     Raises:
         ModelError: Weights do not fit the settings.
     """
-    return {part: _load_network(part, build, artifact, folder) for part in parts}
-
-
-def _load_network(
-    part: str, build: Callable[[str], torch.nn.Module], artifact: Artifact, folder: str | Path
-) -> torch.nn.Module:
-    with torch.device("meta"):  # no memory and no random numbers for weights that are replaced
-        network = build(part)
-    try:
-        network.load_state_dict(as_tensors(saved_weights(artifact, part)), assign=True)
-    except (RuntimeError, ValueError) as error:
-        raise weights_do_not_fit(part, folder, error) from error
-    return network
+    networks = {}
+    for part in parts:
+        with torch.device("meta"):  # no memory and no random numbers for weights that are replaced
+            networks[part] = build(part)
+        with fitting_weights(part, folder):
+            networks[part].load_state_dict(as_tensors(saved_weights(artifact, part)), assign=True)
+    return networks
 
 
 def round_as_saved(networks: Networks, precision: str) -> None:

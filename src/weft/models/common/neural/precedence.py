@@ -26,27 +26,17 @@ from weft.scoring.uni_bi_mmi import Table
 
 @dataclass(frozen=True, slots=True)
 class Bag:
-    """Sentences of some texts as the input of the network.
+    """Sentences of some texts as the input of the network."""
 
-    Attributes:
-        vectors: Encoder states of each sentence: [texts, longest, features].
-        cues: Number cues: [texts, longest, CUES].
-        real: False after the end of a text: [texts, longest].
-    """
-
-    vectors: Tensor
-    cues: Tensor
-    real: Tensor
+    vectors: Tensor  # encoder states of each sentence: [texts, longest, features]
+    cues: Tensor  # number cues: [texts, longest, CUES]
+    real: Tensor  # false after the end of a text: [texts, longest]
 
 
 class PrecedenceNetwork(nn.Module):
     """A set transformer and an antisymmetric score of every pair.
 
-    Args:
-        features: Size of a sentence's vector.
-        width: Width of the transformer.
-        layers: Number of layers of the transformer.
-        dropout: Dropout in training; high, because the vectors are frozen and there are few texts.
+    Dropout is high, because the vectors, of the size ``features``, are frozen and there are few texts.
     """
 
     def __init__(self, features: int, width: int = 192, layers: int = 2, dropout: float = 0.3) -> None:
@@ -117,12 +107,7 @@ def batch_bag(networks: Sequence[Seq2SeqNetwork], batch: ParagraphBatch, device:
 
 
 class Precedence:
-    """A trained network with its encoders, which computes a table of log-odds.
-
-    Args:
-        network: The trained network.
-        predictors: The sentence models whose encoders the network was trained on, in the same order.
-    """
+    """A trained network with its encoders, which computes a table of log-odds."""
 
     def __init__(self, network: PrecedenceNetwork, predictors: Sequence[Predictor]) -> None:
         self.network, self.predictors = network.eval(), predictors

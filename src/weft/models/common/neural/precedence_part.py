@@ -19,12 +19,7 @@ from weft.training.settings import TrainingSettings
 
 
 class PrecedencePart:
-    """The fourth part of a generative model.
-
-    Args:
-        hidden: Size of the encoders' LSTM states.
-        encoders: A function that returns the trained directions as sentence encoders, by part.
-    """
+    """The fourth part of a generative model, which reads the states of its ``encoders``."""
 
     def __init__(self, hidden: int, encoders: Callable[[], Mapping[str, Predictor]]) -> None:
         self.hidden, self.encoders = hidden, encoders

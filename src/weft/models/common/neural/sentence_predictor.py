@@ -32,10 +32,6 @@ class Predictor:
 
     The context is the last sentence of the window. Each distinct context is encoded once for all its targets. Windows
     are decoded in order of length, to avoid padding.
-
-    Args:
-        network: The trained network.
-        ids: Cache of token ids, shared with other predictors of the same tokenizer.
     """
 
     def __init__(self, network: Seq2SeqNetwork, ids: TokenCache) -> None:

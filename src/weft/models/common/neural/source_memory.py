@@ -13,17 +13,11 @@ from weft.models.common.neural.layers import KeysValues, LstmState
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The encoded sources of a batch; empty for a language model.
+    """The encoded sources of a batch; empty for a language model."""
 
-    Attributes:
-        lengths: Number of tokens of each source: [rows].
-        start: The start state of the decoder; None for zeros.
-        keys_values: Keys and values by the kind of attention.
-    """
-
-    lengths: Tensor | None = None
-    start: LstmState | None = None
-    keys_values: Mapping[str, KeysValues] = field(default_factory=dict)
+    lengths: Tensor | None = None  # number of tokens of each source: [rows]
+    start: LstmState | None = None  # the start state of the decoder; None for zeros
+    keys_values: Mapping[str, KeysValues] = field(default_factory=dict)  # keys and values by the kind of attention
 
     def select(self, rows: Tensor) -> Memory:
         """Return some rows, in any order and repeated, with gradients; in training, a sentence has several targets."""
@@ -39,17 +33,12 @@ class Sources:
     """Encoded sentences, from which the rows of batches are selected in any order.
 
     Positions are stored without padding: with padding to the longest sentence, copying takes longer than attention.
-
-    Attributes:
-        lengths: Number of tokens of each sentence, [sentences]; None if the source is empty.
-        begins: First position of each sentence: [sentences].
-        start: Start state (h, c) of the decoder, each [layers, sentences, hidden].
-        keys_values: Keys [positions, hidden] and values [positions, size], by the kind of attention.
     """
 
-    lengths: Tensor | None = None
-    begins: Tensor | None = None
-    start: LstmState | None = None
+    lengths: Tensor | None = None  # number of tokens of each sentence, [sentences]; None if the source is empty
+    begins: Tensor | None = None  # first position of each sentence: [sentences]
+    start: LstmState | None = None  # start state (h, c) of the decoder, each [layers, sentences, hidden]
+    # Keys [positions, hidden] and values [positions, size], by the kind of attention.
     keys_values: Mapping[str, KeysValues] = field(default_factory=dict)
 
     @staticmethod
