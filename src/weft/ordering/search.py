@@ -103,9 +103,8 @@ class TableOrderSearch:
     def begin(self, firsts: Sequence[int]) -> Table:
         """Start one path with each sentence, and return its precedence over all others: [beam]."""
         self.last = np.asarray(firsts, dtype=np.int64)  # [beam]
-        self.ahead = (
-            self.before.sum(axis=1) - self.before[:, self.last].T
-        )  # [beam, sentences], over sentences not placed
+        # Over sentences that are not placed: [beam, sentences]
+        self.ahead = self.before.sum(axis=1) - self.before[:, self.last].T
         totals: Table = self.before[self.last].sum(axis=1)
         return totals
 

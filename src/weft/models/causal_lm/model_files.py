@@ -25,17 +25,11 @@ ALLOWED = "a .gguf file, a folder with config.json and .safetensors, or a hub na
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a model.
+    """The place of a model."""
 
-    Attributes:
-        name: A folder, or a name on the hub.
-        gguf_file: The file inside the folder, for a GGUF model.
-        local: Whether downloads are forbidden.
-    """
-
-    name: str
-    gguf_file: str | None = None
-    local: bool = True
+    name: str  # a folder, or a name on the hub
+    gguf_file: str | None = None  # the file inside the folder, for a GGUF model
+    local: bool = True  # whether downloads are forbidden
 
 
 def find_causal(model: str) -> Place:

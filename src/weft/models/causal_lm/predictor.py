@@ -78,15 +78,10 @@ class SentenceIds:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of a text that is read at once.
+    """A part of a text that is read at once."""
 
-    Attributes:
-        ids: Its tokens, after some tokens of the previous part.
-        overlap: Number of tokens of the previous part.
-    """
-
-    ids: Ids
-    overlap: int
+    ids: Ids  # its tokens, after some tokens of the previous part
+    overlap: int  # number of tokens of the previous part
 
 
 class CausalPredictor:
@@ -207,12 +202,7 @@ class _Path:
 
 
 class GrowingTexts:
-    """Computes log p(next sentence | partial order) of growing partial orders, with the cache of each.
-
-    Args:
-        predictor: The model.
-        sentences: The sentences of one text.
-    """
+    """Computes log p(next sentence | partial order) of growing partial orders of one text, with the cache of each."""
 
     def __init__(self, predictor: CausalPredictor, sentences: Sequence[str]) -> None:
         self.predictor, self.size = predictor, len(sentences)
