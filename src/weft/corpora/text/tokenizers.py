@@ -32,6 +32,7 @@ from weft.corpora.text.tokenizer_files import (
 )
 from weft.corpora.text.words import words
 from weft.errors import ConfigError, check_known
+from weft.io.atomic_files import write_atomically
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -78,8 +79,9 @@ class Tokenizer(ABC):
         return hashlib.sha256(self.to_text().encode("utf-8")).hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the tokenizer as one JSON file, without newline translation."""
-        Path(path).write_bytes(self.to_text().encode("utf-8"))
+        """Write the tokenizer as one JSON file, without newline translation; it is replaced when it is complete."""
+        with write_atomically(Path(path)) as handle:
+            handle.write(self.to_text().encode("utf-8"))
 
 
 class BpeTokenizer(Tokenizer):
