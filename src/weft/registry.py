@@ -26,6 +26,7 @@ MODELS: Mapping[str, str] = {
     "foltz-lsa": "weft.models.lexical.lsa:FoltzLsa",
     "foltz-lda": "weft.models.lexical.lda:FoltzLda",
     "foltz-embedding": "weft.models.lexical.sentence_embeddings:FoltzEmbedding",
+    "opening": "weft.models.lexical.opening:Opening",
     "entity-grid": "weft.models.entity.entity_grid:EntityGrid",
     "entity-grid-generative": "weft.models.entity.generative_grid:EntityGridGenerative",
     "entity-graph": "weft.models.entity.entity_graph:EntityGraph",
