@@ -198,7 +198,7 @@ def test_a_broken_result_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 def test_published_pairs_are_all_there(shared_data: Path) -> None:
-    for task, pairs in (("accidents", 1992), ("earthquakes", 1972)):
+    for task, pairs in (("accidents", 1992), ("earthquakes", 1972), ("earthquakes-without-slug-pairs", 1965)):
         subject = Subject(create_model("random"), "random")
         result = evaluate(task, subject, options=EvaluateOptions(data_root=str(shared_data)))
         assert (result.n_documents, result.n_pairs) == (100, pairs)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.negatives.slug_lines import drop_slug
 from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
 from weft.corpora.readers.formats import ReadOptions, detect_format, read_permuted
 from weft.document import Document
@@ -85,16 +86,19 @@ class DataFile:
         read: How to read it.
         domain: The part of the Barzilay & Lapata layout to read; empty for all of it.
         limit: Number of documents to read, from the first; None for all.
+        without_slug: Whether the slug lines of news reports are removed.
     """
 
     path: Path
     read: ReadOptions = ReadOptions()  # noqa: RUF009  frozen
     domain: str = ""
     limit: int | None = None
+    without_slug: bool = False
 
     def permuted(self) -> list[PermutedDocument]:
         """Return the documents with the negatives that the file holds."""
-        return list(islice(self._read(), self.limit))
+        found = map(drop_slug, self._read()) if self.without_slug else self._read()
+        return list(islice(found, self.limit))
 
     def documents(self) -> list[Document]:
         """Return the documents without negatives."""
@@ -193,3 +197,4 @@ class DataSet:
     sha256: str  # hash of the file that published numbers are measured on
     domain: str = ""  # its part of the original Barzilay & Lapata layout; a set with a domain has published negatives
     shipped: bool = False  # whether it is inside the package
+    without_slug: bool = False  # whether slug lines are removed (`weft.corpora.negatives.slug_lines`)

@@ -93,6 +93,13 @@ DATA_SETS: Mapping[str, DataSet] = {
         "77e9c25e1c455860ad13fda6e29efb1286dfbe450e61df36bd021e6dfc52b1e1",
         domain="apws",
     ),
+    "earthquakes-without-slug": DataSet(
+        "AP earthquake reports without their slug lines, with the published permutations of the other sentences",
+        "barzilay_lapata/earthquakes.test.jsonl",
+        "77e9c25e1c455860ad13fda6e29efb1286dfbe450e61df36bd021e6dfc52b1e1",
+        domain="apws",
+        without_slug=True,
+    ),
     "miniatures": DataSet(
         "the paper's seven pairs",
         "miniatures.jsonl",
@@ -140,7 +147,8 @@ class Experiment:
     def open(self, options: EvaluateOptions) -> DataFile:
         """Return the data file; raise CorpusError if the standard data are not in the data folder."""
         domain = self.data.domain if self.data else ""
-        return DataFile(self._path(options), options.read, domain, options.limit)
+        shortened = bool(self.data and self.data.without_slug)
+        return DataFile(self._path(options), options.read, domain, options.limit, shortened)
 
     def _path(self, options: EvaluateOptions) -> Path:
         if self.file or self.data is None:

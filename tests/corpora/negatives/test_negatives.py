@@ -12,6 +12,7 @@ from weft.corpora.corrupt import corrupt_file
 from weft.corpora.negatives.permute import permutations
 from weft.corpora.negatives.permuted_document import PermutedDocument, Replacement, fingerprint_orders
 from weft.corpora.negatives.replace import replace_sentence, replacements
+from weft.corpora.negatives.slug_lines import drop_slug, slug_length
 from weft.corpora.readers.formats import read_documents, read_permuted
 from weft.document import Document
 from weft.errors import CorpusError
@@ -149,3 +150,22 @@ def test_a_failed_corruption_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(CorpusError):
         corrupt_file(source, tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+# Slug lines -----------------------------------------------------------------------------------------------------------
+
+
+def test_slug_lines_end_at_the_dateline() -> None:
+    slug, lead, rest = "BC-Quake|Quake Jolts Rome", "ROME (AP) It shook.", "No one fell."
+    assert slug_length(Document("one", (slug, lead, rest))) == 1
+    assert slug_length(Document("three", (slug, "No pickup..", "By A. B.", lead, rest))) == 3
+    assert slug_length(Document("none", (slug, "It shook.", rest))) == 1
+    assert slug_length(Document("joined", (f"{slug} {lead}", rest))) == 1
+    assert slug_length(Document("late", (slug, rest, rest, rest, lead))) == 1
+
+
+def test_a_permutation_that_only_moved_the_slug_is_left_out() -> None:
+    report = Document("d", ("BC-Quake|Quake.", "ROME (AP) It shook.", "No one fell.", "The end."))
+    short = drop_slug(PermutedDocument(report, ((1, 2, 0, 3), (3, 0, 2, 1), (1, 3, 0))))
+    assert short.document == Document("d", report.sentences[1:])
+    assert short.orders == ((2, 1, 0),)
