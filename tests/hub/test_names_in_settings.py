@@ -92,7 +92,7 @@ def test_the_reader_of_evaluators_goes_by_name() -> None:
     assert tokenizer_file("some/tokenizer.json") == Path("some/tokenizer.json")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").rglob("*.toml")), ids=lambda path: path.stem)
 def test_configurations_build_on_names_that_the_zoo_has(path: Path) -> None:
     config = read_config(path)
     named = {config.run.start, config.run.base, config.model.settings.get("topics", "")}

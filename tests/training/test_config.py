@@ -20,7 +20,7 @@ from weft.training.config_text import render_config
 from weft.training.runs import train
 
 NEURAL = '[model]\nname = "seq2seq"\nprecedence = true\n[training]\nminutes = 5.0\n'
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
 
 
 def write(tmp_path: Path, text: str) -> Path:
