@@ -243,16 +243,11 @@ class EstimatingModel(Protocol):
 
     @property
     def estimate(self) -> Estimator:
-        """The bound or sampling estimate in use."""
-
-
-@runtime_checkable
-class SearchEstimatingModel(Protocol):
-    """A model that searches for orders and reranks with an estimate of its own, usually of fewer samples."""
+        """The bound or sampling estimate of scores."""
 
     @property
     def search_estimate(self) -> Estimator:
-        """The estimate used in a search."""
+        """The estimate in searches for orders and in reranking, usually of fewer samples."""
 
 
 @runtime_checkable

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.helpers.published_results import published_results
 
-from weft.errors import CorpusError
-from weft.io.model_folder import load_artifact
+from weft.errors import CorpusError, ModelError
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import SCALE
 from weft.report.model_facts import facts_of, load_facts, read_facts, record_facts
 
@@ -56,8 +56,11 @@ def test_damaged_folders_and_records_are_refused(tmp_path: Path) -> None:
     for content in ("", "[]", '{"files": {"a.safetensors": ""}, "training": {}, "model": "m"}'):
         (broken / "model.json").write_text(content)
         (broken / "a.safetensors").write_bytes(b"\xff" * 20)
-        with pytest.raises(CorpusError, match="cannot read the facts"):
+        with pytest.raises(ModelError):
             record_facts(tmp_path / "zoo", tmp_path)
+    save_artifact(Artifact("m", {}, training={"start": "another"}), broken)
+    with pytest.raises(CorpusError, match="cannot read how the model"):
+        record_facts(tmp_path / "zoo", tmp_path)
     (tmp_path / "models.json").write_text('[{"name": 1}]')
     with pytest.raises(CorpusError, match=r"models\.json"):
         load_facts(tmp_path)

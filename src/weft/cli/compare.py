@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -89,19 +87,14 @@ def _check_no_model_options(combine: str | None, setting: list[str]) -> None:
 
 
 def _write_versus(found: Versus, shown: int, form: str) -> None:
-    from weft.cli.output import write_json, write_lines
+    from weft.cli.output import csv_table, write_json, write_lines
     from weft.report.comparisons import versus_lines, versus_record
 
-    record = versus_record(found, shown)
     if form == "json":
-        write_json(record)
+        write_json(versus_record(found, shown))
     elif form == "csv":
-        names = ("first", "second", "difference", "low", "high", "p_value", "n_documents")
-        table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow(["metric", *names])
-        for name, cells in record["metrics"].items():
-            low, high = cells["interval"]
-            table.writerow([name, *({**cells, "low": low, "high": high}[key] for key in names)])
+        names = ("metric", "first", "second", "difference", "low", "high", "p_value", "n_documents")
+        csv_table(form, names).writerows([row[name] for name in names] for row in found.rows())
     else:
         write_lines(versus_lines(found, shown))
 
@@ -140,21 +133,17 @@ def _text(name: str, reading: ReadOptions) -> Document:
 
 
 def _write_texts(found: Revision, first: Document, second: Document, form: str) -> None:
-    from weft.cli.output import write_json, write_lines
+    from weft.cli.output import csv_table, write_json, write_lines
     from weft.report.comparisons import revision_lines
 
     if form == "json":
         write_json(found.to_dict())
     elif form == "csv":
-        _write_transitions(found, first, second)
+        names = ("kind", "before", "after", "left", "right", "value_before", "value_after", "difference")
+        table = csv_table(form, names)
+        for step in found.transitions:
+            text, place = (first, step.before or 0) if step.after is None else (second, step.after)
+            numbers = (step.value_before, step.value_after, step.difference)
+            table.writerow([step.kind, step.before, step.after, *text.sentences[place : place + 2], *numbers])
     else:
         write_lines(revision_lines(found, first, second))
-
-
-def _write_transitions(found: Revision, first: Document, second: Document) -> None:
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(["kind", "before", "after", "left", "right", "value_before", "value_after", "difference"])
-    for step in found.transitions:
-        text, place = (first, step.before or 0) if step.after is None else (second, step.after)
-        numbers = (step.value_before, step.value_after, step.difference)
-        table.writerow([step.kind, step.before, step.after, *text.sentences[place : place + 2], *numbers])

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
 Verdict = Literal["win", "tie", "loss"]  # of a comparison of two scores; only a win counts as correct
 RESAMPLES = 5000
 CACHED_DOCUMENTS, LOT = 10_000, 50  # for more documents, resamples are drawn in lots and not cached

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import re
 import zlib
@@ -153,7 +152,7 @@ class Result(Tabular):
         parts = json.dumps({name: content.pop(name) for name in PER_DOCUMENT}, ensure_ascii=False).encode("utf-8")
         content[DOCUMENTS_SHA256] = hashlib.sha256(parts).hexdigest()
         with write_atomically(documents_path(path)) as handle:
-            handle.write(_compressed(parts))
+            handle.write(gzip.compress(parts, mtime=0))  # the same content gives the same bytes
         lines = (f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in content.items())
         with write_atomically(path) as handle:
             handle.write(("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8"))
@@ -212,14 +211,6 @@ def check_parts(result: Result) -> None:
             allowed=f"{result.file_name}.documents.json.gz beside it",
             next_step="get that file too, or run the evaluation again",
         )
-
-
-def _compressed(content: bytes) -> bytes:
-    """Return gzip data without a time or a name: the same content gives the same bytes."""
-    found = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=found, mtime=0) as handle:
-        handle.write(content)
-    return found.getvalue()
 
 
 def _read_second_file(path: Path, sha256: str) -> dict[str, Any]:

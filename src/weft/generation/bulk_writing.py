@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.generation.decoding_settings import Decoding
-from weft.generation.writing_models import writing_model
 from weft.scoring.uni_bi_mmi import PairLogProbs
 
 if TYPE_CHECKING:
@@ -49,13 +48,3 @@ class BulkWriter(Protocol):
 
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
         """Return candidates; with ``reranked``, also the log-probabilities that bi and MMI need."""
-
-
-def bulk_writer(model: object, name: str) -> BulkWriter:
-    """Return the bulk writer of a model.
-
-    Raises:
-        ConfigError: The model cannot write.
-        ModelError: A part is not trained.
-    """
-    return writing_model(model, name).bulk_writer()

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from weft.errors import CorpusError, is_number
 from weft.evaluation.result import Result
 from weft.io.atomic_files import write_atomically
-from weft.io.model_folder import MANIFEST, SUFFIX
+from weft.io.model_folder import MANIFEST, load_artifact, read_manifest
 from weft.io.package_files import PRETRAINED
 from weft.io.quantization import SCALE
 
@@ -42,7 +41,7 @@ class ModelFacts:
 
 
 def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> ModelFacts:
-    """Return the facts about a model folder without loading its weights.
+    """Return the facts about a model folder.
 
     Args:
         folder: The model folder.
@@ -50,23 +49,20 @@ def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> Mode
         model: The model's name in the results, if the folder has another.
 
     Raises:
-        CorpusError: The folder is not a readable model folder.
+        ModelError: The folder is damaged.
+        CorpusError: Its record of the training, or a log, cannot be read.
     """
-    place = Path(folder)
+    place, artifact = Path(folder), load_artifact(folder)
+    training, tensors = artifact.training, artifact.tensors
+    shared = [tensors[name] for one in artifact.shared for name in one.tensors]
+    size = sum((place / name).stat().st_size for name in read_manifest(place)["files"])
     try:
-        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
-        shapes = {name: _shapes(place / name) for name in manifest["files"] if name.endswith(SUFFIX)}
-        shared = [(_all_shapes(place.parent / one["folder"]), one["tensors"]) for one in manifest.get("shared", ())]
-        held = [one for tensors in shapes.values() for one in tensors.items()]
-        held += [(there, shapes[there]) for shapes, names in shared for there in names.values()]
-        size = sum((place / name).stat().st_size for name in manifest["files"])
-        training: Mapping[str, Any] = manifest["training"]
         before = _started_from(training)
         return ModelFacts(
             name=place.name,
-            model=model or str(manifest["model"]),
-            parameters=sum(count for name, (count, _) in held if not name.endswith(SCALE)),
-            size=size + sum(shapes[there][1] for shapes, names in shared for there in names.values()),
+            model=model or artifact.model,
+            parameters=sum(tensor.size for name, tensor in tensors.items() if not name.endswith(SCALE)),
+            size=size + sum(tensor.nbytes for tensor in shared),
             sentences=training.get("sentences"),
             data=_data_names(training.get("data") or {}),
             limit=int(training.get("limit", 0)),
@@ -75,40 +71,13 @@ def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> Mode
             minutes=_minutes(Path(logs), [place.name]),
             minutes_before=_minutes(Path(logs), before) if before else None,
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise CorpusError(
-            f"cannot read the facts of the model in {folder}",
+            f"cannot read how the model in {folder} was trained",
             seen=str(error)[:200],
-            allowed=f"a folder with {MANIFEST}, as `weft train` writes it",
+            allowed=f"a folder with {MANIFEST}, as `weft train` writes it, and its logs",
             next_step="train the model again, or give another folder with --models",
         ) from error
-
-
-def _shapes(path: Path) -> dict[str, tuple[int, int]]:
-    """Return parameter count and bytes of every tensor, from the header of a safetensors file."""
-    with path.open("rb") as handle:
-        (length,) = struct.unpack("<Q", handle.read(8))
-        if length > path.stat().st_size:
-            raise ValueError(f"{path.name} is not a safetensors file")
-        head = json.loads(handle.read(length))
-    found = {}
-    for name, one in head.items():
-        if name != "__metadata__":
-            count = 1
-            for side in one["shape"]:
-                count *= side
-            start, end = one["data_offsets"]
-            found[name] = (count, end - start)
-    return found
-
-
-def _all_shapes(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the tensors of a folder by their names in an artifact: ``part/name``; ``name`` in the weights file."""
-    found: dict[str, tuple[int, int]] = {}
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
-        prefix = "" if path.stem == "weights" else f"{path.stem}/"
-        found |= {prefix + name: shape for name, shape in _shapes(path).items()}
-    return found
 
 
 def _data_names(data: Any) -> list[str]:

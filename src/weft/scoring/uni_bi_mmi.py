@@ -21,7 +21,6 @@ from weft.protocols import (
     EstimatingModel,
     OrderScorer,
     PairwiseModel,
-    SearchEstimatingModel,
     SentenceModel,
 )
 
@@ -219,9 +218,9 @@ def estimator_of(model: object, *, searching: bool = False) -> str:
         model: Any model.
         searching: Whether the model searches for an order, in which some models use fewer samples.
     """
-    if searching and isinstance(model, SearchEstimatingModel):
-        return model.search_estimate.name
-    return model.estimate.name if isinstance(model, EstimatingModel) else "exact"
+    if not isinstance(model, EstimatingModel):
+        return "exact"
+    return (model.search_estimate if searching else model.estimate).name
 
 
 def check_parts(scorer: object, combine: str) -> None:

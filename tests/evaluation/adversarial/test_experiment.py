@@ -34,7 +34,6 @@ from weft.evaluation.evaluated_models import load_subjects, with_combination  # 
 from weft.evaluation.result import Result  # noqa: E402
 from weft.evaluation.task_contract import Subject  # noqa: E402
 from weft.evaluation.tasks import is_standard  # noqa: E402
-from weft.generation.bulk_writing import bulk_writer  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.report.samples import write_samples  # noqa: E402
 from weft.scoring.uni_bi_mmi import COMBINATIONS  # noqa: E402
@@ -152,7 +151,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(
     model: Seq2Seq, chunks: Chunks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(continuations, "SHARD", 20)
-    writer, job = bulk_writer(model, "tiny"), job_of(model, chunks, "mmi")
+    writer, job = model.bulk_writer(), job_of(model, chunks, "mmi")
     whole = load_continuations(writer, job, tmp_path / "whole")
     calls = 0
 
@@ -178,7 +177,7 @@ def test_a_damaged_file_of_continuations_is_refused(model: Seq2Seq, chunks: Chun
     job = job_of(model, chunks)
     job.path(tmp_path).write_bytes(b"nothing of the kind")
     with pytest.raises(CorpusError, match="cannot use"):
-        load_continuations(bulk_writer(model, "tiny"), job, tmp_path)
+        load_continuations(model.bulk_writer(), job, tmp_path)
 
 
 # Controls -------------------------------------------------------------------------------------------------------------
@@ -288,9 +287,9 @@ def test_samples_are_drawn_by_the_seed_and_stand_beside_what_people_wrote(
     model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path
 ) -> None:
     for combine in COMBINATIONS[::2]:
-        load_continuations(bulk_writer(model, "tiny"), job_of(model, chunks, combine), tmp_path)
+        load_continuations(model.bulk_writer(), job_of(model, chunks, combine), tmp_path)
     other = replace(job_of(model, chunks), name="stranger", chunks=replace(chunks, fingerprint="others"))
-    load_continuations(bulk_writer(model, "stranger"), other, tmp_path)
+    load_continuations(model.bulk_writer(), other, tmp_path)
     out = tmp_path / "samples.md"
     assert write_samples(out, chunks, tmp_path, tokenizer, count=3, seed=2) == 2
     page = out.read_text()

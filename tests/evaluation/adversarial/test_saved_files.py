@@ -32,7 +32,6 @@ from weft.evaluation.adversarial.verdicts import (
 from weft.evaluation.evaluate import evaluate
 from weft.evaluation.evaluated_models import with_combination
 from weft.evaluation.task_contract import Subject
-from weft.generation.bulk_writing import bulk_writer
 from weft.models.seq2seq.seq2seq import Seq2Seq
 from weft.report.samples import write_samples
 
@@ -130,7 +129,7 @@ def test_a_damaged_shard_is_told_and_kept(
     path.parent.mkdir(parents=True)
     path.write_bytes(damage)
     with pytest.raises(CorpusError, match="cannot use .*0000.jsonl"):
-        load_continuations(bulk_writer(model, "tiny"), job, tmp_path)
+        load_continuations(model.bulk_writer(), job, tmp_path)
     assert path.exists()
 
 
@@ -138,7 +137,7 @@ def test_a_model_that_wrote_twice_is_shown_twice(
     model: Seq2Seq, chunks: Chunks, tokenizer: BpeTokenizer, tmp_path: Path
 ) -> None:
     for seed in (1, 2):
-        load_continuations(bulk_writer(model, "tiny"), job_of(model, chunks, "uni", replace(FEW, seed=seed)), tmp_path)
+        load_continuations(model.bulk_writer(), job_of(model, chunks, "uni", replace(FEW, seed=seed)), tmp_path)
     assert write_samples(tmp_path / "samples.md", chunks, tmp_path, tokenizer, count=1) == 2
 
 

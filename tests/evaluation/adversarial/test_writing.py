@@ -31,7 +31,7 @@ from weft.evaluation.evaluate import evaluate  # noqa: E402
 from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
 from weft.evaluation.task_contract import EvaluateOptions, Subject  # noqa: E402
 from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
-from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals, bulk_writer  # noqa: E402
+from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals  # noqa: E402
 from weft.generation.decoding_settings import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Tokens  # noqa: E402
@@ -90,7 +90,7 @@ def ids_of(chunks: Chunks, count: int) -> list[tuple[list[int], ...]]:
 
 @pytest.mark.parametrize("combine", ["uni", "mmi"])
 def test_a_sentence_is_written_after_those_before_it(model: Seq2Seq, chunks: Chunks, combine: Combine) -> None:
-    writer, contexts = RecordingWriter(bulk_writer(model, "tiny")), ids_of(chunks, 4)
+    writer, contexts = RecordingWriter(model.bulk_writer()), ids_of(chunks, 4)
     written = write_continuations(writer, contexts, FEW, combine)
     for turn in range(3):
         added = [writer.tokenizer.encode_batch(list(texts[:turn])) for texts in written]
@@ -102,10 +102,10 @@ def test_no_two_batches_turns_or_shards_share_their_seed(
 ) -> None:
     monkeypatch.setattr(writing, "CONTEXTS_AT_ONCE", {"cpu": 8})
     monkeypatch.setattr(continuations, "SHARD", 16)
-    writer = RecordingWriter(bulk_writer(model, "tiny"))
+    writer = RecordingWriter(model.bulk_writer())
     load_continuations(writer, job_of(model, chunks), tmp_path)
     assert len(writer.seeds) == len(set(writer.seeds)) == 2 * 3 * 2  # two shards of three turns, two batches each
-    again = RecordingWriter(bulk_writer(model, "tiny"))
+    again = RecordingWriter(model.bulk_writer())
     for seed in (FEW.seed, FEW.seed + 1):
         write_next_sentences(again, ids_of(chunks, 8), replace(FEW, seed=seed), "uni", seed=(0, 0))
     assert again.seeds[0] == writer.seeds[0] and again.seeds[1] not in writer.seeds
@@ -122,7 +122,7 @@ def chain_writer(search_samples: int = 1) -> ChainWriter:
         dimensions=12, hidden=12, layers=1, feed=False, latent=3, width=8, search_samples=search_samples,
         precision="float32",
     ))  # fmt: skip
-    writer = bulk_writer(assembled(made, tokenizer, seed=4), "tiny")
+    writer = assembled(made, tokenizer, seed=4).bulk_writer()
     assert isinstance(writer, ChainWriter)
     return writer
 

@@ -21,9 +21,10 @@ from weft.evaluation.adversarial.writing import (  # noqa: E402
     write_continuations,
     write_next_sentences,
 )
-from weft.generation.bulk_writing import BulkWriter, Proposals, bulk_writer  # noqa: E402
+from weft.generation.bulk_writing import BulkWriter, Proposals  # noqa: E402
 from weft.generation.decoding import Hypotheses, search  # noqa: E402
 from weft.generation.decoding_settings import Decoding  # noqa: E402
+from weft.generation.writing_models import writing_model  # noqa: E402
 from weft.io.seeded_hash import hash_key  # noqa: E402
 from weft.models.common.neural.bulk_decoders import overlaps  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
@@ -84,7 +85,7 @@ def proposed(writer: BulkWriter, contexts: Sequence[Sequence[str]]) -> Proposals
 
 def check_against_texts(model: Seq2Seq | VlvGm | HmmLdaGm) -> None:
     """Every candidate whose text has the ids that were written scores as the text does."""
-    writer = bulk_writer(model, "tiny")
+    writer = model.bulk_writer()
     found, checked = proposed(writer, CONTEXTS), 0
     assert found.pairs is not None
     for number, context in enumerate(CONTEXTS):
@@ -113,19 +114,19 @@ def test_vlv_gm_says_what_its_scorer_says(chain: VlvGm, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         VariationalPredictor, "noise", lambda self, read: torch.zeros(len(read.ids), 1, self.network.chain.latent)
     )
-    writer = bulk_writer(chain, "tiny")
+    writer = chain.bulk_writer()
     monkeypatch.setattr(type(writer), "noise", lambda self, rows, _: torch.zeros(rows, self.chains[0].latent))
     check_against_texts(chain)
 
 
 def test_candidates_come_from_several_latent_variables(chain: VlvGm) -> None:
-    found = proposed(bulk_writer(chain, "tiny"), CONTEXTS)
+    found = proposed(chain.bulk_writer(), CONTEXTS)
     assert found.ids.shape[:2] == (3, 4)
     assert len({tuple(row) for row in found.ids[0].tolist()}) > 1
 
 
 def test_every_way_of_reranking_chooses_among_the_same_candidates(seq2seq: Seq2Seq) -> None:
-    writer = bulk_writer(seq2seq, "tiny")
+    writer = seq2seq.bulk_writer()
     contexts = [writer.tokenizer.encode_batch(context) for context in CONTEXTS]
     chosen = [write_next_sentences(writer, contexts, FEW, way, seed=(0,)) for way in WAYS]
     drawn = replace(FEW, seed=int.from_bytes(hash_key(FEW.seed, 0, 0)[:4], "big"))
@@ -185,4 +186,4 @@ def test_rows_put_aside_change_no_probability(monkeypatch: pytest.MonkeyPatch, t
 
 def test_what_cannot_write_is_told() -> None:
     with pytest.raises(ConfigError, match="cannot write"):
-        bulk_writer(create_model("foltz-glove"), "foltz-glove")
+        writing_model(create_model("foltz-glove"), "foltz-glove")

@@ -42,10 +42,10 @@ from weft.evaluation.adversarial.verdicts import (
 )
 from weft.evaluation.result import Measure
 from weft.evaluation.task_contract import EvaluateOptions, Outcome
-from weft.generation.bulk_writing import bulk_writer
 from weft.generation.decoding_settings import Decoding
+from weft.generation.writing_models import writing_model
 from weft.progress import Progress
-from weft.protocols import NetworkModel, SearchEstimatingModel
+from weft.protocols import EstimatingModel, NetworkModel
 from weft.scoring.uni_bi_mmi import Combine
 from weft.training.devices import Runtime
 from weft.training.loop import Report
@@ -91,7 +91,7 @@ class AdversarialExperiment:
         Raises:
             ConfigError: The model cannot write, or has another tokenizer.
         """
-        writer = bulk_writer(model, name)
+        writer = writing_model(model, name).bulk_writer()
         if model.tokenizer is None or model.tokenizer.fingerprint != self.tokenizer.fingerprint:
             raise ConfigError(
                 "the model has another tokenizer than the evaluator's reader",
@@ -99,7 +99,7 @@ class AdversarialExperiment:
                 allowed=self.tokenizer.fingerprint[:12],
                 next_step="set evaluator.reader to a Seq2Seq with the model's tokenizer",
             )
-        further = {"samples": model.search_estimate.samples} if isinstance(model, SearchEstimatingModel) else {}
+        further = {"samples": model.search_estimate.samples} if isinstance(model, EstimatingModel) else {}
         job = WritingJob(name, weights_hash(model), self.chunks, decoding, combine, further)
         return load_continuations(writer, job, self.folder, progress=self.progress)
 
