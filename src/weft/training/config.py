@@ -91,27 +91,18 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
 def _with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
     for override in overrides:
         path, key, value = parse_override(override)
-        _table(content, path)[key] = value
+        table = content
+        for name in path.split("."):
+            table = table.setdefault(name, {})
+            if not isinstance(table, dict):
+                raise ConfigError(
+                    f"{path} is not a table: {name} has a value",
+                    seen=table,
+                    allowed="section.key=value, or training.PART.key=value",
+                    next_step="correct the names before the last dot",
+                )
+        table[key] = value
     return content
-
-
-def _table(content: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return the table at a dotted path; it is created if it does not exist."""
-    section, *names = path.split(".")
-    table = content.setdefault(section, {})
-    if not isinstance(table, dict):
-        raise _not_a_section(section, table)
-    for name in names:
-        inner = table.setdefault(name, {})
-        if not isinstance(inner, dict):
-            raise ConfigError(
-                f"{path} is not a table: {name} has a value",
-                seen=inner,
-                allowed="section.key=value, or training.PART.key=value",
-                next_step="omit the names after it",
-            )
-        table = inner
-    return table
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ torch.distributed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -60,21 +60,14 @@ class Runtime:
         gradients = [p.grad for p in network.parameters() if p.grad is not None]
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])  # [all parameters]
         self.sum_over_processes(flat)
-        torch._foreach_copy_(gradients, _split_like(flat, gradients))
+        pieces = flat.split([gradient.numel() for gradient in gradients])
+        torch._foreach_copy_(gradients, [piece.view_as(g) for piece, g in zip(pieces, gradients, strict=True)])
 
     def broadcast(self, network: nn.Module) -> None:
         """Copy the parameters of the first process to all others."""
         if self.world > 1:
             for parameter in network.parameters():
                 torch.distributed.broadcast(parameter.data, src=0)
-
-
-def _split_like(flat: Tensor, shapes: Iterable[Tensor]) -> list[Tensor]:
-    parts, start = [], 0
-    for shape in shapes:
-        parts.append(flat[start : start + shape.numel()].view_as(shape))
-        start += shape.numel()
-    return parts
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def test_a_megabyte_takes_seconds_at_most(unit: str) -> None:
 
 
 def test_blocks_and_assembly() -> None:
-    assert list(blank_line_blocks(["", "a", "\t", "", "b", "c"])) == [["a"], ["b", "c"]]
+    assert list(blank_line_blocks(enumerate(["", "a", "\t", "", "b", "c"]))) == [(1, ["a"]), (4, ["b", "c"])]
     document = assemble("d", [[], ["A."], [], ["B.", "C."], []], "T")
     assert (document.sentences, document.paragraph_starts, document.title) == (
         ("A.", "B.", "C."),

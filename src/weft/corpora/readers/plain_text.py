@@ -22,8 +22,8 @@ def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
         >>> document.id, document.sentences, document.paragraph_starts
         ('story', ('It rained.', 'He slept.', 'He woke.'), (0, 2))
     """
-    blocks = blank_line_blocks(line for _, line in open_lines(source, options))
-    document = assemble(stem_of(source), (split_block(" ".join(block), options.language) for block in blocks))
+    blocks = blank_line_blocks(open_lines(source, options))
+    document = assemble(stem_of(source), (split_block(" ".join(block), options.language) for _, block in blocks))
     if document.sentences:
         yield document
 
@@ -38,7 +38,7 @@ def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Itera
         >>> [(document.id, len(document)) for document in read_blocks(path)]
         [('two:1', 2), ('two:3', 1)]
     """
-    for number, block in _numbered_blocks(source, options):
+    for number, block in blank_line_blocks(open_lines(source, options)):
         sentences = split_block(" ".join(block), options.language)
         if sentences:
             yield Document(f"{stem_of(source)}:{number}", sentences)
@@ -54,20 +54,5 @@ def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         >>> next(read_presplit_lines(path)).sentences
         ('It rained. Hard.', 'He slept.')
     """
-    for number, block in _numbered_blocks(source, options):
+    for number, block in blank_line_blocks(open_lines(source, options)):
         yield Document(f"{stem_of(source)}:{number}", tuple(map(tidy_sentence, block)))
-
-
-def _numbered_blocks(source: Source, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
-    """Yield blocks between blank lines, each with the number of its first line."""
-    seen = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal seen
-        for number, line in open_lines(source, options):
-            seen = number
-            yield line
-        seen += 1  # the end of the file ends a block like a blank line
-
-    for block in blank_line_blocks(lines()):
-        yield seen - len(block), block

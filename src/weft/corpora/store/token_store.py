@@ -113,6 +113,8 @@ class TokenStore:
 
     def paragraph(self, number: int) -> range:
         """Return the numbers of the sentences of a paragraph."""
+        if not 0 <= number < self.paragraph_count:
+            raise IndexError(f"paragraph numbers go from 0 to {self.paragraph_count - 1}, not {number}")
         return range(int(self.paragraph_offsets[number]), int(self.paragraph_offsets[number + 1]))
 
     def lengths(self) -> Offsets:

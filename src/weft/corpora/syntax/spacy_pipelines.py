@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 INSTALLED = "en_core_web_sm"
 LANGUAGE = "en"
-WORDS_AT_ONCE = 2000  # larger batches are not faster
+WORDS_AT_ONCE = 2000  # limits memory; larger batches are not faster
 NEEDED = ("tagger", "parser")
 # Components that compute the vectors for a tagger or a parser.
 _ENCODERS = ("tok2vec", "transformer", "curated_transformer")
@@ -43,13 +43,15 @@ class Pipeline:
 
     def annotate(self, texts: Sequence[str]) -> list[ParsedSentence]:
         """Return the parse of each text as one sentence."""
+        from spacy.training.batchers import minibatch_by_words
         from threadpoolctl import threadpool_limits
 
         language = self.language
         # One thread: for small matrices, more threads double the processor time without a gain.
         # The memory zone frees the strings of these texts; otherwise memory would grow with the corpus.
         with threadpool_limits(limits=1, user_api="blas"), language.memory_zone():
-            batches = _batches(_one_sentence(language.make_doc(text)) for text in texts)
+            documents = (_one_sentence(language.make_doc(text)) for text in texts)
+            batches = minibatch_by_words(documents, WORDS_AT_ONCE, tolerance=0)
             return [
                 _to_parsed(document) for batch in batches for document in language.pipe(batch, batch_size=len(batch))
             ]
@@ -148,20 +150,6 @@ def _fingerprint(language: Language, version: str) -> str:
 
 def _plain(labels: Any) -> Any:
     return {str(key): value for key, value in labels.items()} if isinstance(labels, dict) else labels
-
-
-def _batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield batches with a limited number of words, which limits memory."""
-    batch: list[Any] = []
-    words = 0
-    for document in documents:
-        if batch and words + len(document) > WORDS_AT_ONCE:
-            yield batch
-            batch, words = [], 0
-        batch.append(document)
-        words += len(document)
-    if batch:
-        yield batch
 
 
 def _one_sentence(document: Any) -> Any:

@@ -6,6 +6,7 @@ The splitter is ``sentencex``: rules and abbreviation lists, no model, linear in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
@@ -96,21 +97,16 @@ def split_paragraphs(text: str, language: str = "en") -> tuple[tuple[str, ...], 
             next_step="convert it with str(), or split every text of a list by itself",
         )
     check_language(language)
-    blocks = blank_line_blocks(text.split("\n"))
-    return tuple(split_block(" ".join(lines), language) for lines in blocks)
+    blocks = blank_line_blocks(enumerate(text.split("\n")))
+    return tuple(split_block(" ".join(lines), language) for _, lines in blocks)
 
 
-def blank_line_blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the blocks of lines that blank lines separate; there are no empty blocks."""
-    block: list[str] = []
-    for line in lines:
-        if line and not line.isspace():
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+def blank_line_blocks(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the blocks of numbered lines that blank lines separate, each with the number of its first line."""
+    for filled, group in groupby(lines, key=lambda line: bool(line[1].strip())):
+        if filled:
+            block = list(group)
+            yield block[0][0], [text for _, text in block]
 
 
 def split_block(text: str, language: str = "en") -> tuple[str, ...]:
