@@ -25,6 +25,7 @@ class Rule:
         help: One sentence on its meaning.
         minimum: Lowest number allowed.
         maximum: Highest number allowed.
+        above: Number that the value must stay above.
         below: Number that the value must stay below.
         choices: The allowed texts; empty if any text is allowed.
         adjustable: Whether it can change without training again.
@@ -33,6 +34,7 @@ class Rule:
     help: str
     minimum: float | None = None
     maximum: float | None = None
+    above: float | None = None
     below: float | None = None
     choices: tuple[str, ...] = ()
     adjustable: bool = False
@@ -45,6 +47,7 @@ class Rule:
         bounds = [
             f"at least {self.minimum}" if self.minimum is not None else "",
             f"at most {self.maximum}" if self.maximum is not None else "",
+            f"above {self.above}" if self.above is not None else "",
             f"below {self.below}" if self.below is not None else "",
         ]
         return ", ".join(bound for bound in bounds if bound) or "any value"
@@ -56,6 +59,7 @@ class Rule:
         return (
             (self.minimum is None or value >= self.minimum)
             and (self.maximum is None or value <= self.maximum)
+            and (self.above is None or value > self.above)
             and (self.below is None or value < self.below)
         )
 
@@ -66,6 +70,7 @@ def setting(
     *,
     minimum: float | None = None,
     maximum: float | None = None,
+    above: float | None = None,
     below: float | None = None,
     choices: Sequence[str] = (),
     adjustable: bool = False,
@@ -84,7 +89,7 @@ def setting(
     """
     if type(default) is int and maximum is None and below is None:
         maximum = HIGHEST_COUNT
-    metadata = {"rule": Rule(help, minimum, maximum, below, tuple(choices), adjustable)}
+    metadata = {"rule": Rule(help, minimum, maximum, above, below, tuple(choices), adjustable)}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -97,8 +102,14 @@ class Settings:
     model_name: ClassVar[str]  # the name of the model in the registry
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            _check(self.model_name, one, vars(self)[one.name])
+        self.check_values(vars(self), self.model_name)
+
+    @classmethod
+    def check_values(cls, values: Mapping[str, Any], owner: str) -> None:
+        """Raise ConfigError if a value has the wrong type or is out of range; the message names the owner."""
+        for one in fields(cls):
+            if one.name in values:
+                _check(owner, one, values[one.name])
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

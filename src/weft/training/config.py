@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, did_you_mean
 from weft.registry import is_registered, model_class
 from weft.settings import CORRECT_VALUE, Settings, check_type
-from weft.training.settings import TrainingSettings, check_training
+from weft.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class RunConfig:
 
 # The seed is that of [run].
 TRAINING_DEFAULTS: Mapping[str, Any] = {
-    setting.name: setting.default for setting in fields(TrainingSettings) if setting.name != "seed"
+    name: default for name, default in TrainingSettings.defaults().items() if name != "seed"
 }
 
 Section = TypeVar("Section", DataSection, RunSection)
@@ -229,9 +229,7 @@ def _training(values: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]
     _check_names("table in [training]", tables, parts)
     for name, table in {"training": common, **{f"training.{part}": own for part, own in tables.items()}}.items():
         _check_names(f"key in [{name}]", table, tuple(TRAINING_DEFAULTS))
-        for key, value in table.items():
-            check_type(f"{name}.{key}", value, TRAINING_DEFAULTS[key])
-        check_training(table, name)
+        TrainingSettings.check_values(table, name)
     return {**(TRAINING_DEFAULTS if parts else {}), **common, **tables}
 
 

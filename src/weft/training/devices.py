@@ -60,7 +60,7 @@ class Runtime:
         gradients = [p.grad for p in network.parameters() if p.grad is not None]
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])  # [all parameters]
         self.sum_over_processes(flat)
-        pieces = flat.split([gradient.numel() for gradient in gradients])
+        pieces = torch.split(flat, [gradient.numel() for gradient in gradients])
         torch._foreach_copy_(gradients, [piece.view_as(g) for piece, g in zip(pieces, gradients, strict=True)])
 
     def broadcast(self, network: nn.Module) -> None:
