@@ -45,9 +45,6 @@ class RandomModel(FixedModel):
     Settings = RandomSettings
     settings: RandomSettings
 
-    def __init__(self, settings: RandomSettings = RandomSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
-
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         """Return uniform numbers that depend on the two sentences: [sentences, sentences]."""
         seed, sentences = self.settings.seed, document.sentences
@@ -91,9 +88,6 @@ class YearSort(FixedModel):
         needs_training=False,
     )
     Settings = YearSortSettings
-
-    def __init__(self, settings: YearSortSettings = YearSortSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:
         """Return the order by year; an undated sentence gets the median year, and the seed breaks ties."""

@@ -19,8 +19,8 @@ class FixedModel:
     Settings: ClassVar[type[ModelSettings]]
     settings: ModelSettings
 
-    def __init__(self, settings: ModelSettings) -> None:
-        self.settings = settings
+    def __init__(self, settings: ModelSettings | None = None) -> None:
+        self.settings = settings or self.Settings()
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
         """Return the model itself; there is nothing to learn."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -54,9 +54,10 @@ class WordVectors:
         whole = np.rint(full / scales.astype(np.float32)[:, None]).clip(-127, 127).astype(np.int8)
         return WordVectors(self.vocabulary, whole, scales)
 
-    def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the tensors of a weights file."""
-        return {"vectors": self.stored, "scales": self.scales}
+    def to_artifact(self, model: str, config: Mapping[str, Any]) -> Artifact:
+        """Return the contents of a model folder that holds the table."""
+        tensors = {"vectors": self.stored, "scales": self.scales}
+        return Artifact(model, config, tensors, {VOCABULARY: "\n".join(self.vocabulary)})
 
     @classmethod
     def from_artifact(cls, artifact: Artifact, folder: str | Path) -> WordVectors:

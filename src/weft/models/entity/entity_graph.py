@@ -154,9 +154,9 @@ class EntityGraph(FixedModel):
     Settings = EntityGraphSettings
     settings: EntityGraphSettings
 
-    def __init__(self, settings: EntityGraphSettings = EntityGraphSettings()) -> None:  # noqa: B008  frozen
+    def __init__(self, settings: EntityGraphSettings | None = None) -> None:
         super().__init__(settings)
-        self.finder = MentionFinder(settings)
+        self.finder = MentionFinder(self.settings)
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """Use this parser instead of searching for one, and return the model."""

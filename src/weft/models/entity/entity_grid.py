@@ -17,6 +17,7 @@ from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import check_seed
+from weft.models.common.trained_model import TrainedModel
 from weft.models.entity.grid import SparseGrid
 from weft.models.entity.grid_model import COMPARABLE, FIRST_MENTIONS_HELP, SALIENCE_HELP, SHORTEST_HELP, GridModel
 from weft.models.entity.mentions import MentionFields
@@ -40,7 +41,7 @@ class EntityGridSettings(MentionFields, Settings):
     shortest: int = setting(3, SHORTEST_HELP, minimum=2)
 
 
-class EntityGrid(GridModel):
+class EntityGrid(GridModel, TrainedModel):
     """Ranks orders of a text by the shares of the transitions in its entity grid.
 
     A cell of the grid holds the role of an entity in a sentence: subject, object, other or absent. The features of a
@@ -78,9 +79,6 @@ class EntityGrid(GridModel):
     )
     Settings = EntityGridSettings
     settings: EntityGridSettings
-
-    def __init__(self, settings: EntityGridSettings = EntityGridSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
 
     @property
     def options(self) -> WindowOptions:

@@ -13,6 +13,7 @@ import numpy as np
 
 from weft.document import Document
 from weft.models.common.setting_checks import check_seed
+from weft.models.common.trained_model import TrainedModel
 from weft.models.entity.grid import SparseGrid
 from weft.models.entity.grid_model import COMPARABLE, FIRST_MENTIONS_HELP, SALIENCE_HELP, SHORTEST_HELP, GridModel
 from weft.models.entity.mentions import MentionFields
@@ -35,7 +36,7 @@ class EntityGridGenerativeSettings(MentionFields, Settings):
     shortest: int = setting(3, SHORTEST_HELP, minimum=2)
 
 
-class EntityGridGenerative(GridModel):
+class EntityGridGenerative(GridModel, TrainedModel):
     """Scores a text by the mean log-probability of the cells of its entity grid.
 
     score = mean over cells of log p(r_i | r_{i−h} … r_{i−1}), with h = `history`. The mean covers the columns of all
@@ -69,9 +70,6 @@ class EntityGridGenerative(GridModel):
     )
     Settings = EntityGridGenerativeSettings
     settings: EntityGridGenerativeSettings
-
-    def __init__(self, settings: EntityGridGenerativeSettings = EntityGridGenerativeSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
 
     @property
     def options(self) -> WindowOptions:

@@ -13,8 +13,8 @@ import numpy as np
 from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
-from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.common.setting_checks import check_finite, restored_settings, untrained
+from weft.io.model_folder import Artifact, require
+from weft.models.common.setting_checks import check_finite, untrained
 from weft.models.entity.grid import SparseGrid, build_grid
 from weft.models.entity.grid_order_search import GridOrderSearch
 from weft.models.entity.mentions import MentionFields, MentionFinder
@@ -37,9 +37,10 @@ class GridModel(ABC):
     settings: ModelSettings
     by_class: ClassVar[bool]  # whether a weight applies to shares within a class of entities, or among all
 
-    def __init__(self, settings: ModelSettings) -> None:
-        assert isinstance(settings, MentionFields)
-        self.settings, self.finder = settings, MentionFinder(settings)
+    def __init__(self, settings: ModelSettings | None = None) -> None:
+        self.settings = settings or self.Settings()
+        assert isinstance(self.settings, MentionFields)
+        self.finder = MentionFinder(self.settings)
         self.weights: TransitionWeights | None = None  # learned by `fit`
         self.notes: dict[str, Any] = {}  # facts about the training, which are saved in the model folder
 
@@ -125,25 +126,21 @@ class GridModel(ABC):
         changed.weights = self.weights
         return changed
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the weights."""
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the model folder."""
         tables = {str(length): table.astype(np.float32) for length, table in self._trained().tables.items()}
-        made = {**(training or {}), **self.notes, **parsed_by(self.finder.parser)}
-        save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tables, training=made), folder)
+        made = {**self.notes, **parsed_by(self.finder.parser)}
+        return Artifact(self.settings.model_name, self.settings.to_dict(), tables, training=made)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
-        model = cls(restored_settings(cls.Settings, artifact, folder))
-        require(artifact, folder, tensors=tuple(map(str, model.lengths)))
-        tables = {length: artifact.tensors[str(length)].astype(np.float64) for length in model.lengths}
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the weights from the contents of a model folder."""
+        require(artifact, folder, tensors=tuple(map(str, self.lengths)))
+        tables = {length: artifact.tensors[str(length)].astype(np.float64) for length in self.lengths}
         check_finite(folder, **{f"transitions of length {length}": table for length, table in tables.items()})
         for length, table in tables.items():
-            if table.shape != (model.options.classes, BASE**length):
+            if table.shape != (self.options.classes, BASE**length):
                 raise _misshapen(folder, length, table.shape)
-        model.weights = TransitionWeights(tables, model.options, model.by_class)
-        return model
+        self.weights = TransitionWeights(tables, self.options, self.by_class)
 
 
 def in_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

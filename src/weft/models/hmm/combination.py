@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +15,17 @@ from weft.corpora.negatives.permute import permutations
 from weft.corpora.syntax.sentence_parser import LazyParser, ParsingModel, SentenceParser
 from weft.document import Document, Score
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.hub import load_model
-from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
+from weft.io.model_folder import Artifact, require
 from weft.models.common.pairwise_ranker import learn_ranking
-from weft.models.common.setting_checks import check_finite, check_seed, damaged_settings, restored_settings, untrained
+from weft.models.common.setting_checks import check_finite, check_seed, untrained
 from weft.progress import Progress, silent
 from weft.protocols import OrderSearch, RemarkingModel, SearchableModel
-from weft.registry import create_model
+from weft.registry import create_model, model_class
 from weft.settings import Settings as ModelSettings
 from weft.settings import setting
 
 Reals = npt.NDArray[np.float64]
 WEIGHTS = "part_weights"
-Made = TypeVar("Made", bound="Combination")
 
 
 class Part(Protocol):
@@ -43,8 +40,8 @@ class Part(Protocol):
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Any:
         """Train the part."""
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write a model folder."""
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the part's own model folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +70,11 @@ class Combination(ABC):
     settings: ModelSettings
     registered: ClassVar[Mapping[str, str]]  # part -> its name in the registry
 
-    def __init__(self, settings: ModelSettings) -> None:
-        assert isinstance(settings, CombinationFields)
-        self.settings, self.shared_settings = settings, settings
-        self.parser: SentenceParser = LazyParser(settings.parser)
+    def __init__(self, settings: ModelSettings | None = None) -> None:
+        self.settings = settings or self.Settings()
+        assert isinstance(self.settings, CombinationFields)
+        self.shared_settings: CombinationFields = self.settings
+        self.parser: SentenceParser = LazyParser(self.settings.parser)
         self.members: dict[str, Part] = {}
         self.weights: Reals = np.zeros(0)
         self.notes: dict[str, Any] = {}
@@ -193,34 +191,39 @@ class Combination(ABC):
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the weights, and the content of each part's folder under the part's name."""
+    def to_artifact(self) -> Artifact:
+        """Return the weights, and the contents of each part's folder under the part's name."""
         tensors: dict[str, Any] = {WEIGHTS: self.weights}
         texts: dict[str, str] = {}
         for part, member in self._trained().items():
-            inside = _artifact_of(member)
+            inside = member.to_artifact()
             tensors |= {f"{part}/{name}": value for name, value in inside.tensors.items()}
             texts |= {f"{part}.{name}": text for name, text in inside.texts.items()}
-        made = {**(training or {}), **self.notes}
-        save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, made), folder)
+        return Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, self.notes)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the weights and the parts from the contents of a model folder."""
         require(artifact, folder, tensors=(WEIGHTS,))
-        model = _restored(cls, artifact, folder)
-        model.weights = artifact.tensors[WEIGHTS].astype(np.float64)
-        check_finite(folder, **{WEIGHTS: model.weights})
-        if model.weights.shape != (len(cls.registered),):
+        self.weights = artifact.tensors[WEIGHTS].astype(np.float64)
+        check_finite(folder, **{WEIGHTS: self.weights})
+        if self.weights.shape != (len(self.registered),):
             raise ModelError(
                 f"the weights in {folder} do not fit together",
-                seen=f"{model.weights.shape} weights",
-                allowed=f"one for each of {', '.join(cls.registered)}",
+                seen=f"{self.weights.shape} weights",
+                allowed=f"one for each of {', '.join(self.registered)}",
                 next_step="copy or train the model again",
             )
-        model.members = {part: _read_part(part, model, artifact, folder) for part in cls.registered}
-        return model.with_parser(model.parser)
+        self.members = {part: self._read_part(part, artifact, folder) for part in self.registered}
+        self.with_parser(self.parser)
+
+    def _read_part(self, part: str, artifact: Artifact, folder: str | Path) -> Part:
+        """Return a part from its contents in the combination's folder."""
+        name = self.registered[part]
+        tensors = {key.removeprefix(f"{part}/"): v for key, v in artifact.tensors.items() if key.startswith(f"{part}/")}
+        texts = {key.removeprefix(f"{part}."): v for key, v in artifact.texts.items() if key.startswith(f"{part}.")}
+        kind: Any = model_class(name)
+        found: Part = kind.from_artifact(Artifact(name, self.part_settings[part], tensors, texts), Path(folder) / part)
+        return found
 
 
 def part_scores(parts: Mapping[str, Part], document: Document, orders: Sequence[Sequence[int]]) -> Reals:
@@ -266,37 +269,3 @@ def check_parts(model: str, **tables: Mapping[str, Any]) -> None:
                 allowed=f"a table [model.{part}] without `parser`; [model] parser applies to all parts",
                 next_step=f"remove `parser` from [model.{part}]",
             )
-
-
-def _restored(kind: type[Made], artifact: Artifact, folder: str | Path) -> Made:
-    """Return the untrained model with saved settings; those of the parts are checked by their constructors."""
-    settings = restored_settings(kind.Settings, artifact, folder)
-    try:
-        return kind(settings)
-    except ConfigError as error:
-        raise damaged_settings(error, folder) from error
-
-
-def _artifact_of(member: Part) -> Artifact:
-    """Return the content of the folder that a part would write."""
-    with tempfile.TemporaryDirectory() as place:
-        member.save(Path(place) / "part")
-        return load_artifact(Path(place) / "part")
-
-
-def _read_part(part: str, model: Combination, artifact: Artifact, folder: str | Path) -> Any:
-    """Return a part from its content in the combination's folder."""
-    tensors = {name.removeprefix(f"{part}/"): v for name, v in artifact.tensors.items() if name.startswith(f"{part}/")}
-    texts = {name.removeprefix(f"{part}."): v for name, v in artifact.texts.items() if name.startswith(f"{part}.")}
-    inside = Artifact(model.registered[part], model.part_settings[part], tensors, texts)
-    with tempfile.TemporaryDirectory() as place:
-        save_artifact(inside, Path(place) / part)
-        try:
-            return load_model(Path(place) / part)
-        except ModelError as error:  # name the folder that the user knows
-            raise ModelError(
-                error.what.replace(place, str(folder)),
-                seen=error.seen,
-                allowed=error.allowed,
-                next_step=error.next_step,
-            ) from error

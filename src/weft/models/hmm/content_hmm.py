@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from weft.corpora.text.words import words_only
+from weft.models.common.trained_model import TrainedModel
 from weft.models.hmm.cluster_hmm import POWER_HELP, RAREST_HELP, HmmFields, weight_setting
 from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.hmm.syntax_patterns import Patterns
@@ -51,7 +52,7 @@ class ContentHmmSettings(HmmFields, Settings):
     rarest: int = setting(4, RAREST_HELP, minimum=1)
 
 
-class ContentHmm(HmmModel):
+class ContentHmm(HmmModel, TrainedModel):
     """A hidden Markov model whose states are clusters of sentences with similar content.
 
     score = mean over sentences of log p(s_n | s_1 … s_{n−1}) − log p(s_n), as in `syntax-hmm`.
@@ -79,9 +80,10 @@ class ContentHmm(HmmModel):
     Settings = ContentHmmSettings
     settings: ContentHmmSettings
 
-    def __init__(self, settings: ContentHmmSettings = ContentHmmSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
-        self.smallest = settings.smallest
+    @property
+    def smallest(self) -> int:
+        """The number of sentences below which clusters are merged."""
+        return self.settings.smallest
 
     def patterns(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:  # noqa: ARG002
         """Return the words or word pairs of each sentence."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from weft.models.common.trained_model import TrainedModel
 from weft.models.hmm.combination import Combination, CombinationFields, check_parts
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
@@ -27,7 +28,7 @@ class HmmEntitySettings(CombinationFields, Settings):
         check_parts(self.model_name, syntax=self.syntax, entity=self.entity)
 
 
-class HmmEntity(Combination):
+class HmmEntity(Combination, TrainedModel):
     """HMM+Entity: the syntax HMM and the entity grid, weighted by a ranker.
 
     Example:
@@ -49,9 +50,6 @@ class HmmEntity(Combination):
     Settings = HmmEntitySettings
     settings: HmmEntitySettings
 
-    def __init__(self, settings: HmmEntitySettings = HmmEntitySettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
-
 
 @dataclass(frozen=True, kw_only=True)
 class HmmContentSettings(CombinationFields, Settings):
@@ -66,7 +64,7 @@ class HmmContentSettings(CombinationFields, Settings):
         check_parts(self.model_name, syntax=self.syntax, content=self.content)
 
 
-class HmmContent(Combination):
+class HmmContent(Combination, TrainedModel):
     """HMM+Content: the syntax HMM and the content HMM, weighted by a ranker.
 
     Example:
@@ -86,6 +84,3 @@ class HmmContent(Combination):
     )
     Settings = HmmContentSettings
     settings: HmmContentSettings
-
-    def __init__(self, settings: HmmContentSettings = HmmContentSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from weft.document import Document, Score
-from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import check_seed, restored_settings, untrained
+from weft.io.model_folder import Artifact
+from weft.models.common.setting_checks import check_seed, untrained
 from weft.models.hmm.cluster_hmm import HmmFields
 from weft.models.hmm.committee import VOCABULARY, CommitteeOrderSearch, HmmCommittee
 from weft.models.hmm.syntax_patterns import Patterns
@@ -26,12 +26,17 @@ class HmmModel(ABC):
 
     Settings: ClassVar[type[ModelSettings]]
     settings: ModelSettings
-    smallest = 0  # sentences below which clusters are merged
 
-    def __init__(self, settings: ModelSettings) -> None:
-        assert isinstance(settings, HmmFields)
-        self.settings, self.hmm_settings = settings, settings
+    def __init__(self, settings: ModelSettings | None = None) -> None:
+        self.settings = settings or self.Settings()
+        assert isinstance(self.settings, HmmFields)
+        self.hmm_settings: HmmFields = self.settings
         self.committee: HmmCommittee | None = None  # learned by `fit`
+
+    @property
+    def smallest(self) -> int:
+        """The number of sentences below which clusters are merged; 0 for none."""
+        return 0
 
     @abstractmethod
     def patterns(self, sentences: Sequence[str], *, progress: Progress = silent) -> list[Patterns]:
@@ -66,23 +71,18 @@ class HmmModel(ABC):
             raise untrained(self.settings.model_name)
         return self.committee
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the states."""
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the model folder."""
         committee = self._learned()
         texts = {VOCABULARY: "\n".join(committee.vocabulary.numbers)}
-        record = {**(training or {}), **self.training_record()}
-        artifact = Artifact(self.settings.model_name, self.settings.to_dict(), committee.tensors(), texts, record)
-        save_artifact(artifact, folder)
+        tensors, record = committee.tensors(), self.training_record()
+        return Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, record)
 
     def training_record(self) -> dict[str, str]:
         """Return what the model adds to the training record."""
         return {}
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
-        model = cls(restored_settings(cls.Settings, artifact, folder))
-        chosen = model.hmm_settings
-        model.committee = HmmCommittee.from_artifact(artifact, folder, members=chosen.members, power=chosen.power)
-        return model
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the states from the contents of a model folder."""
+        chosen = self.hmm_settings
+        self.committee = HmmCommittee.from_artifact(artifact, folder, members=chosen.members, power=chosen.power)

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document, Score
 from weft.errors import ModelError
-from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.common.setting_checks import check_seed, restored_settings, untrained
+from weft.io.model_folder import Artifact, require
+from weft.models.common.setting_checks import check_seed, untrained
+from weft.models.common.trained_model import TrainedModel
 from weft.models.hmm.cluster_hmm import PatternVocabulary
 from weft.models.hmm.committee import VOCABULARY
 from weft.models.hmm.syntax_patterns import PatternFields, PatternFinder, check_treebank, pattern_setting
@@ -46,7 +47,7 @@ class SyntaxLocalSettings(PatternFields, Settings):
         check_treebank(self.model_name, self)
 
 
-class SyntaxLocal:
+class SyntaxLocal(TrainedModel):
     """Mean gain in log-probability of a sentence's patterns from knowing those of the sentence before.
 
     p(pattern | sentence before) is the mean of p(pattern | q) over the patterns q of that sentence, estimated from all
@@ -77,9 +78,11 @@ class SyntaxLocal:
         extra="parse",
     )
     Settings = SyntaxLocalSettings
+    settings: SyntaxLocalSettings
 
-    def __init__(self, settings: SyntaxLocalSettings = SyntaxLocalSettings()) -> None:  # noqa: B008  frozen
-        self.settings, self.finder = settings, PatternFinder(settings)
+    def __init__(self, settings: SyntaxLocalSettings | None = None) -> None:
+        super().__init__(settings)
+        self.finder = PatternFinder(self.settings)
         self.vocabulary: PatternVocabulary | None = None
         self.counts = np.zeros((0, 0), dtype=np.uint16)  # [patterns before, patterns]
         self.totals = np.zeros(0)  # [patterns]
@@ -152,33 +155,29 @@ class SyntaxLocal:
         found: Reals = np.asarray((_per_pattern(counts) @ self._gains(counts).T).T, dtype=np.float64)
         return np.ascontiguousarray(found)
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the counts."""
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the model folder."""
         if self.vocabulary is None:
             raise untrained(self.settings.model_name)
         tensors: dict[str, Any] = {"counts": self.counts, "totals": self.totals}
         texts = {VOCABULARY: "\n".join(self.vocabulary.numbers)}
-        made = {**(training or {}), **parsed_by(self.finder.parser)}
-        save_artifact(Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, made), folder)
+        made = parsed_by(self.finder.parser)
+        return Artifact(self.settings.model_name, self.settings.to_dict(), tensors, texts, made)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the counts from the contents of a model folder."""
         require(artifact, folder, tensors=("counts", "totals"), texts=(VOCABULARY,))
-        model = cls(restored_settings(SyntaxLocalSettings, artifact, folder))
-        model.vocabulary = PatternVocabulary.read(artifact.texts[VOCABULARY])
-        model.counts, model.totals = artifact.tensors["counts"], artifact.tensors["totals"].astype(np.float64)
-        size = len(model.vocabulary.numbers)
-        fits = model.counts.shape == (size, size) and model.totals.shape == (size,) and model.counts.dtype == np.uint16
-        if not fits or not (np.isfinite(model.totals) & (model.totals > 0)).all():
+        self.vocabulary = PatternVocabulary.read(artifact.texts[VOCABULARY])
+        self.counts, self.totals = artifact.tensors["counts"], artifact.tensors["totals"].astype(np.float64)
+        size = len(self.vocabulary.numbers)
+        fits = self.counts.shape == (size, size) and self.totals.shape == (size,) and self.counts.dtype == np.uint16
+        if not fits or not (np.isfinite(self.totals) & (self.totals > 0)).all():
             raise ModelError(
                 f"the weights in {folder} do not fit together",
-                seen=f"counts of shape {model.counts.shape} for {size} patterns",
+                seen=f"counts of shape {self.counts.shape} for {size} patterns",
                 allowed="the folder exactly as `weft train` wrote it",
                 next_step="copy or train the model again",
             )
-        return model
 
 
 def _per_pattern(counts: Any) -> Any:

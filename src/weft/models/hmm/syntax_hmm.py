@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document
+from weft.models.common.trained_model import TrainedModel
 from weft.models.hmm.cluster_hmm import SMOOTHING_HELP, HmmFields, weight_setting
 from weft.models.hmm.hmm_model import COMPARABLE, SCORE_RANGE, HmmModel
 from weft.models.hmm.syntax_patterns import PatternFields, PatternFinder, Patterns, check_treebank
@@ -31,7 +32,7 @@ class SyntaxHmmSettings(PatternFields, HmmFields, Settings):
         check_treebank(self.model_name, self)
 
 
-class SyntaxHmm(HmmModel):
+class SyntaxHmm(HmmModel, TrainedModel):
     """A hidden Markov model whose states are clusters of sentences with similar structure.
 
     A sentence is a bag of patterns of its tree. score = mean over sentences of
@@ -69,9 +70,9 @@ class SyntaxHmm(HmmModel):
     Settings = SyntaxHmmSettings
     settings: SyntaxHmmSettings
 
-    def __init__(self, settings: SyntaxHmmSettings = SyntaxHmmSettings()) -> None:  # noqa: B008  frozen
+    def __init__(self, settings: SyntaxHmmSettings | None = None) -> None:
         super().__init__(settings)
-        self.finder = PatternFinder(settings)
+        self.finder = PatternFinder(self.settings)
 
     def with_parser(self, parser: SentenceParser) -> Self:
         """Use this parser instead of searching for one, and return the model."""

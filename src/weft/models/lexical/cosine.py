@@ -6,15 +6,14 @@ analysis", Discourse Processes 25 (1998). The models of this folder differ in ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.document import Document, Score
 from weft.models.common.word_vectors import Vectors
-
-Embed = Callable[[Sequence[str]], Vectors]
 
 COMPARABLE = "roughly, between texts of the same kind; long sentences score higher than short ones"
 SCORE_RANGE = "-1 to 1"
@@ -40,18 +39,31 @@ def cosine_table(vectors: Vectors) -> npt.NDArray[np.float64]:
     return np.clip((table + table.T) / 2, -1.0, 1.0)
 
 
-def cosine_scores(documents: Sequence[Document], embed: Embed) -> list[Score]:
-    """Return the mean cosine of adjacent sentences of each document; a distinct sentence is embedded once."""
-    distinct = list(dict.fromkeys(sentence for document in documents for sentence in document.sentences))
-    if not distinct:
-        return [Score(None) for _ in documents]
-    unit = unit_rows(embed(distinct)).astype(np.float64)  # [distinct, dimensions]
-    row = {sentence: number for number, sentence in enumerate(distinct)}
-    return [_score_rows(unit[[row[sentence] for sentence in document.sentences]]) for document in documents]
+class CosineModel(ABC):
+    """Scores texts by the cosines of their sentence vectors."""
+
+    @abstractmethod
+    def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
+        """Return sentence vectors: [sentences, dimensions]."""
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """Return the mean cosine of adjacent sentences of each document; a distinct sentence is embedded once."""
+        longer = [document for document in documents if len(document) > 1]
+        distinct = list(dict.fromkeys(sentence for document in longer for sentence in document.sentences))
+        if not distinct:
+            return [Score(None) for _ in documents]
+        unit = unit_rows(self.sentence_vectors(distinct)).astype(np.float64)  # [distinct, dimensions]
+        row = {sentence: number for number, sentence in enumerate(distinct)}
+        return [
+            _score_rows(unit[[row[sentence] for sentence in document.sentences]]) if len(document) > 1 else Score(None)
+            for document in documents
+        ]
+
+    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
+        """Return all cosines: [sentences, sentences]."""
+        return cosine_table(self.sentence_vectors(document.sentences))
 
 
 def _score_rows(unit: npt.NDArray[np.float64]) -> Score:
-    if len(unit) < 2:
-        return Score(None)
     cosines = np.clip(np.einsum("nd,nd->n", unit[:-1], unit[1:]), -1.0, 1.0)  # [sentences - 1]
     return Score(float(cosines.mean()), tuple(float(cosine) for cosine in cosines))

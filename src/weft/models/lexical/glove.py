@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.data_folder import find_data
-from weft.document import Document, Score
-from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import restored_settings
-from weft.models.common.word_vectors import EMBEDDED, VOCABULARY, Vectors, WordVectors, read_glove, weighted_sums
-from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, cosine_scores, cosine_table
+from weft.document import Document
+from weft.io.model_folder import Artifact, load_artifact
+from weft.models.common.trained_model import TrainedModel
+from weft.models.common.word_vectors import EMBEDDED, Vectors, WordVectors, read_glove, weighted_sums
+from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, CosineModel
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
@@ -56,35 +56,10 @@ class FoltzSifSettings(VectorFields, Settings):
     weighting: str = setting("sif", WEIGHTING_HELP, choices=WEIGHTINGS)
 
 
-class FoltzGlove:
-    """Mean cosine of adjacent sentences; a sentence's vector is the mean of its word vectors (Foltz-GloVe).
+class WordVectorModel:
+    """Sentence vectors as weighted sums of word vectors."""
 
-    score = 1 / (N − 1) · Σ_n cos(v_n, v_{n+1}), where v_n is the mean word vector of sentence n.
-
-    Paper: "300-dimensional Glove word vectors, embeddings for a sentence computed by averaging the embeddings of its
-    words" (section 4.1). The embedded table has 100 dimensions; `vectors` names another one.
-
-    Example:
-        >>> close, far = FoltzGlove().score([
-        ...     Document("close", ("The cat chased a mouse.", "The mouse ran from the cat.")),
-        ...     Document("far", ("The cat chased a mouse.", "Interest rates rose sharply.")),
-        ... ])
-        >>> close.value > far.value
-        True
-    """
-
-    card = ModelCard(
-        summary="mean cosine of adjacent sentences; a sentence is the mean of its GloVe word vectors",
-        reference="Foltz et al. 1998; Pennington et al. 2014; Li & Jurafsky 2017 (Foltz-GloVe)",
-        score_range=SCORE_RANGE,
-        meaning="adjacent sentences use related words; the direction of reading does not matter",
-        comparable=COMPARABLE,
-        needs_training=False,
-    )
-    Settings: ClassVar[type[FoltzGloveSettings] | type[FoltzSifSettings]] = FoltzGloveSettings
-
-    def __init__(self, settings: FoltzGloveSettings | FoltzSifSettings = FoltzGloveSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
+    settings: FoltzGloveSettings | FoltzSifSettings
 
     @cached_property
     def table(self) -> WordVectors:
@@ -119,34 +94,49 @@ class FoltzGlove:
 
         return frozenset(self.table.index[word] for word in ENGLISH_STOP_WORDS if word in self.table.index)
 
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Return the mean cosine of adjacent sentences of each document."""
-        return cosine_scores(documents, self.sentence_vectors)
-
-    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """Return all cosines: [sentences, sentences]."""
-        return cosine_table(self.sentence_vectors(document.sentences))
-
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:  # noqa: ARG002
         """Return the model itself; there is nothing to learn."""
         return self
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the word vectors, so that the folder needs no other file."""
-        texts = {VOCABULARY: "\n".join(self.table.vocabulary)}
-        config = {"weighting": self.settings.weighting}
-        save_artifact(Artifact(self.settings.model_name, config, self.table.tensors(), texts, training or {}), folder)
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the model folder: the word vectors, so that the folder needs no other file."""
+        return self.table.to_artifact(self.settings.model_name, {"weighting": self.settings.weighting})
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
-        model = cls(restored_settings(cls.Settings, artifact, folder))
-        model.table = WordVectors.from_artifact(artifact, folder)
-        return model
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the word vectors from the contents of a model folder."""
+        self.table = WordVectors.from_artifact(artifact, folder)
 
 
-class FoltzSif(FoltzGlove):
+class FoltzGlove(WordVectorModel, CosineModel, TrainedModel):
+    """Mean cosine of adjacent sentences; a sentence's vector is the mean of its word vectors (Foltz-GloVe).
+
+    score = 1 / (N − 1) · Σ_n cos(v_n, v_{n+1}), where v_n is the mean word vector of sentence n.
+
+    Paper: "300-dimensional Glove word vectors, embeddings for a sentence computed by averaging the embeddings of its
+    words" (section 4.1). The embedded table has 100 dimensions; `vectors` names another one.
+
+    Example:
+        >>> close, far = FoltzGlove().score([
+        ...     Document("close", ("The cat chased a mouse.", "The mouse ran from the cat.")),
+        ...     Document("far", ("The cat chased a mouse.", "Interest rates rose sharply.")),
+        ... ])
+        >>> close.value > far.value
+        True
+    """
+
+    card = ModelCard(
+        summary="mean cosine of adjacent sentences; a sentence is the mean of its GloVe word vectors",
+        reference="Foltz et al. 1998; Pennington et al. 2014; Li & Jurafsky 2017 (Foltz-GloVe)",
+        score_range=SCORE_RANGE,
+        meaning="adjacent sentences use related words; the direction of reading does not matter",
+        comparable=COMPARABLE,
+        needs_training=False,
+    )
+    Settings = FoltzGloveSettings
+    settings: FoltzGloveSettings
+
+
+class FoltzSif(WordVectorModel, CosineModel, TrainedModel):
     """Foltz-GloVe with smooth inverse frequency weights (SIF), which reduce the weight of frequent words.
 
     Function words occur in every sentence and dominate a plain mean. With SIF weights, a sentence on another subject
@@ -167,7 +157,5 @@ class FoltzSif(FoltzGlove):
         comparable=COMPARABLE,
         needs_training=False,
     )
-    Settings: ClassVar[type[FoltzGloveSettings] | type[FoltzSifSettings]] = FoltzSifSettings
-
-    def __init__(self, settings: FoltzGloveSettings | FoltzSifSettings = FoltzSifSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
+    Settings = FoltzSifSettings
+    settings: FoltzSifSettings

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.text.words import words_only
-from weft.document import Document, Score
+from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.common.setting_checks import check_finite, check_seed, restored_settings, untrained
+from weft.io.model_folder import Artifact, require
+from weft.models.common.setting_checks import check_finite, check_seed, untrained
+from weft.models.common.trained_model import TrainedModel
 from weft.models.common.word_vectors import VOCABULARY, Vectors
-from weft.models.lexical.cosine import COMPARABLE, cosine_scores, cosine_table
+from weft.models.lexical.cosine import COMPARABLE, CosineModel
 from weft.models.lexical.lsa import paragraph_texts
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
@@ -108,7 +109,7 @@ class FoltzLdaSettings(Settings):
     fold_in_steps: int = setting(30, "Number of steps that find the topics of a new sentence.", minimum=1)
 
 
-class FoltzLda:
+class FoltzLda(CosineModel, TrainedModel):
     """Mean cosine of the topic distributions of adjacent sentences (Foltz-LDA).
 
     score = 1 / (N − 1) · Σ_n cos(θ_n, θ_{n+1}), where θ_n is the topic distribution of sentence n.
@@ -132,10 +133,8 @@ class FoltzLda:
         needs="trained weights (pip install ./zoo) or training with the extra `topics`",
     )
     Settings = FoltzLdaSettings
-
-    def __init__(self, settings: FoltzLdaSettings = FoltzLdaSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
-        self.learned: Topics | None = None
+    settings: FoltzLdaSettings
+    learned: Topics | None = None
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Learn the topics with tomotopy; each paragraph is one document of LDA."""
@@ -187,32 +186,20 @@ class FoltzLda:
         likelihood = learned.word_given_topic[flat]  # [tokens, topics]
         return fold_in(likelihood, owner, len(rows), learned.alpha, self.settings.fold_in_steps)
 
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Return the mean cosine of adjacent sentences of each document."""
-        return cosine_scores(documents, self.sentence_vectors)
-
-    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """Return all cosines: [sentences, sentences]."""
-        return cosine_table(self.sentence_vectors(document.sentences))
-
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the topics."""
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the model folder."""
         if self.learned is None:
             raise untrained("foltz-lda")
         learned = self.learned
         tensors = {name: vars(learned)[name] for name in TENSORS}
         config = self.settings.to_dict() | {"eta": learned.eta}
         texts = {VOCABULARY: "\n".join(learned.vocabulary)}
-        save_artifact(Artifact("foltz-lda", config, tensors, texts, training or {}), folder)
+        return Artifact("foltz-lda", config, tensors, texts)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the topics from the contents of a model folder."""
         require(artifact, folder, tensors=TENSORS, texts=(VOCABULARY,))
-        model = cls(restored_settings(FoltzLdaSettings, artifact, folder))
-        model.learned = _checked_topics(artifact, folder)
-        return model
+        self.learned = _checked_topics(artifact, folder)
 
 
 def _checked_topics(artifact: Artifact, folder: str | Path) -> Topics:

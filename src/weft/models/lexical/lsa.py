@@ -7,7 +7,7 @@ log-entropy weighting.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.corpora.text.words import words_only
-from weft.document import Document, Score
+from weft.document import Document
 from weft.errors import CorpusError
-from weft.io.model_folder import Artifact, load_artifact, save_artifact
-from weft.models.common.setting_checks import check_seed, restored_settings, untrained
-from weft.models.common.word_vectors import VOCABULARY, Vectors, WordVectors, weighted_sums
-from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, cosine_scores, cosine_table
+from weft.io.model_folder import Artifact
+from weft.models.common.setting_checks import check_seed, untrained
+from weft.models.common.trained_model import TrainedModel
+from weft.models.common.word_vectors import Vectors, WordVectors, weighted_sums
+from weft.models.lexical.cosine import COMPARABLE, SCORE_RANGE, CosineModel
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
@@ -60,7 +61,7 @@ class FoltzLsaSettings(Settings):
     vocabulary: int = setting(15000, "Number of most frequent words to keep.", minimum=2)
 
 
-class FoltzLsa:
+class FoltzLsa(CosineModel, TrainedModel):
     """Mean cosine of adjacent sentences in a latent semantic space (Foltz-LSA).
 
     A sentence is the sum over its words of log(1 + count) · entropy weight · the word's singular vector.
@@ -82,10 +83,8 @@ class FoltzLsa:
     )
 
     Settings = FoltzLsaSettings
-
-    def __init__(self, settings: FoltzLsaSettings = FoltzLsaSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
-        self.table: WordVectors | None = None
+    settings: FoltzLsaSettings
+    table: WordVectors | None = None  # learned by `fit`
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Learn the space: counts of words by paragraph, log-entropy weights, the largest singular vectors."""
@@ -113,34 +112,20 @@ class FoltzLsa:
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
         """Return sentence vectors: [sentences, dimensions]."""
+        return weighted_sums(self._learned(), sentences, _log_counts)
+
+    def _learned(self) -> WordVectors:
         if self.table is None:
             raise untrained("foltz-lsa")
-        return weighted_sums(self.table, sentences, _log_counts)
+        return self.table
 
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Return the mean cosine of adjacent sentences of each document."""
-        return cosine_scores(documents, self.sentence_vectors)
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the model folder."""
+        return self._learned().to_artifact("foltz-lsa", self.settings.to_dict())
 
-    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """Return all cosines: [sentences, sentences]."""
-        return cosine_table(self.sentence_vectors(document.sentences))
-
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the space."""
-        if self.table is None:
-            raise untrained("foltz-lsa")
-        texts = {VOCABULARY: "\n".join(self.table.vocabulary)}
-        save_artifact(
-            Artifact("foltz-lsa", self.settings.to_dict(), self.table.tensors(), texts, training or {}), folder
-        )
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
-        model = cls(restored_settings(FoltzLsaSettings, artifact, folder))
-        model.table = WordVectors.from_artifact(artifact, folder)
-        return model
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the space from the contents of a model folder."""
+        self.table = WordVectors.from_artifact(artifact, folder)
 
 
 def _log_counts(counts: Counter[int]) -> Iterable[float]:

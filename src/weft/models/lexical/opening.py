@@ -7,10 +7,10 @@ on learning for text categorization (1998).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,9 @@ import numpy.typing as npt
 from weft.corpora.text.words import words
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
-from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
-from weft.models.common.setting_checks import check_finite, check_seed, restored_settings, untrained
+from weft.io.model_folder import Artifact, require
+from weft.models.common.setting_checks import check_finite, check_seed, untrained
+from weft.models.common.trained_model import TrainedModel
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
@@ -37,7 +38,7 @@ class OpeningSettings(Settings):
     shortest: int = setting(2, "Number of sentences of the shortest training texts.", minimum=2)
 
 
-class Opening:
+class Opening(TrainedModel):
     """Log-odds that the first sentence is an opening, by naive Bayes over its distinct words.
 
     value = Σ_w log p(w | first sentences) − log p(w | other sentences). All other sentences of a text are ignored, so
@@ -60,10 +61,8 @@ class Opening:
         needs="training",
     )
     Settings = OpeningSettings
-
-    def __init__(self, settings: OpeningSettings = OpeningSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
-        self.weights: dict[str, float] | None = None
+    settings: OpeningSettings
+    weights: dict[str, float] | None = None  # learned by `fit`
 
     def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
         """Count the words of first sentences and of all others."""
@@ -113,19 +112,16 @@ class Opening:
         found = [self.log_odds(sentence) for sentence in document.sentences]
         return [found[order[0]] if len(order) > 1 else None for order in orders]
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the words and their log-odds."""
+    def to_artifact(self) -> Artifact:
+        """Return the contents of the model folder."""
         if self.weights is None:
             raise untrained("opening")
         tensors = {WEIGHTS: np.array(list(self.weights.values()), dtype=np.float32)}
         texts = {WORDS: "\n".join(self.weights)}
-        save_artifact(Artifact("opening", self.settings.to_dict(), tensors, texts, training or {}), folder)
+        return Artifact("opening", self.settings.to_dict(), tensors, texts)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        artifact = load_artifact(folder)
-        model = cls(restored_settings(OpeningSettings, artifact, folder))
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the words and their log-odds from the contents of a model folder."""
         require(artifact, folder, tensors=(WEIGHTS,), texts=(WORDS,))
         names, values = artifact.texts[WORDS].split("\n"), artifact.tensors[WEIGHTS]
         if values.shape != (len(names),):
@@ -136,8 +132,7 @@ class Opening:
                 next_step="copy or train the model again",
             )
         check_finite(folder, weights=values)
-        model.weights = dict(zip(names, values.astype(np.float32).tolist(), strict=True))
-        return model
+        self.weights = dict(zip(names, values.astype(np.float32).tolist(), strict=True))
 
 
 def _log_shares(counts: Counter[str], kept: Sequence[str], smoothing: float) -> npt.NDArray[np.float64]:

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from weft.document import Document, Score
 from weft.errors import ConfigError, ModelError
 from weft.models.common.fixed_model import FixedModel
 from weft.models.common.word_vectors import Vectors
-from weft.models.lexical.cosine import SCORE_RANGE, cosine_scores, cosine_table
+from weft.models.lexical.cosine import SCORE_RANGE, CosineModel
 from weft.protocols import ModelCard
 from weft.settings import Settings, setting
 
@@ -35,12 +33,13 @@ class FoltzEmbeddingSettings(Settings):
     batch_size: int = setting(64, "Number of sentences encoded at once.", minimum=1)
 
 
-class FoltzEmbedding(FixedModel):
+class FoltzEmbedding(CosineModel, FixedModel):
     """Mean cosine of adjacent sentence embeddings.
 
     score = 1 / (N − 1) · Σ_n cos(v_n, v_{n+1}), where v_n is the embedding of sentence n.
 
     Example:
+        >>> from weft.document import Document
         >>> FoltzEmbedding().score([Document("d", ("A cat sleeps.",))])[0].value is None
         True
     """
@@ -57,9 +56,6 @@ class FoltzEmbedding(FixedModel):
     )
     Settings = FoltzEmbeddingSettings
     settings: FoltzEmbeddingSettings
-
-    def __init__(self, settings: FoltzEmbeddingSettings = FoltzEmbeddingSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
 
     @cached_property
     def _network(self) -> Any:
@@ -90,16 +86,6 @@ class FoltzEmbedding(FixedModel):
             return np.zeros((0, 1), dtype=np.float32)
         encoded = self._network.encode(list(sentences), batch_size=self.settings.batch_size, show_progress_bar=False)
         return np.asarray(encoded, dtype=np.float32)
-
-    def score(self, documents: Sequence[Document]) -> list[Score]:
-        """Return the mean cosine of adjacent sentences of each document."""
-        if all(len(document) < 2 for document in documents):
-            return [Score(None) for _ in documents]
-        return cosine_scores(documents, self.sentence_vectors)
-
-    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
-        """Return all cosines: [sentences, sentences]."""
-        return cosine_table(self.sentence_vectors(document.sentences))
 
 
 def _minilm_folder() -> str:

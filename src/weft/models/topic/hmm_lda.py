@@ -7,16 +7,16 @@ distribution based on the previous topic", which is the matrix form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
-from weft.io.model_folder import Artifact, load_artifact, require, save_artifact
+from weft.io.model_folder import Artifact, require
 from weft.models.common.bag_of_words import Bags, Vocabulary, read_bags
 from weft.models.common.hidden_markov import (
     Chains,
@@ -36,10 +36,10 @@ from weft.models.common.setting_checks import (
     check_choice,
     check_seed,
     check_sentences,
-    restored_settings,
     untrained,
 )
 from weft.models.common.thread_pool import in_threads, thread_count
+from weft.models.common.trained_model import TrainedModel
 from weft.models.common.word_vectors import VOCABULARY
 from weft.models.topic.parameters import (
     MIXTURE_WEIGHT,
@@ -90,7 +90,7 @@ class HmmLdaSettings(Settings):
     iterations: int = setting(60, "Number of iterations of expectation maximisation in `fit`.", minimum=1)
 
 
-class HmmLda:
+class HmmLda(TrainedModel):
     """A topic model of sequences of sentences.
 
     Example:
@@ -113,9 +113,10 @@ class HmmLda:
     )
 
     Settings = HmmLdaSettings
+    settings: HmmLdaSettings
 
-    def __init__(self, settings: HmmLdaSettings = HmmLdaSettings()) -> None:  # noqa: B008  frozen
-        self.settings = settings
+    def __init__(self, settings: HmmLdaSettings | None = None) -> None:
+        super().__init__(settings)
         self.vocabulary: Vocabulary | None = None
         self.learned: Parameters | None = None
         self.done = 0  # iterations since `begin`
@@ -362,28 +363,16 @@ class HmmLda:
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
-        """Write the topics."""
-        save_artifact(replace(self.to_artifact(), training=training or {}), folder)
-
     def to_artifact(self) -> Artifact:
         """Return the contents of the model folder."""
         learned = self._rounded_parameters()
         assert self.vocabulary is not None
         config = self.settings.to_dict() | {"redraw": learned.redraw}
         texts = {VOCABULARY: "\n".join(self.vocabulary.words)}
-        return Artifact(self.name, config, learned.packed(), texts, {})
+        return Artifact(self.name, config, learned.packed(), texts)
 
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
-        return cls.from_artifact(load_artifact(folder), folder)
-
-    @classmethod
-    def from_artifact(cls, artifact: Artifact, folder: str | Path) -> Self:
-        """Return the model with the contents of a folder."""
+    def restore(self, artifact: Artifact, folder: str | Path) -> None:
+        """Take the topics from the contents of a model folder."""
         require(artifact, folder, tensors=("words", "base", "matrix"), texts=(VOCABULARY,))
-        model = cls(restored_settings(HmmLdaSettings, artifact, folder))
-        model.vocabulary = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
-        model._set_rounded(read_parameters(artifact, len(model.vocabulary.words), model.settings.topics, folder))
-        return model
+        self.vocabulary = Vocabulary(tuple(artifact.texts[VOCABULARY].split("\n")))
+        self._set_rounded(read_parameters(artifact, len(self.vocabulary.words), self.settings.topics, folder))
