@@ -127,7 +127,7 @@ class MisguidedPredictor(VariationalPredictor):
         others = latent.gather(0, taken[:, :, None].expand_as(latent))
         if not self.whole:
             return others, densities
-        drawn = torch.stack([step.posterior.log_prob(step.latent) for step in steps]).gather(0, taken)  # [steps, rows]
+        drawn = torch.stack([step.proposal.log_prob(step.latent) for step in steps]).gather(0, taken)  # [steps, rows]
         return others, torch.stack([step.prior.log_prob(z) for step, z in zip(steps, others, strict=True)]) - drawn
 
 

@@ -160,7 +160,7 @@ def test_more_samples_of_the_same_z_say_the_same(monkeypatch: pytest.MonkeyPatch
     """The estimate is a mean over samples, so that scores with one and with several can be compared."""
     monkeypatch.setattr(ChainWriter, "noise", lambda self, rows, generator: torch.zeros(rows, 3))
     one, four = chain_writer(1), chain_writer(4)
-    assert (one.samples, four.samples) == (1, 4)
+    assert (one.estimate.samples, four.estimate.samples) == (1, 4)
     found = [writer.propose(chain_contexts(writer), FEW, reranked=True).pairs for writer in (one, four)]
     assert found[0] is not None and found[1] is not None
     for part in ("forward", "backward"):

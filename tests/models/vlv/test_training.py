@@ -51,8 +51,10 @@ class Walks:
         self.nats: list[dict[int, Tensor]] = []
         walk = VariationalNetwork.walk
 
-        def watched(net: VariationalNetwork, vectors: Tensor, places: Tensor, noise: Tensor) -> list[ChainStep]:
-            steps = walk(net, vectors, places, noise)
+        def watched(
+            net: VariationalNetwork, vectors: Tensor, places: Tensor, noise: Tensor, *, from_prior: bool = False
+        ) -> list[ChainStep]:
+            steps = walk(net, vectors, places, noise, from_prior=from_prior)
             self._note(steps, places.tolist())
             return steps
 
@@ -61,7 +63,7 @@ class Walks:
     def _note(self, steps: list[ChainStep], places: list[list[int]]) -> None:
         noise, nats = {}, {}
         for number, step in enumerate(steps, start=1):
-            away = (step.latent - step.posterior.mean) / step.posterior.log_std.exp()  # [texts, latent]
+            away = (step.latent - step.proposal.mean) / step.proposal.log_std.exp()  # [texts, latent]
             for row, places_of_text in enumerate(places):
                 if places_of_text[number] >= 0:
                     noise[places_of_text[number]] = away[row].detach()
@@ -96,6 +98,7 @@ def test_the_loss_has_the_gradient_of_the_sample_it_drew(monkeypatch: pytest.Mon
     net = network(LossWeights())
     torch.manual_seed(11)
     bound = net.bound(texts())
+    assert net.chain.posterior is not None
     head = net.chain.posterior.layers[-1]
     assert isinstance(head, torch.nn.Linear)
     assert head.weight.grad is None
@@ -108,7 +111,7 @@ def test_a_sentence_has_the_same_noise_in_its_text_and_in_the_shuffled_one(monke
     net, walks = network(LossWeights(contrast=1.0)), Walks(monkeypatch)
     torch.manual_seed(11)
     net.bound(texts(contrasted=True))
-    plain, shuffled = walks.noise
+    _, plain, shuffled = walks.noise  # the first walk draws z from the posterior, the other two from the prior
     both = sorted(set(plain) & set(shuffled))
     assert both == [1]
     # A longer text, so that more than one sentence stands in both.
@@ -117,7 +120,7 @@ def test_a_sentence_has_the_same_noise_in_its_text_and_in_the_shuffled_one(monke
         Tokens(ids, torch.full((6,), 5)), torch.tensor([[0, 1, 2, 3, 4, 5]]), torch.tensor([[0, 4, 2, 5, 1, 3]])
     )
     net.bound(longer)
-    plain, shuffled = walks.noise[2:]
+    _, plain, shuffled = walks.noise[3:]
     assert sorted(plain) == sorted(shuffled) == [1, 2, 3, 4, 5]
     for number, noise in plain.items():
         torch.testing.assert_close(noise, shuffled[number], rtol=1e-4, atol=1e-4)

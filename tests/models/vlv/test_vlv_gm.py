@@ -115,24 +115,25 @@ def test_contrast_compares_a_sentence_in_its_text_and_in_a_shuffled_one() -> Non
     plain = texts()
     shuffled = [sorted((p for p in row if p >= 0), reverse=True) + [-1] * row.count(-1) for row in PLACES]
 
-    def bounds(rows: list[list[int]]) -> dict[int, Tensor]:
+    def values(rows: list[list[int]], *, from_prior: bool) -> dict[int, Tensor]:
         """Of every sentence but the first, by its number: slow, obvious, and with torch's own gradients."""
         found = {}
         for row in ([place for place in row if place >= 0] for row in rows):
             vectors = [net.read(sentence(plain, place))[1] for place in row]
             state = net.chain.begin(vectors[0])
             for before, place, vector in zip(row[:-1], row[1:], vectors[1:], strict=True):
-                step = net.chain.step(state, vector, torch.zeros(1, 4))
+                step = net.chain.step(state, vector, torch.zeros(1, 4), from_prior=from_prior)
                 memory, _ = net.read(sentence(plain, before))
                 words = net.words.target_loss(memory, sentence(plain, place), guide=step.latent)
-                found[place] = -words - divergence(step.posterior, step.prior).sum()
+                found[place] = -words if from_prior else -words - divergence(step.posterior, step.prior).sum()
                 state = step.state
         return found
 
-    right, wrong = bounds(PLACES), bounds(shuffled)
+    right, wrong = values(PLACES, from_prior=True), values(shuffled, from_prior=True)
     both = sorted(set(right) & set(wrong))
     assert both
-    expected = -sum(right.values()) + 2.5 * sum(torch.nn.functional.softplus(wrong[n] - right[n]) for n in both)
+    bounds = values(PLACES, from_prior=False)
+    expected = -sum(bounds.values()) + 2.5 * sum(torch.nn.functional.softplus(wrong[n] - right[n]) for n in both)
     bound = net.bound(Texts(plain.sentences, plain.places, torch.tensor(shuffled)))
     parameters = [p for name, p in net.named_parameters() if not name.startswith("bag")]
     torch.testing.assert_close(net.total_loss(bound), expected, rtol=1e-4, atol=1e-4)
@@ -257,10 +258,40 @@ def test_the_bound_lies_below_and_importance_sampling_rises_to_the_integral(toke
 
     bound = mean("elbo", 200, 2)
     few, some, many = mean("iwae", 1, 60), mean("iwae", 5, 40), mean("iwae", 2000, 1)
+    prior = mean("prior", 1, 60), mean("prior", 5, 40), mean("prior", 4000, 1)
     assert bound < exact
     assert few == pytest.approx(bound, abs=0.15)  # one sample is the bound
     assert bound < some < exact + 0.02
     assert many == pytest.approx(exact, abs=0.02)
+    assert prior[0] < prior[1] < exact + 0.02
+    assert prior[2] == pytest.approx(exact, abs=0.05)
+
+
+def test_the_tighter_estimate_is_for_each_order_the_higher_of_prior_and_posterior(tokenizer: BpeTokenizer) -> None:
+    orders = list(itertools.permutations(range(len(TEXT))))
+    prior, iwae, tighter = (
+        predictor(tokenizer, Estimate(kind, 2), latent=4).log_probs(TEXT, orders)
+        for kind in ("prior", "iwae", "tighter")
+    )
+    higher = [one.sum() >= other.sum() for one, other in zip(prior, iwae, strict=True)]
+    assert True in higher and False in higher
+    for chosen, one, other, by_prior in zip(tighter, prior, iwae, higher, strict=True):
+        assert chosen == pytest.approx(one if by_prior else other)
+
+
+def test_a_chain_without_noise_is_exact(tokenizer: BpeTokenizer) -> None:
+    """Its z is the mean that the text before predicts, so the seed and the number of samples have no effect."""
+    model = VlvGm(VlvGmSettings(dimensions=8, hidden=12, layers=1, latent=3, width=10, noisy=False, combine="uni"))
+    torch.manual_seed(3)
+    model.assemble({part: model.new_network(part, tokenizer) for part in model.parts}, tokenizer)
+    other = model.adjusted({"noise_seed": 7, "samples": 9})
+    document = Document("d", TEXT)
+    assert model.score([document])[0].estimator == model.search_estimate.name == "exact"
+    assert other.score([document])[0].value == model.score([document])[0].value
+    net = model.predictors["forward"].network
+    steps = net.walk(torch.randn(4, 10), torch.arange(4)[None], torch.randn(4, 1, 3))
+    assert all(torch.equal(step.latent, step.prior.mean) for step in steps)
+    assert not any("posterior" in name for name in net.state_dict())
 
 
 def test_orders_of_a_text_are_scored_as_texts(tokenizer: BpeTokenizer) -> None:
@@ -348,6 +379,7 @@ def test_a_collapsed_chain_has_no_active_dimension() -> None:
     chain, width = net.chain, net.chain.memory.hidden_size
     with torch.no_grad():  # the posterior is the prior: the sentence is not looked at
         prior = {name: value.clone() for name, value in chain.prior.state_dict().items()}
+        assert chain.posterior is not None
         first = torch.zeros_like(chain.posterior.state_dict()["layers.0.weight"])
         first[:, :width] = prior["layers.0.weight"]
         chain.posterior.load_state_dict({**prior, "layers.0.weight": first})
@@ -461,7 +493,7 @@ def test_bad_settings_are_refused() -> None:
 
 
 def test_carried_chains_are_the_chains_run_anew(tokenizer: BpeTokenizer) -> None:
-    for kind in ("iwae", "elbo"):
+    for kind in ("iwae", "elbo", "prior"):
         chain = predictor(tokenizer, Estimate(kind, 3), latent=4)
         carried = PrefixChains(chain, TEXT)
         carried.begin([0, 2])

@@ -15,21 +15,21 @@ from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_toke
 from weft.models.common.neural.encoder_decoder import Tokens
 from weft.models.common.neural.guided_decoding import ReadText
 from weft.models.common.neural.sentence_predictor import Predictor
-from weft.models.vlv.estimators import VariationalPredictor, density_ratio
+from weft.models.vlv.estimators import Estimate, VariationalPredictor, density_ratio
 from weft.models.vlv.latent_chain import ChainState, Gaussian
 
 
 class ChainWriter(BulkDecoders):
     """The bulk writer of VLV-GM, guided by latent variables that are drawn from their prior.
 
-    Reranking averages over ``samples`` samples of the latent variables.
+    Reranking averages over the samples of ``estimate``.
     """
 
     def __init__(
-        self, forward: VariationalPredictor, backward: VariationalPredictor, prior: Predictor, *, samples: int
+        self, forward: VariationalPredictor, backward: VariationalPredictor, prior: Predictor, estimate: Estimate
     ) -> None:
         super().__init__(forward.ids.tokenizer, forward.network.words, backward.network.words, prior)
-        self.chains, self.samples = (forward.network.chain, backward.network.chain), samples
+        self.chains, self.estimate = (forward.network.chain, backward.network.chain), estimate
 
     @torch.inference_mode()
     def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
@@ -106,7 +106,7 @@ class ChainWriter(BulkDecoders):
         places: tuple[Tensor, Tensor],
         generator: torch.Generator,
     ) -> Tensor:
-        """Return log p(target | source, state) by importance sampling with the posterior: [rows].
+        """Return log p(target | source, state) by importance sampling: [rows].
 
         Args:
             direction: 0 for forward, 1 for backward.
@@ -117,7 +117,9 @@ class ChainWriter(BulkDecoders):
             generator: The random numbers of the samples.
         """
         decoder, weights = (self.forward, self.backward)[direction], []
-        for _ in range(self.samples):
-            step = self.chains[direction].step(state, sentences, self.noise(len(sentences), generator))
+        samples, from_prior = self.estimate.samples, self.estimate.from_prior
+        for _ in range(samples):
+            noise = self.noise(len(sentences), generator)
+            step = self.chains[direction].step(state, sentences, noise, from_prior=from_prior)
             weights.append(decoder.log_probs(read, *places, step.latent) + density_ratio(step))
-        return torch.stack(weights).double().logsumexp(dim=0) - float(np.log(self.samples))
+        return torch.stack(weights).double().logsumexp(dim=0) - float(np.log(samples))

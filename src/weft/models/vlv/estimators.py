@@ -1,4 +1,8 @@
-"""Log-probabilities of sentences under a chain of latent variables, by importance sampling or the lower bound."""
+"""Log-probabilities of sentences under a chain of latent variables: lower bounds from samples of z.
+
+log p(s_n | s_1 … s_{n−1}) cannot be computed, because z cannot be integrated out. Every estimate is a lower bound in
+expectation. How far it is below the log-probability, its slack, can depend on the order of the sentences.
+"""
 
 from __future__ import annotations
 
@@ -23,31 +27,44 @@ from weft.models.vlv.network import VariationalNetwork
 
 Reals = npt.NDArray[np.float64]
 Order = Sequence[int]
-ESTIMATORS = ("iwae", "elbo")
+ESTIMATORS = ("iwae", "elbo", "prior", "tighter")
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate of log p(s_n | s_1 … s_{n−1}); z_n cannot be integrated out."""
+    """An estimate of log p(s_n | s_1 … s_{n−1}).
 
-    kind: str = "iwae"  # iwae (importance-weighted, Burda et al. 2016) or elbo (the mean of the lower bound)
+    ``iwae`` and ``elbo`` draw z from the posterior: ``iwae`` averages the importance weights of samples (Burda et al.
+    2016), ``elbo`` their logarithms. ``prior`` draws z from the prior and averages the probabilities of the words.
+    ``tighter`` is, for each text, the higher of ``iwae`` and ``prior``.
+    """
+
+    kind: str = "iwae"
     samples: int = 5  # number of samples of each latent variable
     # The noise of a sentence depends only on its words and the seed: scores of two orders differ only by the order.
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.kind not in ESTIMATORS or self.samples < 1:
+        if self.kind not in (*ESTIMATORS, "exact") or self.samples < 1:
             raise ConfigError(
                 "unknown estimate",
                 seen=f"{self.kind} with {self.samples} samples",
-                allowed="iwae or elbo, 1 sample or more",
+                allowed=f"{', '.join(ESTIMATORS)}, with 1 sample or more",
                 next_step="change `estimator` or `samples`",
             )
 
     @property
     def name(self) -> str:
         """The name of the estimate in results."""
-        return f"{self.kind}-{self.samples}"
+        return self.kind if self.kind == "exact" else f"{self.kind}-{self.samples}"
+
+    @property
+    def from_prior(self) -> bool:
+        """Whether z is drawn from the prior; a search with ``tighter`` uses the prior alone."""
+        return self.kind in ("prior", "tighter")
+
+
+EXACT = Estimate("exact", 1)  # of a chain without random variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +108,26 @@ class VariationalPredictor:
             places = torch.tensor(
                 [list(orders[number]) for number in same_length], device=self.device
             )  # [orders, length]
-            found |= dict(zip(same_length, self._of_orders(read, places), strict=True))
+            found |= dict(zip(same_length, self._estimated(read, places), strict=True))
         return [found[number] for number in range(len(orders))]
 
-    def _of_orders(self, read: ReadText, places: Tensor) -> Reals:
+    def _estimated(self, read: ReadText, places: Tensor) -> Reals:
         """Return the log-probabilities of orders of one length: [orders, length − 1]."""
+        found = self._of_orders(read, places, from_prior=self.estimate.from_prior)
+        if self.estimate.kind != "tighter":
+            return found
+        other = self._of_orders(read, places, from_prior=False)
+        higher = found.sum(axis=1) >= other.sum(axis=1)  # [orders]
+        chosen: Reals = np.where(higher[:, None], found, other)
+        return chosen
+
+    def _of_orders(self, read: ReadText, places: Tensor, *, from_prior: bool) -> Reals:
+        """Return the log-probabilities of orders of one length, by one proposal: [orders, length − 1]."""
         orders, length = places.shape
         samples = self.estimate.samples
         rows = places.repeat_interleave(samples, dim=0)  # [orders · samples, length]
         noise = self.noise(read)[rows.T, torch.arange(samples, device=rows.device).repeat(orders)]
-        steps = self.network.walk(self.network.chain.read(read.vectors), rows, noise)
+        steps = self.network.walk(self.network.chain.read(read.vectors), rows, noise, from_prior=from_prior)
         latent, densities = self.sampled(steps)
         sources, targets = rows[:, :-1].T.flatten(), rows[:, 1:].T.flatten()  # [(length − 1) · rows] each
         words = self.decoder.log_probs(read, sources, targets, latent.flatten(0, 1))
@@ -109,7 +136,7 @@ class VariationalPredictor:
         return values
 
     def sampled(self, steps: Sequence[ChainStep]) -> tuple[Tensor, Tensor]:
-        """Return the z of each sentence, [steps, rows, latent], and log p(z_n | …) − log q(z_n | …), [steps, rows]."""
+        """Return the z of each sentence, [steps, rows, latent], and their `density_ratio`, [steps, rows]."""
         return torch.stack([step.latent for step in steps]), torch.stack([density_ratio(step) for step in steps])
 
     def noise(self, read: ReadText) -> Tensor:
@@ -212,7 +239,9 @@ class PrefixChains:
         candidates = candidates.repeat_interleave(predictor.estimate.samples, dim=0).flatten()  # [rows · left]
         owners = torch.arange(rows, device=self.last.device).repeat_interleave(left)
         noise = self.noise[candidates, owners % predictor.estimate.samples]  # [rows · left, latent]
-        self.step = predictor.network.chain.step(self.state.select(owners), self.vectors[candidates], noise)
+        self.step = predictor.network.chain.step(
+            self.state.select(owners), self.vectors[candidates], noise, from_prior=predictor.estimate.from_prior
+        )
         words = predictor.decoder.log_probs(self.read, self.last[owners], candidates, self.step.latent)
         grown = (words + density_ratio(self.step)).double().view(len(self.weights), -1, left)
         self.grown = self.weights[:, :, None] + grown  # [paths, samples, left]
@@ -236,5 +265,5 @@ class PrefixChains:
 
 
 def density_ratio(step: ChainStep) -> Tensor:
-    """Return log p(z_n | …) − log q(z_n | …): [rows]."""
-    return step.prior.log_prob(step.latent) - step.posterior.log_prob(step.latent)
+    """Return log p(z_n | …) − log r(z_n | …) with the proposal r; 0 if z_n is drawn from the prior: [rows]."""
+    return step.prior.log_prob(step.latent) - step.proposal.log_prob(step.latent)

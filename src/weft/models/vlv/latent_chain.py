@@ -81,20 +81,25 @@ class ChainStep:
 
     prior: Gaussian  # p(z_n | z_{n−1}, s_1 … s_{n−1})
     posterior: Gaussian  # q(z_n | z_{n−1}, s_1 … s_n)
+    proposal: Gaussian  # the distribution that z_n was drawn from: the posterior or the prior
     latent: Tensor  # z_n: [rows, latent]
     state: ChainState  # the state after the sentence
 
 
 class LatentChain(nn.Module):
-    """The sentence-level LSTM, which reads vectors of the size ``sentence``, and the Gaussian heads on it."""
+    """The sentence-level LSTM, which reads vectors of the size ``sentence``, and the Gaussian heads on it.
 
-    def __init__(self, sentence: int, width: int, latent: int) -> None:
+    Without ``noisy`` the chain has no random variables: z_n is the mean that the text before predicts. Such a chain
+    shows what the latent variables add.
+    """
+
+    def __init__(self, sentence: int, width: int, latent: int, *, noisy: bool = True) -> None:
         super().__init__()
         self.latent = latent
         self.reading = nn.Linear(sentence, width)
         self.memory = nn.LSTMCell(width + latent, width)
         self.prior = GaussianHead(width, width, latent)
-        self.posterior = GaussianHead(2 * width, width, latent)
+        self.posterior = GaussianHead(2 * width, width, latent) if noisy else None
 
     def read(self, vectors: Tensor) -> Tensor:
         """Return sentence vectors projected to the width of the chain: [..., sentence] → [..., width]."""
@@ -111,17 +116,22 @@ class LatentChain(nn.Module):
         prior: Gaussian = self.prior(state.hidden)
         return prior
 
-    def step(self, state: ChainState, sentence: Tensor, noise: Tensor) -> ChainStep:
-        """Read one sentence and sample its latent variable from the posterior.
+    def step(self, state: ChainState, sentence: Tensor, noise: Tensor, *, from_prior: bool = False) -> ChainStep:
+        """Read one sentence and sample its latent variable.
 
         Args:
             state: The state before the sentence.
             sentence: Vectors from `read`: [rows, width].
-            noise: Standard normal noise, or zeros for the posterior mean: [rows, latent].
+            noise: Standard normal noise, or zeros for the mean: [rows, latent].
+            from_prior: Whether z_n is drawn from the prior instead of the posterior.
         """
+        prior = self.predict(state)
+        if self.posterior is None:
+            return ChainStep(prior, prior, prior, prior.mean, self._after(state, sentence, prior.mean))
         posterior: Gaussian = self.posterior(torch.cat([state.hidden, sentence], dim=-1))
-        latent = posterior.sample(noise)
-        return ChainStep(self.predict(state), posterior, latent, self._after(state, sentence, latent))
+        proposal = prior if from_prior else posterior
+        latent = proposal.sample(noise)
+        return ChainStep(prior, posterior, proposal, latent, self._after(state, sentence, latent))
 
     def _after(self, state: ChainState, sentence: Tensor, latent: Tensor) -> ChainState:
         """Return the state after a sentence and its latent variable."""

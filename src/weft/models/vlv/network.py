@@ -55,7 +55,9 @@ class Bound:
     charged: Tensor  # the divergence in the loss, at least `free_nats` per sentence
     bag: Tensor  # −log p of the words from z alone
     sentences: int  # number of predicted sentences
-    contrast: Tensor | None = None  # contrastive loss of the bound of a sentence in its text and in a shuffled text
+    contrast: Tensor | None = (
+        None  # contrastive loss of a sentence in its text and in a shuffled text, z from the prior
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,11 @@ class VariationalNetwork(nn.Module):
         eos: int,
         pad: int,
         weights: LossWeights | None = None,
+        noisy: bool = True,
     ) -> None:
         super().__init__()
         self.words = Seq2SeqNetwork(architecture, bos=bos, eos=eos, pad=pad)
-        self.chain = LatentChain(2 * architecture.hidden, width, architecture.guide)
+        self.chain = LatentChain(2 * architecture.hidden, width, architecture.guide, noisy=noisy)
         self.bag = nn.Linear(architecture.guide, architecture.dimensions, bias=False)
         self.weights = weights or LossWeights()
         self.share = 1.0  # share of the training that is done, set by the training loop
@@ -103,19 +106,20 @@ class VariationalNetwork(nn.Module):
         vectors = torch.cat([part[0] for part in memory.start], dim=-1)  # [sentences, 2 · hidden]
         return memory, self.chain.read(vectors)
 
-    def walk(self, vectors: Tensor, places: Tensor, noise: Tensor) -> list[ChainStep]:
+    def walk(self, vectors: Tensor, places: Tensor, noise: Tensor, *, from_prior: bool = False) -> list[ChainStep]:
         """Run the chain over texts; return a step for each sentence after the first.
 
         Args:
             vectors: Vectors from `read`: [sentences, width].
             places: Numbers of sentences, [texts, longest]; steps after the end of a text are meaningless.
             noise: Noise of the sentence at each place, [longest, texts, latent]; that of the first is unused.
+            from_prior: Whether z is drawn from the prior instead of the posterior.
         """
         chosen = places.clamp(min=0)
         state = self.chain.begin(vectors[chosen[:, 0]])
         steps = []
         for place in range(1, places.shape[1]):
-            step = self.chain.step(state, vectors[chosen[:, place]], noise[place])
+            step = self.chain.step(state, vectors[chosen[:, place]], noise[place], from_prior=from_prior)
             steps.append(step)
             state = step.state
         return steps
@@ -133,17 +137,20 @@ class VariationalNetwork(nn.Module):
         free = self.weights.free_nats if self.training else 0.0
         charged = plain.nats.clamp(min=free).sum()
         bag = self._bag(plain.latent, texts.sentences, plain.targets)
-        if texts.shuffled is None or not self.weights.contrast:
-            words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
-            return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets))
-        # Both orders use the same noise, so that they do not differ by chance.
-        shuffled = self._sampled(vectors, texts.shuffled, noise)
-        words, contrast = self._contrasted(memory, texts.sentences, plain, shuffled)
+        words = self.word_loss(memory, texts.sentences, plain.sources, plain.targets, plain.latent)
+        contrast = None
+        if texts.shuffled is not None and self.weights.contrast:
+            # Both orders use the same noise, so that they do not differ by chance. z is drawn from the prior: a
+            # contrast of posterior bounds would reward a posterior that fits badly to shuffled texts.
+            right, wrong = (
+                self._sampled(vectors, order, noise, from_prior=True) for order in (texts.places, texts.shuffled)
+            )
+            contrast = self._contrast(memory, texts.sentences, right, wrong)
         return Bound(words, plain.nats.sum(), charged, bag, len(plain.targets), contrast)
 
-    def _sampled(self, vectors: Tensor, places: Tensor, noise: Tensor) -> _Sampled:
+    def _sampled(self, vectors: Tensor, places: Tensor, noise: Tensor, *, from_prior: bool = False) -> _Sampled:
         """Run the chain over texts, with noise [sentences, latent]; return all sentences except the first of each."""
-        steps = self.walk(vectors, places, noise[places.clamp(min=0).T])
+        steps = self.walk(vectors, places, noise[places.clamp(min=0).T], from_prior=from_prior)
         real = (places[:, 1:] >= 0).T  # [longest − 1, texts]
         return _Sampled(
             sources=places[:, :-1].T[real],
@@ -152,14 +159,9 @@ class VariationalNetwork(nn.Module):
             nats=torch.stack([divergence(step.posterior, step.prior) for step in steps])[real],
         )
 
-    def _contrasted(
-        self, memory: Memory, sentences: Tokens, plain: _Sampled, shuffled: _Sampled
-    ) -> tuple[Tensor, Tensor]:
-        """Return −log p of the words, and the contrast of the bounds of sentences in their texts and in shuffled texts.
-
-        The gradient of the contrast is divided between the words and the divergences; the values are not affected.
-        """
-        weight, matrix = self.weights.contrast, self.words.embedding.weight
+    def _contrast(self, memory: Memory, sentences: Tokens, plain: _Sampled, shuffled: _Sampled) -> Tensor:
+        """Return the contrast of the log-probabilities of sentences in their texts and in shuffled texts, given z."""
+        matrix = self.words.embedding.weight
         targets = torch.cat([plain.targets, shuffled.targets])
         found = self.words.predictions(
             memory.select(torch.cat([plain.sources, shuffled.sources])),
@@ -170,13 +172,11 @@ class VariationalNetwork(nn.Module):
         size = len(plain.targets)
         partner = plain.row_of(shuffled.targets, len(sentences.ids))  # [shuffled], −1 for the first of a text
         paired, at = partner >= 0, partner.clamp(min=0)
-        right, wrong = (log_probs[:size] - plain.nats)[at], log_probs[size:] - shuffled.nats  # [shuffled] each
+        right, wrong = log_probs[:size][at], log_probs[size:]  # [shuffled] each
         share = (wrong_context_probability(right, wrong) * paired).detach()  # [shuffled]
         on_plain = share.new_zeros(size).index_add(0, at, share)  # [plain]
-        words = weighted_loss(found, matrix, torch.cat([1 + weight * on_plain, -weight * share]))
-        nats = (on_plain * plain.nats).sum() - (share * shuffled.nats).sum()
         contrast = (functional.softplus(wrong - right) * paired).sum().detach()
-        return with_gradient_of(words, -log_probs[:size].sum()), with_gradient_of(nats, contrast)
+        return with_gradient_of(weighted_loss(found, matrix, torch.cat([on_plain, -share])), contrast)
 
     def total_loss(self, bound: Bound) -> Tensor:
         """Return the loss: words and divergence in evaluation, weighted in training; the contrast in both."""

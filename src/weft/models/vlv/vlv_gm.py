@@ -22,7 +22,7 @@ from weft.models.common.neural.generative_model import GenerativeModel
 from weft.models.common.setting_fields import GenerativeFields, contrast_field, frozen_field, word_dropout_field
 from weft.models.common.token_cache import TokenCache
 from weft.models.vlv.bulk_writer import ChainWriter
-from weft.models.vlv.estimators import ESTIMATORS, Estimate, PrefixChains, VariationalPredictor
+from weft.models.vlv.estimators import ESTIMATORS, EXACT, Estimate, PrefixChains, VariationalPredictor
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork
 from weft.protocols import ModelCard, OrderSearch
 from weft.scoring.sequence_scorer import SequenceOrderSearch, SequenceScorer
@@ -50,13 +50,20 @@ class VlvGmSettings(GenerativeFields, Settings):
     bag_weight: float = setting(
         0.1, "Weight of the loss that predicts the words of a sentence from z alone.", minimum=0.0, maximum=1e6
     )
+    noisy: bool = setting(
+        True, "Whether z is random; false trains a chain of the same size without random variables, for comparison."
+    )
     contrast: float = contrast_field("original text against shuffled text")
     kept_ends: float = setting(
         0.0, "Share of shuffled texts that keep their first and last sentence.", minimum=0.0, maximum=1.0
     )
     frozen: str = frozen_field()
     estimator: str = setting(
-        "iwae", "Estimate: iwae (importance sampling) or elbo (the lower bound).", choices=ESTIMATORS, adjustable=True
+        "iwae",
+        "Estimate of log-probabilities: z from the posterior (iwae, importance sampling; elbo, the lower bound), "
+        "from the prior (prior), or the higher of iwae and prior (tighter).",
+        choices=ESTIMATORS,
+        adjustable=True,
     )
     samples: int = setting(5, "Number of samples of each latent variable in scoring.", minimum=1, adjustable=True)
     search_samples: int = setting(
@@ -94,12 +101,17 @@ class VlvGm(GenerativeModel):
     @property
     def estimate(self) -> Estimate:
         """The estimate of log-probabilities in scoring."""
-        return Estimate(self.settings.estimator, self.settings.samples, self.settings.noise_seed)
+        return self._estimate(self.settings.samples)
 
     @property
     def search_estimate(self) -> Estimate:
         """The estimate of log-probabilities in searching for an order."""
-        return Estimate(self.settings.estimator, self.settings.search_samples, self.settings.noise_seed)
+        return self._estimate(self.settings.search_samples)
+
+    def _estimate(self, samples: int) -> Estimate:
+        if not self.settings.noisy:
+            return EXACT
+        return Estimate(self.settings.estimator, samples, self.settings.noise_seed)
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -108,7 +120,7 @@ class VlvGm(GenerativeModel):
         chosen = self.settings
         weights = LossWeights(chosen.annealing, chosen.free_nats, chosen.bag_weight, chosen.contrast)
         sizes = self.architecture(tokenizer, word_dropout=chosen.word_dropout, guide=chosen.latent)
-        network = VariationalNetwork(sizes, chosen.width, weights=weights, **special_ids(tokenizer))
+        network = VariationalNetwork(sizes, chosen.width, weights=weights, noisy=chosen.noisy, **special_ids(tokenizer))
         freeze(network, chosen.frozen)
         return network
 
@@ -169,4 +181,4 @@ class VlvGm(GenerativeModel):
 
     def bulk_writer(self) -> ChainWriter:
         """Return the writer for many contexts at once."""
-        return ChainWriter(*self.trained_parts(), samples=self.search_estimate.samples)
+        return ChainWriter(*self.trained_parts(), estimate=self.search_estimate)
