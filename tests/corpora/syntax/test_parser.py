@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.corpora.syntax.parse_cache import HEADER, ParseCache
+from weft.corpora.syntax.parse_cache import ParseCache
 from weft.corpora.syntax.parser import (
     LONGEST_PIECE,
     ParsedSentence,
@@ -119,7 +121,7 @@ def test_joined_pieces_keep_their_own_heads() -> None:
 
 
 def test_the_cache_outlives_the_parser(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "parses.jsonl"
+    path = tmp_path / "new" / "parses.sqlite"
     first = Parser(Counting(), cache=path).parse(["It rained.", "Über 😀 \u2028 x"])
     counting = Counting()
     assert Parser(counting, cache=path).parse(["It rained.", "Über 😀 \u2028 x"]) == first
@@ -127,78 +129,69 @@ def test_the_cache_outlives_the_parser(tmp_path: Path) -> None:
 
 
 def test_another_pipeline_does_not_see_the_parses_of_the_first(tmp_path: Path) -> None:
-    path = tmp_path / "parses.jsonl"
+    path = tmp_path / "parses.sqlite"
     for fingerprint in ("a", "b", "a", "b"):
         counting = Counting(fingerprint)
         Parser(counting, cache=path).parse(["It rained."])
     assert counting.texts == []
-    assert len(path.read_text().splitlines()) == 3
-
-
-def test_a_torn_line_counts_as_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "parses.jsonl"
-    ParseCache(path, "0").add({"Bark!": BARK, "Bark on!": BARK})
-    path.write_bytes(path.read_bytes()[:-20])
-    cache = ParseCache(path, "0")
-    assert cache.get("Bark!") == BARK
-    assert cache.get("Bark on!") is None
-    cache.add({"Bark on!": BARK})
-    assert cache.get("Bark on!") == ParseCache(path, "0").get("Bark on!") == BARK
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT count(*) FROM parses").fetchone() == (2,)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        ('"heads":[0,0]', '"heads":[0,7]'),
-        ('"heads":[0,0]', '"heads":[0,-1]'),
-        ('"heads":[0,0]', '"heads":[0,true]'),
-        ('"heads":[0,0]', '"heads":[0]'),
-        ('"tags":["VB","."]', '"tags":["VB",1]'),
-        ('"tags":["VB","."]', '"tags":null'),
-        ('"words":["Bark","!"]', '"words":"Bark!"'),
+        ("[0,0]", "[0,7]"),
+        ("[0,0]", "[0,-1]"),
+        ("[0,0]", "[0,true]"),
+        ("[0,0]", "[0]"),
+        ('["VB","."]', '["VB",1]'),
+        ('["VB","."]', "null"),
+        ('["Bark","!"]', '"Bark!"'),
+        ("]]", "]"),
     ],
 )
-def test_a_line_that_makes_no_sense_counts_as_not_there(tmp_path: Path, change: tuple[str, str]) -> None:
-    path = tmp_path / "parses.jsonl"
+def test_a_row_that_makes_no_sense_counts_as_not_there(tmp_path: Path, change: tuple[str, str]) -> None:
+    path = tmp_path / "parses.sqlite"
     ParseCache(path, "0").add({"Bark!": BARK})
-    assert change[0] in path.read_text()
-    path.write_text(path.read_text().replace(*change))
-    assert ParseCache(path, "0").get("Bark!") is None
+    assert ParseCache(path, "0").find(["Bark!"]) == {"Bark!": BARK}
+    with closing(sqlite3.connect(path)) as database, database:
+        assert database.execute("SELECT instr(parse, ?) FROM parses", change[:1]).fetchone() > (0,)
+        database.execute("UPDATE parses SET parse = replace(parse, ?, ?)", change)
+    assert ParseCache(path, "0").find(["Bark!"]) == {}
 
 
-def test_two_that_write_at_once_do_not_mix_up_their_lines(tmp_path: Path) -> None:
-    path = tmp_path / "parses.jsonl"
+def test_two_that_write_at_once_see_the_parses_of_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "parses.sqlite"
     one, other = ParseCache(path, "0"), ParseCache(path, "0")
     one.add({"Bark!": BARK})
-    other.add({"Other": flat("Other")})
-    one.add({"Third": flat("Third")})
-    assert (one.get("Bark!"), other.get("Other"), one.get("Third")) == (BARK, flat("Other"), flat("Third"))
-    assert ParseCache(path, "0").get("Other") == flat("Other")
+    other.add({"Other": flat("Other"), "Bark!": BARK})
+    assert one.find(["Bark!", "Other", "Third"]) == {"Bark!": BARK, "Other": flat("Other")}
 
 
 def test_the_cache_touches_no_file_of_another_kind(tmp_path: Path) -> None:
     path = tmp_path / "essay.txt"
     path.write_text("An essay.\n")
-    with pytest.raises(CorpusError, match="cannot be used as a cache of parses: saw 'another kind of file'"):
+    with pytest.raises(CorpusError, match="cannot be used as a cache of parses: saw 'file is not a database'"):
         Parser(Counting(), cache=path)
     assert path.read_text() == "An essay.\n"
     with pytest.raises(CorpusError, match="cache of parses"):
         Parser(Counting(), cache=tmp_path)
-    path.write_text(HEADER.replace("1", "2"))
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as database, database:
+        database.execute("CREATE TABLE other (x)")
     with pytest.raises(CorpusError, match="another kind"):
-        Parser(Counting(), cache=path)
+        Parser(Counting(), cache=tmp_path / "other.sqlite")
 
 
 def test_a_cache_that_cannot_be_written_or_vanishes_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CorpusError, match="file"):
-        Parser(Counting(), cache=tmp_path / "file" / "parses.jsonl").parse(["It rained."])
-    path = tmp_path / "parses.jsonl"
+        Parser(Counting(), cache=tmp_path / "file" / "parses.sqlite").parse(["It rained."])
+    path = tmp_path / "parses.sqlite"
     cache = ParseCache(path, "0")
-    cache.add({"Bark!": BARK})
     path.unlink()
-    with pytest.raises(CorpusError, match="parses.jsonl cannot be used as a cache of parses: saw 'No such file"):
-        cache.get("Bark!")
+    with pytest.raises(CorpusError, match="parses.sqlite cannot be used as a cache of parses: saw 'no such table"):
+        cache.find(["Bark!"])
 
 
 def test_import_weft_and_its_parsing_do_not_import_spacy() -> None:

@@ -1,132 +1,97 @@
-"""A cache of parses on disk: JSON lines, to which parses are appended.
+"""A cache of parses on disk: an SQLite file with one table.
 
-The first line is a header. Every other line is one parse with a key, a hash of the pipeline's fingerprint and the
-sentence, so that pipelines may share a file. Incomplete or invalid lines are ignored.
+The key of a parse is a hash of the pipeline's fingerprint and the sentence, so that pipelines may share a file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
+import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
 from weft.errors import CorpusError
-from weft.io.atomic_files import explain_write_errors
 
-HEADER = '{"weft": "parses", "format": 1}\n'
-_KEY = re.compile(rb'\{"key":"([0-9a-f]{32})"')
-_COLUMNS = ("words", "tags", "heads", "labels")
+_TABLE = "CREATE TABLE IF NOT EXISTS parses (key TEXT PRIMARY KEY, parse TEXT)"
+_WAIT_SECONDS = 60  # for another process that writes
 
 
 class ParseCache:
-    """A file of parses, looked up by sentence.
-
-    Only the position of each line is kept in memory. Parses that another process adds later are not seen; a sentence
-    that both processes parse is stored twice, which is harmless.
+    """A file of parses, looked up by sentence; several processes may use it.
 
     Args:
-        path: The file; it is created when the first parse is added.
+        path: The file; it is created if it does not exist.
         fingerprint: The fingerprint of the pipeline.
 
     Raises:
-        CorpusError: The file is not a cache of parses, or cannot be read.
+        CorpusError: The file is not a cache of parses, or cannot be read or written.
 
     Example:
-        >>> import tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "parses.jsonl"
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "parses.sqlite"
         >>> ParseCache(path, "a").add({"Bark!": ParsedSentence(("Bark", "!"), ("VB", "."), (0, 0), ("ROOT", "punct"))})
-        >>> ParseCache(path, "a").get("Bark!").tags, ParseCache(path, "another").get("Bark!")
-        (('VB', '.'), None)
+        >>> ParseCache(path, "a").find(["Bark!"])["Bark!"].tags, ParseCache(path, "another").find(["Bark!"])
+        (('VB', '.'), {})
     """
 
     def __init__(self, path: str | Path, fingerprint: str) -> None:
-        self.path = Path(path)
-        self._fingerprint = fingerprint
-        try:
-            self._places = dict(self._index()) if self.path.exists() else {}
-        except OSError as error:
-            raise _unusable(self.path, error.strerror or str(error)) from error
+        self.path, self._fingerprint = Path(path), fingerprint
+        with self._opened() as database:
+            tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            if tables not in ([], ["parses"]):
+                raise _unusable(self.path, "another kind of file")
+            database.execute(_TABLE)
 
-    def get(self, sentence: str) -> ParsedSentence | None:
-        """Return the parse of a sentence, or None."""
-        place = self._places.get(key := self._key(sentence))
-        if place is None:
-            return None
-        try:
-            with self.path.open("rb") as handle:
-                handle.seek(place)
-                fields = _fields(handle.readline())
-        except OSError as error:
-            raise _unusable(self.path, error.strerror or str(error)) from error
-        # If two processes append at the same time, another line can be at the recorded position.
-        return _parse_of(fields) if fields.get("key") == key else None
+    def find(self, sentences: Sequence[str]) -> dict[str, ParsedSentence]:
+        """Return the parses of the sentences that the file has."""
+        found = {}
+        with self._opened() as database:
+            for sentence in sentences:
+                row = database.execute("SELECT parse FROM parses WHERE key = ?", (self._key(sentence),)).fetchone()
+                parse = _parse_of(row[0]) if row else None
+                if parse is not None:
+                    found[sentence] = parse
+        return found
 
     def add(self, parses: Mapping[str, ParsedSentence]) -> None:
-        """Append parses to the file."""
-        lines = [self._line(sentence, parse) for sentence, parse in parses.items()]
-        with explain_write_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            head = self._head()
-            with self.path.open("ab") as handle:
-                start = handle.tell() + len(head)
-                handle.write(head + "".join(lines).encode())
-        for sentence, line in zip(parses, lines, strict=True):
-            self._places[self._key(sentence)] = start
-            start += len(line.encode())
-
-    def _head(self) -> bytes:
-        """Return what to write before new lines: the header of a new file, or the end of an incomplete line."""
-        if not self.path.exists() or not self.path.stat().st_size:
-            return HEADER.encode()
-        with self.path.open("rb") as handle:
-            handle.seek(-1, os.SEEK_END)
-            return b"" if handle.read() == b"\n" else b"\n"
+        """Write parses to the file."""
+        rows = [(self._key(sentence), _text_of(parse)) for sentence, parse in parses.items()]
+        with self._opened() as database:
+            database.executemany("INSERT OR REPLACE INTO parses VALUES (?, ?)", rows)
 
     def _key(self, sentence: str) -> str:
-        text = f"{self._fingerprint}\n{sentence}".encode()
-        return hashlib.blake2b(text, digest_size=16).hexdigest()
+        return hashlib.blake2b(f"{self._fingerprint}\n{sentence}".encode(), digest_size=16).hexdigest()
 
-    def _line(self, sentence: str, parse: ParsedSentence) -> str:
-        fields = {"key": self._key(sentence), **{name: getattr(parse, name) for name in _COLUMNS}}
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-    def _index(self) -> Iterator[tuple[str, int]]:
-        """Yield the key and the position of every line that has a key; parses are read when they are needed."""
-        with self.path.open("rb") as handle:
-            first = handle.readline(len(HEADER) + 1)
-            if first and first != HEADER.encode():
-                raise _unusable(self.path, "another kind of file")
-            place = len(first)
-            for line in handle:
-                if match := _KEY.match(line):
-                    yield match[1].decode(), place
-                place += len(line)
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS)) as database, database:
+                yield database
+        except (OSError, sqlite3.Error) as error:
+            raise _unusable(self.path, str(error)) from error
 
 
-def _fields(line: bytes) -> dict[str, Any]:
+def _text_of(parse: ParsedSentence) -> str:
+    return json.dumps([parse.words, parse.tags, parse.heads, parse.labels], ensure_ascii=False, separators=(",", ":"))
+
+
+def _parse_of(text: object) -> ParsedSentence | None:
+    """Return the parse of a row, or None if it is not valid."""
     try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return fields if isinstance(fields, dict) else {}
-
-
-def _parse_of(fields: Mapping[str, Any]) -> ParsedSentence | None:
-    """Return the parse of a line, or None if it is not valid."""
-    columns = [fields.get(name) for name in _COLUMNS]
-    words, tags, heads, labels = (tuple(column) if isinstance(column, list) else () for column in columns)
-    size = len(words)
-    if not size or {len(tags), len(heads), len(labels)} != {size}:
+        words, tags, heads, labels = map(tuple, json.loads(str(text)))
+    except (TypeError, ValueError, RecursionError):
         return None
-    if not all(isinstance(text, str) for text in (*words, *tags, *labels)):
+    if not words or not len(words) == len(tags) == len(heads) == len(labels):
         return None
-    if not all(type(head) is int and 0 <= head < size for head in heads):
+    if not all(isinstance(one, str) for one in (*words, *tags, *labels)):
+        return None
+    if not all(type(head) is int and 0 <= head < len(words) for head in heads):
         return None
     words, tags, labels = (tuple(map(sys.intern, column)) for column in (words, tags, labels))
     return ParsedSentence(words, tags, heads, labels)

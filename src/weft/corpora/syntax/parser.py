@@ -99,7 +99,11 @@ class Parser:
 
     def _find(self, texts: Sequence[str], progress: Progress) -> dict[str, ParsedSentence]:
         """Return the parses of distinct texts, from memory, the cache or the pipeline."""
-        known = self._recall(texts)
+        known = {text: self._memory[text] for text in texts if text in self._memory}
+        if "" in texts:
+            known[""] = ParsedSentence((), (), (), ())
+        if self._cache is not None:
+            known |= self._cache.find([text for text in texts if text not in known])
         fresh = [text for text in texts if text not in known]
         for start in range(0, len(fresh), SENTENCES_AT_ONCE):
             some = fresh[start : start + SENTENCES_AT_ONCE]
@@ -108,17 +112,6 @@ class Parser:
                 self._cache.add(found)
             known |= found
             progress("parse", start + len(some), len(fresh))
-        return known
-
-    def _recall(self, texts: Sequence[str]) -> dict[str, ParsedSentence]:
-        """Return the parses of texts that are in memory or in the cache."""
-        known: dict[str, ParsedSentence] = {}
-        for text in texts:
-            found = self._memory.get(text) if text else ParsedSentence((), (), (), ())
-            if found is None and self._cache is not None:
-                found = self._cache.get(text)
-            if found is not None:
-                known[text] = found
         return known
 
     def _annotate(self, texts: Sequence[str]) -> Iterator[ParsedSentence]:
