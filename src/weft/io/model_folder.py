@@ -222,11 +222,9 @@ def _check_format(path: Path, manifest: Mapping[str, Any]) -> None:
 
 def _check_shape(path: Path, manifest: Mapping[str, Any]) -> None:
     """Raise ModelError if a field has a wrong type or a file name leads out of the folder."""
-    for key, kind in (("model", str), ("config", dict), ("files", dict)):
-        if not isinstance(manifest.get(key), kind):
+    for key, kind in (("model", str), ("config", dict), ("files", dict), ("training", dict)):
+        if not isinstance(manifest.get(key, {} if key == "training" else None), kind):
             raise _damaged(path, f"{key!r} is missing or of the wrong type")
-    if not isinstance(manifest.get("training", {}), dict):
-        raise _damaged(path, "'training' is of the wrong type")
     for name in manifest["files"]:
         if "\0" in name or name != os.path.basename(name) or name in {"", ".", "..", MANIFEST} or "\\" in name:
             raise _damaged(path, f"{name!r} is not a file name inside the folder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -64,16 +65,10 @@ class RunLog:
 
     def __init__(self, folder: Path, step: int) -> None:
         self.path = folder / LOG
-        kept = [line for line in self._lines() if (_step_of(line) or 0) <= step]
+        lines = self.path.read_text("utf-8", errors="replace").splitlines() if self.path.is_file() else []
+        kept = [line for line in lines if _step_of(line) <= step]
         with write_atomically(self.path) as handle:
             handle.write("".join(line + "\n" for line in kept).encode())
-
-    def _lines(self) -> list[str]:
-        if not self.path.is_file():
-            return []
-        # A killed run may have left an incomplete line at the end.
-        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
-        return [line for line in lines if _step_of(line) is not None]
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append a record."""
@@ -81,11 +76,9 @@ class RunLog:
             handle.write(json.dumps(dict(record)) + "\n")
 
 
-def _step_of(line: str) -> int | None:
-    """Return the step of a line of the log; None for any other line."""
+def _step_of(line: str) -> float:
+    """Return the step of a line of the log; infinity for an incomplete line, which a killed run may have left."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    step = record.get("step") if isinstance(record, dict) else None
-    return step if isinstance(step, int) else None
+        return int(json.loads(line)["step"])
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return math.inf

@@ -49,7 +49,7 @@ class Batches(Protocol):
         """Return the plan of an epoch, with one entry per batch."""
 
     def batch(self, pairs: Any) -> Any:
-        """Return the batch of one entry."""
+        """Return the batch of one entry; its method ``rows(start, step)`` returns the share of one process."""
 
 
 def endless(stream: Batches, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:

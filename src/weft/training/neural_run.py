@@ -172,9 +172,9 @@ def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
 
 def _check_shapes(model: NeuralModel, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:
     for part, network in networks.items():
-        ours, theirs = model.new_network(part, tokenizer).state_dict(), network.state_dict()
-        differing = [name for name in {**ours, **theirs} if name not in ours or name not in theirs]
-        differing += [name for name in ours if name in theirs and ours[name].shape != theirs[name].shape]
+        ours = {name: value.shape for name, value in model.new_network(part, tokenizer).state_dict().items()}
+        theirs = {name: value.shape for name, value in network.state_dict().items()}
+        differing = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
         if differing:
             raise ConfigError(
                 f"the {part} network of {folder} does not have the configured shape",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -144,14 +144,13 @@ class PartTraining:
     def trainer(self, runtime: Runtime) -> Trainer:
         """Return the training loop before its first step."""
         network = self.network().to(runtime.device)
-        return Trainer(
-            network,
-            lambda batch: self.model.batch_loss(network, _share(batch, runtime), runtime.device),
-            self.stream(self.corpus.train, self.settings),
-            self.settings,
-            runtime,
-            self._validator(network, runtime.device),
-        )
+
+        def loss(batch: Any) -> LossPart:
+            own = batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch
+            return self.model.batch_loss(network, own, runtime.device)
+
+        stream, validator = self.stream(self.corpus.train, self.settings), self._validator(network, runtime.device)
+        return Trainer(network, loss, stream, self.settings, runtime, validator)
 
     def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], LossPart] | None:
         """Return a function that computes the loss of a fixed sample of validation batches."""
@@ -190,15 +189,3 @@ def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tenso
             allowed=str(tuple(own[name].shape)) if name else "weights of an encoder-decoder",
             next_step="copy the [model] sizes of that model, or omit run.start",
         )
-
-
-class Batch(Protocol):
-    """A batch that is divided among processes."""
-
-    def rows(self, start: int, step: int) -> Any:
-        """Return every ``step``-th row from ``start``."""
-
-
-def _share(batch: Batch, runtime: Runtime) -> Any:
-    """Return the rows of a global batch that belong to this process."""
-    return batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch

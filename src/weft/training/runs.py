@@ -7,13 +7,12 @@ trained part by part (`neural_run`); any other model learns from documents with 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.formats import read_documents
-from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.io.atomic_files import explain_write_errors
 from weft.io.model_folder import MANIFEST, read_manifest
@@ -63,9 +62,18 @@ def train(
 
         train_parts(model, config, files, parts=parts, data_root=data_root, command=command, progress=progress)
     elif isinstance(model, NetworkModel):
-        raise _already_trained(config.model.name)
+        raise ConfigError(
+            f"{config.model.name} is already trained",
+            seen=config.model.name,
+            allowed="a model that can be trained",
+            next_step="train a seq2seq",
+        )
     else:
-        _train_on_documents(model, config, files, command, progress)
+        from weft.training.records import files_record, training_record
+
+        documents = (document for path in files for document in read_documents(path))
+        model.fit(islice(documents, config.data.limit or None), seed=config.run.seed, progress=progress)
+        model.save(config.run.out, training=training_record(config, files_record(config, files), command))
     return model
 
 
@@ -75,20 +83,6 @@ def untrained_parts(model: CoherenceModel) -> list[str]:
         return []
     trained = model.networks()
     return [part for part in model.parts if part not in trained]
-
-
-def _train_on_documents(
-    model: CoherenceModel, config: RunConfig, files: Sequence[Path], command: str, progress: Progress
-) -> None:
-    from weft.training.records import files_record, training_record
-
-    model.fit(_documents(files, config.data.limit), seed=config.run.seed, progress=progress)
-    model.save(config.run.out, training=training_record(config, files_record(config, files), command))
-
-
-def _documents(files: Sequence[Path], limit: int) -> Iterator[Document]:
-    documents = (document for path in files for document in read_documents(path))
-    return islice(documents, limit or None)
 
 
 def _check_output(out: str) -> None:
@@ -117,9 +111,3 @@ def _check_replaced(out: str, name: str) -> None:
             allowed=f"a new folder, or a folder of {name}",
             next_step="give another --out, or remove the folder",
         )
-
-
-def _already_trained(name: str) -> ConfigError:
-    return ConfigError(
-        f"{name} is already trained", seen=name, allowed="a model that can be trained", next_step="train a seq2seq"
-    )

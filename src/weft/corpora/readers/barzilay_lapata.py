@@ -41,7 +41,8 @@ _MAX_MEMBER_BYTES = 2**20
 class _Text:
     """A file of the original layout: a document or one of its permutations."""
 
-    group: tuple[str, str]  # domain and split
+    domain: str
+    split: str
     name: str
     number: int  # number of the permutation; 0 for an original
     sentences: tuple[str, ...]
@@ -86,8 +87,7 @@ def read_barzilay_lapata(
     else:
         yield from read_permuted_jsonl(source, options)
         return
-    wanted = (text for text in texts if text.group in _groups(domain, split))
-    yield from _joined(wanted)
+    yield from _joined(text for text in texts if domain in (None, text.domain) and split in (None, text.split))
 
 
 def is_tar(source: Source) -> bool:
@@ -100,11 +100,6 @@ def looks_like_layout(folder: Path) -> bool:
     if not set(DOMAINS).isdisjoint(folder.parts[-2:]):
         return True
     return any((folder / above / name).is_dir() for name in DOMAINS for above in ("data/raw", "raw", ""))
-
-
-def _groups(domain: str | None, split: str | None) -> set[tuple[str, str]]:
-    splits = [split] if split else SPLITS
-    return {(name, part) for name in ([domain] if domain else DOMAINS) for part in splits}
 
 
 def _directory_texts(folder: Path, encoding: str) -> Iterator[_Text]:
@@ -142,7 +137,7 @@ def _archive_texts(source: Source, encoding: str) -> Iterator[_Text]:
 def _text(found: re.Match[str], data: bytes, where: str, encoding: str) -> _Text:
     number = int(found["number"] or 0) if found["staging"] else 0
     sentences = _tagged_sentences(data, where, encoding)
-    return _Text((found["domain"], found["split"]), found["name"], number, sentences)
+    return _Text(found["domain"], found["split"], found["name"], number, sentences)
 
 
 def _tagged_sentences(data: bytes, where: str, encoding: str) -> tuple[str, ...]:
@@ -169,10 +164,10 @@ def _bad_text(where: str, seen: str) -> CorpusError:
 
 def _joined(texts: Iterable[_Text]) -> Iterator[PermutedDocument]:
     """Yield originals with their permutations; an archive has any order, so all are held in memory (10 MB)."""
-    originals: dict[tuple[str, ...], tuple[str, ...]] = {}
-    permutations: dict[tuple[str, ...], dict[int, tuple[str, ...]]] = defaultdict(dict)
+    originals: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    permutations: dict[tuple[str, str, str], dict[int, tuple[str, ...]]] = defaultdict(dict)
     for text in texts:
-        key: tuple[str, ...] = (*text.group, text.name)
+        key = (text.domain, text.split, text.name)
         if text.number == 0:
             originals[key] = text.sentences
         else:
@@ -201,9 +196,7 @@ def _align(original: tuple[str, ...], permuted: tuple[str, ...]) -> tuple[int, .
     places: dict[str, list[int]] = defaultdict(list)
     for index in reversed(range(len(original))):
         places[original[index]].append(index)
-    if any(not places[sentence] for sentence in permuted):
-        return None
     try:
         return tuple(places[sentence].pop() for sentence in permuted)
-    except IndexError:  # a sentence occurs more often in the permutation than in the original
+    except IndexError:  # a sentence is not in the original, or fewer times
         return None

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from weft.corpora.text.detokenize import join_words
 from weft.corpora.text.tokenizer_files import (
@@ -33,9 +32,6 @@ from weft.corpora.text.tokenizer_files import (
 from weft.corpora.text.words import words
 from weft.errors import ConfigError, check_known
 from weft.io.atomic_files import write_atomically
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer as Backend
 
 DEFAULT_SIZE = 16_384
 LARGEST_SIZE = 1_000_000
@@ -117,15 +113,19 @@ class BpeTokenizer(Tokenizer):
         Raises:
             ConfigError: The size is below 259 or above a million.
         """
-        from tokenizers import trainers
+        from tokenizers import Tokenizer as Backend
+        from tokenizers import decoders, models, pre_tokenizers, trainers
 
         _check_size(vocabulary_size, SMALLEST_BPE)
-        backend, alphabet = _new_backend()
+        backend = Backend(models.BPE())
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        backend.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=vocabulary_size,
             show_progress=False,
             special_tokens=[PAD, BOS, EOS],
-            initial_alphabet=alphabet,
+            # Sorted, because the library returns the 256 byte letters in the order of a hash table.
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         )
         backend.train_from_iterator(map(without_surrogates, sentences), trainer)
         return cls(backend.to_str())
@@ -248,17 +248,6 @@ def tokenizer_from_text(text: str, *, source: str = "tokenizer.json") -> Tokeniz
     if body.get("format") == WORDS_FORMAT:
         return WordTokenizer(word_counts(body, source))
     return BpeTokenizer(text, source=source)
-
-
-def _new_backend() -> tuple[Backend, list[str]]:
-    from tokenizers import Tokenizer as Backend
-    from tokenizers import decoders, models, pre_tokenizers
-
-    backend = Backend(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    backend.decoder = decoders.ByteLevel()
-    # Sorted, because the library returns the 256 byte letters in the order of a hash table.
-    return backend, sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
 def _check_size(size: int, smallest: int) -> None:
