@@ -225,16 +225,21 @@ def compare_models(
     """
     from weft.evaluation.model_comparison import compare_models as compare_two
     from weft.evaluation.result import Result
-    from weft.evaluation.result_lookup import Place, find_result
+    from weft.evaluation.result_lookup import find_result
     from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.tasks import find_experiment
 
     chosen = options or EvaluateOptions()
-    place = Place(task, None if data is None else str(data), Path(results), chosen, command, progress)
+    name = None if data is None else str(data)
     if task:
-        find_experiment(task, place.data)  # an unknown task is reported before a model is loaded
-    found = [one if isinstance(one, Result) else find_result(str(one), place) for one in (first, second)]
-    return compare_two(found[0], found[1], metric=metric, seed=chosen.seed)
+        find_experiment(task, name)  # an unknown task is reported before a model is loaded
+    one, other = (
+        given
+        if isinstance(given, Result)
+        else find_result(str(given), task, name, Path(results), chosen, command=command, progress=progress)
+        for given in (first, second)
+    )
+    return compare_two(one, other, metric=metric, seed=chosen.seed)
 
 
 def evaluate(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -10,7 +11,7 @@ from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError
 from weft.generation.continuation import continue_document
-from weft.generation.decoding import search
+from weft.generation.decoding import Candidate, search
 from weft.generation.decoding_settings import Decoding
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.neural.sentence_predictor import Predictor, PredictorSteps
@@ -140,3 +141,19 @@ def test_sentences_join_the_context_and_reranking_uses_the_scorer(model: Seq2Seq
 def test_bad_decoding_is_named(changes: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="allowed"):
         Decoding(**changes)  # type: ignore[arg-type]
+
+
+class Wordless:
+    """Writes some sentences, then only candidates without words."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = list(texts)
+
+    def propose(self, contexts: Sequence[Sequence[str]], decoding: Decoding) -> list[list[Candidate]]:
+        return [[Candidate(self.texts.pop(0) if self.texts else "", -1.0, 1)] * decoding.beam for _ in contexts]
+
+
+def test_a_model_that_writes_no_words_ends_the_continuation() -> None:
+    text = Document("d", ("a cat sat",))
+    assert list(continue_document(Wordless(), text, sentences=3)) == []
+    assert list(continue_document(Wordless("a dog ran"), text, sentences=3)) == ["a dog ran"]

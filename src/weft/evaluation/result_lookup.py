@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from weft.errors import ConfigError
@@ -17,18 +17,6 @@ from weft.models.common.thread_pool import few_threads
 from weft.progress import Progress, silent
 from weft.protocols import CombinableModel
 from weft.scoring.uni_bi_mmi import COMBINATIONS
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The task on which models are compared, and where its results are."""
-
-    task: str = ""  # name of the task; empty if only result files are compared
-    data: str | None = None  # name of a standard set or a file of documents; None is the task's standard data
-    results: Path = Path("results")
-    options: EvaluateOptions = field(default_factory=EvaluateOptions)  # all other options of an evaluation
-    command: str = ""  # command to record in a new result
-    progress: Progress = silent  # receives the progress of an evaluation
 
 
 def is_result_file(name: str) -> bool:
@@ -53,39 +41,48 @@ def model_and_combination(name: str) -> tuple[str, str]:
     return (stem, combination) if combination in COMBINATIONS and not Path(name).exists() else (name, "")
 
 
-def find_result(name: str, place: Place) -> Result:
+def find_result(
+    name: str,
+    task: str,
+    data: str | None,
+    results: Path,
+    options: EvaluateOptions,
+    *,
+    command: str = "",
+    progress: Progress = silent,
+) -> Result:
     """Return the result of a model; a model without a result in the results folder is evaluated.
 
     Args:
         name: A result file, or a model's name or folder, such as ``seq2seq`` or ``seq2seq.mmi``.
-        place: The task, and where its results are. A new result is not written.
+        task: Name of the task; empty if only result files are compared.
+        data: Name of a standard set or a file of documents; None for the task's standard data.
+        results: The results folder; a new result is not written.
+        options: All other options of an evaluation.
+        command: The command to record in a new result.
+        progress: Receives the progress of an evaluation.
 
     Raises:
         ConfigError: There is no such task or model, or no task is given for a model.
     """
     if is_result_file(name):
         return Result.load(name)
-    if not place.task:
+    if not task:
         raise ConfigError(
             "a result file can be compared with a model only on a task",
             seen=name,
             allowed="two result files, or a task and two models",
             next_step="give --task",
         )
-    experiment = find_experiment(place.task, place.data)
-    path = place.results / experiment.name / f"{name}.json"
-    if not (experiment.file or place.options.limit) and "/" not in name and path.is_file():
+    experiment = find_experiment(task, data)
+    path = results / experiment.name / f"{name}.json"
+    if not (experiment.file or options.limit) and "/" not in name and path.is_file():
         return Result.load(path)
-    return _evaluate(name, place)
-
-
-def _evaluate(name: str, place: Place) -> Result:
-    """Return the result of a model, NAME or NAME.COMBINATION, with its combination as variant."""
     stem, combination = model_and_combination(name)
-    (subject,) = load_subjects(place.task, stem, {}, combine=[combination] if combination else [])
-    title = combination or (subject.model.combine if isinstance(subject.model, CombinableModel) else "")
-    place.progress(f"evaluating {name} on {place.task}", 0)
-    on_device(subject.model, place.options.device)
+    (subject,) = load_subjects(task, stem, {}, combine=[combination] if combination else [])
+    variant = combination or (subject.model.combine if isinstance(subject.model, CombinableModel) else "")
+    progress(f"evaluating {name} on {task}", 0)
+    on_device(subject.model, options.device)
     with few_threads():
-        found = evaluate(place.task, subject, place.data, place.options, command=place.command, progress=place.progress)
-    return replace(found, variant=title)
+        found = evaluate(task, subject, data, options, command=command, progress=progress)
+    return replace(found, variant=variant)

@@ -6,7 +6,7 @@ Other installed packages add tasks through the entry point group ``weft.tasks``;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -237,7 +237,13 @@ def _standard(kind: str, data: str) -> Experiment:
 
 def task_names() -> list[str]:
     """Return the names of all tasks: those of this package first, then those that other packages add."""
-    return [*TASKS, *(name for name in added_names(TASK_GROUP) if name not in TASKS)]
+    return list(_all_tasks())
+
+
+def _all_tasks() -> Iterator[str]:
+    """Yield the names of all tasks; entry points, which are slow to read, only after those of this package."""
+    yield from TASKS
+    yield from (name for name in added_names(TASK_GROUP) if name not in TASKS)
 
 
 def _task(name: str) -> Task:
@@ -257,17 +263,11 @@ def _task(name: str) -> Task:
 
 def _split(name: str) -> tuple[str, str]:
     """Return the task and the data set of a name; no data set for the plain name of a task."""
-    if name in TASKS:
-        return name, ""
-    if name in ALIASES:
+    if name in ALIASES and name not in TASKS:
         return ALIASES[name]
-    data, _, task = name.rpartition("-")
-    if task in TASKS and data in DATA_SETS:
-        return task, data
-    added = added_names(TASK_GROUP)
-    if name in added:
-        return name, ""
-    for task in added:
+    for task in _all_tasks():
+        if name == task:
+            return name, ""
         if name.endswith(f"-{task}") and name.removesuffix(f"-{task}") in DATA_SETS:
             return task, name.removesuffix(f"-{task}")
     raise _unknown_task(name)

@@ -68,7 +68,7 @@ def continue_document(
         seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
         candidates = writer.propose([context], replace(decoding, seed=seed))[0]
         usable = _new_candidates(candidates, context, decoding.alike)
-        if not usable[0].text:  # the model writes no words here
+        if not usable:  # the model writes no words here
             return
         if combine != "uni" and scorer is not None and context:
             usable = rerank(usable, context, scorer(combine))
@@ -77,11 +77,11 @@ def continue_document(
 
 
 def _new_candidates(candidates: Sequence[Candidate], context: Sequence[str], alike: float) -> list[Candidate]:
-    """Return the candidates that overlap little with the context; if there are none, those not in it; otherwise all."""
+    """Return the candidates with words that overlap little with the context; if none does, those not in it, or all."""
     written = [candidate for candidate in candidates if candidate.text]
     absent = [candidate for candidate in written if candidate.text not in context]
     new = [one for one in absent if all(_overlap(one.text, other) <= alike for other in context)]
-    return new or absent or written or list(candidates)
+    return new or absent or written
 
 
 def _overlap(one: str, other: str) -> float:

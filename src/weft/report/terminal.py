@@ -32,15 +32,10 @@ def explain_lines(document: Document, score: Score) -> list[Text]:
 
 
 def _headline(document: Document, score: Score) -> Text:
+    size, name = counted(len(document), "sentence"), (printable(document.id), "bold cyan")
     if score.value is None:
-        what = f"–: no transition in {counted(len(document), 'sentence')}"
-        return Text.assemble((printable(document.id), "bold cyan"), "  coherence ", (what, "bold"))
-    return Text.assemble(
-        (printable(document.id), "bold cyan"),
-        "  coherence ",
-        (f"{score.value:.4f}", "bold"),
-        f"  {counted(len(document), 'sentence')}",
-    )
+        return Text.assemble(name, "  coherence ", (f"–: no transition in {size}", "bold"))
+    return Text.assemble(name, "  coherence ", (f"{score.value:.4f}", "bold"), f"  {size}")
 
 
 def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:

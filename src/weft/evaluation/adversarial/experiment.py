@@ -157,12 +157,16 @@ class AdversarialExperiment:
         ]
         yield _Evaluation("", labelled, networks)
         if settings.second:
-            yield by_trees(SECOND, labelled, partial(self._trees, labelled, sentences))
+            yield by_trees(SECOND, labelled, lambda: tree_verdicts(labelled, sentences.features, seed=seed))
             matched = match_lengths(labelled, seed=seed)
             if all(map(len, matched.human.values())):  # a small copy may have no two continuations of one length
-                yield by_trees(MATCHED, matched, partial(self._trees, matched, sentences))
+                yield by_trees(MATCHED, matched, lambda: tree_verdicts(matched, sentences.features, seed=seed))
         if settings.informed:
-            yield by_trees(INFORMED, labelled, partial(self._informed_trees, labelled, sentences))
+            yield by_trees(
+                INFORMED,
+                labelled,
+                lambda: tree_verdicts(labelled, sentences.features, (sentences.scores, sentences.alone), seed=seed),
+            )
         yield by_trees(LENGTHS, labelled, partial(length_verdicts, labelled, seed=seed))
 
     def _cached(self, labelled: LabelledChunks, name: str, seed: int, make: Callable[[], Verdicts]) -> Verdicts:
@@ -195,13 +199,6 @@ class AdversarialExperiment:
             seed=seed,
             on_report=show,
         )
-
-    def _trees(self, labelled: LabelledChunks, sentences: SentenceReadings) -> Verdicts:
-        return tree_verdicts(labelled, sentences.features, seed=self.seed)
-
-    def _informed_trees(self, labelled: LabelledChunks, sentences: SentenceReadings) -> Verdicts:
-        scored = sentences.scores, sentences.alone
-        return tree_verdicts(labelled, sentences.features, scored, seed=self.seed)
 
 
 def _label(labelled: LabelledChunks) -> str:

@@ -20,6 +20,7 @@ from weft.protocols import NetworkModel
 
 Floats = npt.NDArray[np.float32]
 PAIRS_AT_ONCE = 4096  # sentences scored in one batch
+_NOTHING = np.zeros(0, dtype=np.float32)
 RARE = 50.0  # a token that occurs less often in human text is rare
 
 
@@ -35,18 +36,15 @@ class SentenceScores:
 
     def alone(self, rows: TokenRows, human: int) -> Floats:
         """Return log p_L per token: [sentences]; the first ``human`` sentences have batches of their own."""
-        return np.concatenate([self._alone(rows, 0, human), self._alone(rows, human, len(rows))])
-
-    def _alone(self, rows: TokenRows, start: int, stop: int) -> Floats:
-        numbers = np.arange(start, stop)
-        parts = [self._scored(self.prior, rows, part, part) for part in _batches(numbers)]
-        return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
+        numbers = np.arange(len(rows))
+        parts = [*_batches(numbers[:human]), *_batches(numbers[human:])]
+        return np.concatenate([_NOTHING, *(self._scored(self.prior, rows, part, part) for part in parts)])
 
     def after(self, rows: TokenRows, pairs: Integers) -> Floats:
         """Return log p_F(second | first) per token: [pairs]; pairs [pairs, 2] are numbers of sentences."""
         codes, which = np.unique(pairs[:, 0] * len(rows) + pairs[:, 1], return_inverse=True)
         parts = [self._scored(self.forward, rows, part // len(rows), part % len(rows)) for part in _batches(codes)]
-        found: Floats = np.concatenate([np.zeros(0, dtype=np.float32), *parts])[which.reshape(-1)]
+        found: Floats = np.concatenate([_NOTHING, *parts])[which.reshape(-1)]
         return found
 
     @torch.inference_mode()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -65,13 +67,10 @@ def _both(tables: Tables, part: str) -> tuple[Floats, np.ndarray[tuple[int], np.
     return np.concatenate([human, machine]), labels
 
 
-def _staged(trees: object, features: Floats) -> list[Floats]:
-    return [odds.ravel() for odds in trees.staged_decision_function(features)]  # type: ignore[attr-defined]
+def _staged(trees: Any, features: Floats) -> Iterator[Floats]:
+    """Return the log-odds of being human after one tree, two trees and so on: [chunks] each."""
+    return (odds.ravel() for odds in trees.staged_decision_function(features))
 
 
-def _at(trees: object, features: Floats, best: int) -> Floats:
-    """Return the log-odds of being human after the best number of trees: [chunks]."""
-    for number, odds in enumerate(trees.staged_decision_function(features)):  # type: ignore[attr-defined]
-        if number == best:
-            return odds.ravel().astype(np.float32)  # type: ignore[no-any-return]
-    raise AssertionError("fewer stages than trees")
+def _at(trees: Any, features: Floats, best: int) -> Floats:
+    return next(islice(_staged(trees, features), best, None)).astype(np.float32)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.evaluation.adversarial.chunks import CONTINUATION
-from weft.evaluation.adversarial.token_rows import canonical_rows, single_spaced
+from weft.evaluation.adversarial.token_rows import Integers, canonical_rows, single_spaced
 from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals
 from weft.generation.decoding_settings import Decoding
 from weft.io.seeded_hash import hash_key
@@ -53,8 +53,8 @@ def write_next_sentences(
         part = [contexts[number] for number in batch]
         proposals = writer.propose(part, replace(decoding, seed=drawn), reranked=combine != "uni")
         ranks = rank_candidates(proposals, decoding, combine, closing_tokens(writer.tokenizer))
-        for number, text in zip(batch, _best_texts(proposals, ranks, writer.tokenizer), strict=True):
-            found[number] = text
+        for row, number in enumerate(batch):
+            found[number] = _best_text(proposals.ids[row], proposals.lengths[row], ranks[row], writer.tokenizer)
     return found
 
 
@@ -86,27 +86,11 @@ def rank_candidates(
     return np.argsort(losses - np.nan_to_num(values, neginf=-1e9), axis=1, kind="stable")
 
 
-def _best_texts(proposals: Proposals, ranks: npt.NDArray[np.int64], tokenizer: Tokenizer) -> list[str]:
-    """Return the best candidate of every context as text; if its bytes are not valid text, the next one."""
-    texts = []
-    best = np.take_along_axis(proposals.ids, ranks[:, :1, None], axis=1)[:, 0].tolist()  # [contexts, time]
-    lengths = np.take_along_axis(proposals.lengths, ranks[:, :1], axis=1)[:, 0].tolist()
-    for number, (ids, length) in enumerate(zip(best, lengths, strict=True)):
-        text = single_spaced(tokenizer.decode(_without_end(ids[:length], tokenizer.eos_id)))
-        if not text or "\ufffd" in text:
-            text = _next_best(proposals, ranks[number], number, tokenizer) or text.replace("\ufffd", "")
-        texts.append(text)
-    return texts
-
-
-def _next_best(proposals: Proposals, rank: npt.NDArray[np.int64], number: int, tokenizer: Tokenizer) -> str:
-    for place in rank[1:].tolist():
-        ids = proposals.ids[number, place, : proposals.lengths[number, place]].tolist()
-        text = single_spaced(tokenizer.decode(_without_end(ids, tokenizer.eos_id)))
-        if text and "\ufffd" not in text:
-            return text
-    return ""
-
-
-def _without_end(ids: list[int], eos: int) -> list[int]:
-    return ids[:-1] if ids and ids[-1] == eos else ids
+def _best_text(ids: npt.NDArray[np.int32], lengths: Integers, rank: Integers, tokenizer: Tokenizer) -> str:
+    """Return the best candidate of a context as text; if its bytes are not valid text, the next one that is valid."""
+    rows = (ids[place, : lengths[place]] for place in rank)
+    texts = (single_spaced(tokenizer.decode(row[row != tokenizer.eos_id].tolist())) for row in rows)
+    best = next(texts)
+    if best and "\ufffd" not in best:
+        return best
+    return next((text for text in texts if text and "\ufffd" not in text), best.replace("\ufffd", ""))
