@@ -15,7 +15,8 @@ from weft.report.paper_numbers import COHERENCE, PRECEDENCE, TABLES
 from weft.report.tables import SHARDS, is_trial, name_of
 
 PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps"
-BOUNDS = (0, 17, 18, 20, 23, 10**9)  # paragraphs of 16, of 17, of 18 or 19, of 20 to 22, of 23 sentences or more
+BOUNDS = (0, 17, 18, 20, 23, 10**9)  # numbers of sentences between which paragraphs are counted together
+BIN_NAMES = ("16", "17", "18–19", "20–22", "23 or more")  # the standard paragraphs have 16 sentences or more
 LINES = 8  # more lines cannot be distinguished by eye
 BASELINES = ("random", "year-sort")
 PREFERRED_VARIANTS = ("mmi", "glove-6b-100d", "")  # of a model with several variants, the first of these is shown
@@ -47,6 +48,7 @@ class Plot:
     x_label: str
     y_label: str
     series: tuple[Series, ...]  # the lines; a line of one point is drawn as a dot
+    needs: str = ""  # the results that it is made of
     ticks: tuple[str, ...] = ()  # labels of the positions 0, 1, … on a horizontal axis without numbers
     logarithmic: bool = False
     chance: float | None = None  # value of a random guess, drawn as a dashed line
@@ -62,18 +64,15 @@ def make_plots(results: Results, facts: Sequence[ModelFacts] = ()) -> tuple[list
         >>> make_plots({})[1]["learning-curve"]
         'results of wikipedia-pairs with variants shards-1, shards-2, … (docs/plots.md)'
     """
-    plots, missing = [], {}
     averaged = average_seeds(results)
-    made = (
-        *(make(averaged) for make in (_by_length, _by_swaps, _tau_by_length, _learning_curve)),
+    made = [
+        _by_length(averaged, PAIRS, "accuracy", "Accuracy on permutations", name="accuracy-by-length", chance=0.5),
+        _by_swaps(averaged),
+        _by_length(averaged, ORDER, "tau", "Order of restored paragraphs", name="tau-by-length", chance=0.0),
+        _learning_curve(averaged),
         _by_parameters(averaged, facts),
-    )
-    for plot, needs in made:
-        if plot.series:
-            plots.append(plot)
-        else:
-            missing[plot.name] = needs
-    return plots, missing
+    ]
+    return [plot for plot in made if plot.series], {plot.name: plot.needs for plot in made if not plot.series}
 
 
 def _label(result: Result) -> str:
@@ -125,39 +124,22 @@ def _binned(result: Result, metric: str, lengths: Mapping[tuple[str, str], int])
     return tuple(points)
 
 
-def _bin_names() -> tuple[str, ...]:
-    names = []
-    for low, high in pairwise(BOUNDS):
-        first, last = max(low, 16), high - 1
-        names.append(f"{first} or more" if high == BOUNDS[-1] else str(last) if first == last else f"{first}–{last}")
-    return tuple(names)
-
-
-def _length_series(results: Results, task: str, metric: str) -> tuple[Series, ...]:
+def _by_length(results: Results, task: str, metric: str, what: str, *, name: str, chance: float) -> Plot:
     lengths = lengths_of(results)
     found = [Series(_label(one), _binned(one, metric, lengths)) for one in chosen(results, task, metric)]
-    return tuple(series for series in found if series.points)
+    return Plot(
+        name,
+        f"{what}, by length of the paragraph",
+        "sentences",
+        "τ, given sentence left out" if metric == "tau" else metric,
+        tuple(series for series in found if series.points),
+        f"results of {task}, and one result on the same data that records lengths",
+        BIN_NAMES,
+        chance=chance,
+    )
 
 
-LENGTHS_MISSING = "results of {}, and one result on the same data that records lengths"
-
-
-def _by_length(results: Results) -> tuple[Plot, str]:
-    series = _length_series(results, PAIRS, "accuracy")
-    title = "Accuracy on permutations, by length of the paragraph"
-    plot = Plot("accuracy-by-length", title, "sentences", "accuracy", series, _bin_names(), chance=0.5)
-    return plot, LENGTHS_MISSING.format(PAIRS)
-
-
-def _tau_by_length(results: Results) -> tuple[Plot, str]:
-    series = _length_series(results, ORDER, "tau")
-    title = "Order of restored paragraphs, by length of the paragraph"
-    label = "τ, given sentence left out"
-    plot = Plot("tau-by-length", title, "sentences", label, series, _bin_names(), chance=0.0)
-    return plot, LENGTHS_MISSING.format(ORDER)
-
-
-def _by_swaps(results: Results) -> tuple[Plot, str]:
+def _by_swaps(results: Results) -> Plot:
     kinds = (NEIGHBOURS, *(f"swaps_{number}" for number in SWAPS))
     series = []
     for result in chosen(results, FEW_SWAPS, "accuracy"):
@@ -168,12 +150,12 @@ def _by_swaps(results: Results) -> tuple[Plot, str]:
         ]
         series.append(Series(_label(result), tuple(points)))
     ticks = (NEIGHBOURS, *map(str, SWAPS))
-    title = "Accuracy on texts with exchanged sentences"
-    plot = Plot("accuracy-by-swaps", title, "exchanges of two sentences", "accuracy", tuple(series), ticks, chance=0.5)
-    return plot, f"results of {FEW_SWAPS}"
+    title, needs = "Accuracy on texts with exchanged sentences", f"results of {FEW_SWAPS}"
+    labels = "exchanges of two sentences", "accuracy"
+    return Plot("accuracy-by-swaps", title, *labels, tuple(series), needs, ticks, chance=0.5)
 
 
-def _learning_curve(results: Results) -> tuple[Plot, str]:
+def _learning_curve(results: Results) -> Plot:
     """Return the accuracy of models trained on one shard or more, by number of training sentences."""
     curves: dict[str, list[Point]] = {}
     for (task, model, variant), result in sorted(results.items()):
@@ -190,11 +172,11 @@ def _learning_curve(results: Results) -> tuple[Plot, str]:
         if len(points) > 1
     )
     title = "Accuracy on permutations, by amount of training text"
-    plot = Plot("learning-curve", title, "training sentences", "accuracy", series, logarithmic=True)
-    return plot, f"results of {PAIRS} with variants shards-1, shards-2, … (docs/plots.md)"
+    needs = f"results of {PAIRS} with variants shards-1, shards-2, … (docs/plots.md)"
+    return Plot("learning-curve", title, "training sentences", "accuracy", series, needs, logarithmic=True)
 
 
-def _by_parameters(results: Results, facts: Sequence[ModelFacts]) -> tuple[Plot, str]:
+def _by_parameters(results: Results, facts: Sequence[ModelFacts]) -> Plot:
     series: list[Series] = []
     for result in sorted(results.values(), key=lambda one: (one.model, _preference(one.variant))):
         known, value = facts_of(result, facts), result.metrics.get("accuracy")
@@ -203,5 +185,6 @@ def _by_parameters(results: Results, facts: Sequence[ModelFacts]) -> tuple[Plot,
             continue
         series.append(Series(_label(result), (Point(known.parameters, value, result.bounds("accuracy")),)))
     title = "Accuracy on permutations, by number of parameters"
-    plot = Plot("accuracy-by-parameters", title, "parameters", "accuracy", tuple(series), logarithmic=True, chance=0.5)
-    return plot, f"results of {PAIRS}, and results/models.json (weft table --models zoo)"
+    needs = f"results of {PAIRS}, and results/models.json (weft table --models zoo)"
+    labels = "parameters", "accuracy"
+    return Plot("accuracy-by-parameters", title, *labels, tuple(series), needs, logarithmic=True, chance=0.5)

@@ -124,9 +124,11 @@ def _join_shards(job: WritingJob, folder: Path, shards: int) -> None:
     lines: list[bytes] = []
     seconds = 0.0
     for number in range(shards):
-        count = min(SHARD, len(job.chunks) - number * SHARD)
-        took, body = _read_shard(job.shard_path(folder, number), count)
-        seconds += took
+        path = job.shard_path(folder, number)
+        with explain_damage(path):
+            first, *body = path.read_bytes().splitlines(keepends=True)
+            _check_count(body, min(SHARD, len(job.chunks) - number * SHARD))
+            seconds += float(json.loads(first)["seconds"])
         lines += body
     head = {
         "fingerprint": job.fingerprint, "model": job.name, "combine": job.combine, "seconds": seconds,
@@ -135,14 +137,6 @@ def _join_shards(job: WritingJob, folder: Path, shards: int) -> None:
     with write_atomically(job.path(folder)) as handle:
         handle.write(lzma.compress(b"".join([_line(head), *lines]), preset=2))
     shutil.rmtree(job.shard_path(folder, 0).parent)
-
-
-def _read_shard(path: Path, count: int) -> tuple[float, list[bytes]]:
-    """Return the time and the lines of a shard."""
-    with explain_damage(path):
-        head, *body = path.read_bytes().splitlines(keepends=True)
-        _check_count(body, count)
-        return float(json.loads(head)["seconds"]), body
 
 
 def _check_count(found: Sequence[object], count: int) -> None:
