@@ -51,65 +51,38 @@ SPEEDS = {"weft-small": 9.6, "foltz-embedding": 5.5, "hf": 0.7}
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A model that can be loaded.
+    """A model that can be loaded."""
 
-    Attributes:
-        name: The name or path it was found by.
-        model: The name of its class in the registry.
-        folder: Its trained weights; None for a model that needs no training.
-        source: Where it was found: ``weft``, the name of an installed package, or a folder.
-    """
-
-    name: str
-    model: str
-    folder: Path | None
-    source: str
+    name: str  # the name or path it was found by
+    model: str  # the name of its class in the registry
+    folder: Path | None  # its trained weights; None for a model that needs no training
+    source: str  # where it was found: ``weft``, the name of an installed package, or a folder
 
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A line of `weft models`.
+    """A line of `weft models`."""
 
-    Attributes:
-        name: What ``--model`` and `load_model` take.
-        summary: One line on what the model does.
-        source: Where it was found; empty if it was not found.
-        missing: How to get it; empty if it was found.
-        size: Bytes on disk; None if it has no files of its own.
-        speed: Texts of 15 sentences scored in a second by one core; None if it was not measured.
-        default: Whether commands use it when no model is named.
-        extra: The extra of weft-coherence that it needs and that is not installed; empty if there is none.
-        shared: Names of the folders beside its own that hold some of its weights.
-    """
-
-    name: str
-    summary: str
-    source: str
-    missing: str
-    size: int | None
-    speed: float | None
-    default: bool
-    extra: str = ""
-    shared: tuple[str, ...] = ()
+    name: str  # what ``--model`` and `load_model` take
+    summary: str  # one line on what the model does
+    source: str  # where it was found; empty if it was not found
+    missing: str  # how to get it; empty if it was found
+    size: int | None  # bytes on disk; None if it has no files of its own
+    speed: float | None  # texts of 15 sentences scored in a second by one core; None if it was not measured
+    default: bool  # whether commands use it when no model is named
+    extra: str = ""  # the extra of weft-coherence that it needs and that is not installed; empty if there is none
+    shared: tuple[str, ...] = ()  # names of the folders beside its own that hold some of its weights
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """The contents of `weft models NAME`.
+    """The contents of `weft models NAME`."""
 
-    Attributes:
-        model: The name of its class in the registry, which is also its name in results.
-        known: Its line in the list.
-        card: The description of the model.
-        config: The settings it was trained with; empty if it needs no training or was not found.
-        training: How it was trained: seed, data fingerprint, command.
-    """
-
-    model: str
-    known: KnownModel
-    card: ModelCard
+    known: KnownModel  # its line in the list
+    card: ModelCard  # the description of the model
+    # The settings it was trained with; empty if it needs no training or was not found.
     config: Mapping[str, Any] = field(default_factory=dict)
-    training: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)  # how it was trained: seed, data fingerprint, command
 
 
 def load_model(name: str | Path, settings: Mapping[str, Any] | None = None) -> CoherenceModel:
@@ -221,13 +194,13 @@ def describe_model(name: str | Path) -> ModelDescription:
     except ModelError:
         if not is_registered(str(name)):
             raise
-        return ModelDescription(str(name), _known(str(name), _trained()), model_class(str(name)).card)
+        return ModelDescription(_known(str(name), _trained()), model_class(str(name)).card)
     card = _known_class(found).card
     if found.folder is None:
-        return ModelDescription(found.model, _known(found.name, {}), card)
+        return ModelDescription(_known(found.name, {}), card)
     manifest = read_manifest(found.folder)
     known = _known(found.name, {found.name: found})
-    return ModelDescription(found.model, known, card, manifest["config"], manifest.get("training", {}))
+    return ModelDescription(known, card, manifest["config"], manifest.get("training", {}))
 
 
 def _places() -> Iterator[tuple[str, Path]]:

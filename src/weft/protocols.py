@@ -35,27 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """A description of a model and of the meaning of its scores.
+    """A description of a model and of the meaning of its scores."""
 
-    Attributes:
-        summary: One line on what the model does.
-        reference: The publication that describes it.
-        score_range: The values that a score can have.
-        meaning: The meaning of a higher score.
-        comparable: Whether scores of different texts can be compared.
-        needs: What the model needs before it can score: nothing, training, or an extra.
-        needs_training: Whether it must be trained before it can score.
-        extra: The extra of weft-coherence without which it cannot score; empty if it needs none.
-    """
-
-    summary: str
-    reference: str
-    score_range: str
-    meaning: str
-    comparable: str
-    needs: str = "nothing"
-    needs_training: bool = True
-    extra: str = ""
+    summary: str  # one line on what the model does
+    reference: str  # the publication that describes it
+    score_range: str  # the values that a score can have
+    meaning: str  # the meaning of a higher score
+    comparable: str  # whether scores of different texts can be compared
+    needs: str = "nothing"  # what the model needs before it can score: nothing, training, or an extra
+    needs_training: bool = True  # whether it must be trained before it can score
+    extra: str = ""  # the extra of weft-coherence without which it cannot score; empty if it needs none
 
 
 @runtime_checkable

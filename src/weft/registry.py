@@ -8,8 +8,8 @@ does not have, or when names are listed; never by ``import weft``. A name of thi
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import ConfigError, did_you_mean
@@ -119,8 +119,7 @@ def model_class(name: str) -> type[CoherenceModel]:
         'RandomModel'
     """
     if name in MODELS:
-        module, _, attribute = MODELS[name].partition(":")
-        built_in: type[CoherenceModel] = getattr(importlib.import_module(module), attribute)
+        built_in: type[CoherenceModel] = resolve_name(MODELS[name])
         return built_in
     added = load_added(MODEL_GROUP, name)
     if added is None:

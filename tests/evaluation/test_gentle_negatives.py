@@ -122,7 +122,7 @@ def test_the_tasks_make_their_own_negatives(texts: str) -> None:
 def test_mmi_and_bi_agree_where_the_ends_stay() -> None:
     """What MMI adds to bi on a permutation is what a language model says of the two ends."""
     essay = (Path(__file__).parents[2] / "examples" / "essay.txt").read_text(encoding="utf-8")
-    document = Document("essay", tuple(essay.replace("\n", " ").split(". ")))
+    document = Document("essay", tuple(essay.replace("\n", " ").strip().split(". ")))
     model: Any = load_model("weft-small")
     inner = [PermutedDocument(document, inner_permutations(document))]
     whole = [PermutedDocument(document, permutations(document))]

@@ -180,7 +180,7 @@ def test_a_damaged_folder_is_a_line_of_the_list_and_an_error_when_it_is_used() -
 def test_the_card_of_a_model() -> None:
     random_model(9, "zoo/mine")
     about = describe_model("mine")
-    assert (about.model, about.config, about.training) == ("random", {"seed": 9}, {"seed": 9})
+    assert (about.config, about.training) == ({"seed": 9}, {"seed": 9})
     assert about.card == RandomModel.card
     missing = describe_model("seq2seq")
     assert (missing.known.source, missing.config) == ("", {})

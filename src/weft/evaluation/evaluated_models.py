@@ -12,9 +12,9 @@ from weft.errors import ConfigError, check_known
 from weft.evaluation.task_contract import Subject
 from weft.evaluation.tasks import find_task, joined
 from weft.generation.writing_models import combined_model
-from weft.hub import describe_model, find_model, load_model
+from weft.hub import find_model, load_model
 from weft.io.file_hash import sha256_of
-from weft.io.model_folder import MANIFEST
+from weft.io.model_folder import MANIFEST, read_manifest
 from weft.protocols import CoherenceModel, CombinableModel
 
 CONTROL = "control-"
@@ -77,15 +77,16 @@ def loaded_subject(model: CoherenceModel, name: str, settings: Mapping[str, Any]
         settings: The settings that it was loaded with.
         variant: A name for these settings; by default, it is made from them.
     """
-    about, folder = describe_model(name), find_model(name).folder
+    found = find_model(name)
+    manifest = read_manifest(found.folder) if found.folder else {}
     return Subject(
         model,
-        about.model,
+        found.model,
         variant or variant_of(settings),
-        {**about.config, **settings},
-        about.training,
+        {**manifest.get("config", {}), **settings},
+        manifest.get("training", {}),
         given=Path(name).absolute().name,
-        sha256=sha256_of(folder / MANIFEST) if folder else "",
+        sha256=sha256_of(found.folder / MANIFEST) if found.folder else "",
     )
 
 

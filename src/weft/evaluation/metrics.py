@@ -125,19 +125,12 @@ def bootstrap_interval(
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The difference between two models on the same documents.
+    """The difference between two models on the same documents."""
 
-    Attributes:
-        difference: First minus second.
-        interval: 95% interval of the difference; the difference is significant if 0 is outside.
-        p_value: Two-sided bootstrap probability of a difference at least this far from 0.
-        n_documents: Number of documents.
-    """
-
-    difference: float
-    interval: tuple[float, float]
-    p_value: float
-    n_documents: int
+    difference: float  # first minus second
+    interval: tuple[float, float]  # 95% interval of the difference; the difference is significant if 0 is outside
+    p_value: float  # two-sided bootstrap probability of a difference at least this far from 0
+    n_documents: int  # number of documents
 
 
 def paired_bootstrap(

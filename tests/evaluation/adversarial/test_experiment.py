@@ -21,7 +21,7 @@ from weft.errors import ConfigError, CorpusError  # noqa: E402
 from weft.evaluation.adversarial import continuations  # noqa: E402
 from weft.evaluation.adversarial.chunks import PARTS, Chunks, SelectionSettings, load_chunks, select_chunks  # noqa: E402
 from weft.evaluation.adversarial.continuations import load_continuations  # noqa: E402
-from weft.evaluation.adversarial.controls import CONTROLS, label_control  # noqa: E402
+from weft.evaluation.adversarial.controls import label_control  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks, label_continuations  # noqa: E402
 from weft.evaluation.adversarial.network_evaluator import network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.options import EvaluatorSettings, adversarial_settings  # noqa: E402
@@ -82,7 +82,7 @@ def test_chunks_are_kept_and_too_few_are_told(data: Path, tokenizer: BpeTokenize
     with pytest.raises(CorpusError, match="cannot use"):
         load_chunks(data, tokenizer, SMALL, folder=tmp_path)
     with pytest.raises(CorpusError, match="too few chunks"):
-        load_chunks(data, tokenizer, replace(SMALL, train=10_000))
+        load_chunks(data, tokenizer, replace(SMALL, train=10_000), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,9 @@ def test_a_damaged_file_of_continuations_is_refused(model: Seq2Seq, chunks: Chun
 
 
 def test_controls_are_what_they_say(chunks: Chunks) -> None:
-    bouts = {name: label_control(chunks, name, 3, 1) for name in CONTROLS}
+    bouts = {
+        name: label_control(chunks, name, 3, 1) for name in ("human", "random-sentence", "wrong-order", "repeat-last")
+    }
     test = chunks.part("test")
     assert (bouts["repeat-last"].machine["test"][:, 3:] == chunks.context[test, 2:]).all()
     mixed = bouts["wrong-order"].machine["test"][:, 3:]

@@ -59,8 +59,8 @@ def write_pages(path: Path, *, longest: int = 6) -> Path:
 
 
 @pytest.fixture(scope="module")
-def chunks(data: Path, tokenizer: BpeTokenizer) -> Chunks:
-    return load_chunks(data, tokenizer, SMALL)
+def chunks(data: Path, tokenizer: BpeTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Chunks:
+    return load_chunks(data, tokenizer, SMALL, tmp_path_factory.mktemp("chunks"))
 
 
 class RecordingWriter:
@@ -210,7 +210,7 @@ def test_a_human_sentence_that_is_too_long_is_left_out_and_not_cut(tokenizer: Bp
     }
     lengths = [len(ids) for ids in tokenizer.encode_batch(sorted(written))]
     assert max(lengths) > 16
-    found = load_chunks(path, tokenizer, replace(SMALL, train=10, dev=2, test=2, longest=16))
+    found = load_chunks(path, tokenizer, replace(SMALL, train=10, dev=2, test=2, longest=16), path.parent)
     assert found.rows.lengths.max() <= 16
     assert {tokenizer.decode(found.rows.row(number)) for number in range(len(found.rows))} <= written
 

@@ -86,21 +86,19 @@ class _Window:
 
 
 def load_chunks(
-    path: Path,
-    tokenizer: Tokenizer,
-    selection: SelectionSettings,
-    *,
-    folder: Path | None = None,
-    progress: Progress = silent,
+    path: Path, tokenizer: Tokenizer, selection: SelectionSettings, folder: Path, *, progress: Progress = silent
 ) -> Chunks:
     """Return the selection; it is saved in ``folder``, so that the next run does not read the corpus again."""
     fingerprint = _fingerprint(path, tokenizer, selection)
-    saved = None if folder is None else folder / f"chunks-{fingerprint[:12]}.npz"
-    if saved is not None and saved.is_file():
+    saved = folder / f"chunks-{fingerprint[:12]}.npz"
+    if saved.is_file():
         return _read(saved, fingerprint, tokenizer.vocabulary_size)
     chunks = select_chunks(read_documents(path, ReadOptions()), tokenizer, selection, fingerprint, progress=progress)
-    if saved is not None:
-        _write(saved, chunks)
+    arrays: dict[str, Any] = {
+        "flat": chunks.rows.flat, "offsets": chunks.rows.offsets, "context": chunks.context, "human": chunks.human,
+        "pages": chunks.pages, "sizes": np.array(chunks.sizes),
+    }  # fmt: skip
+    write_arrays(saved, arrays)
     return chunks
 
 
@@ -197,14 +195,6 @@ def _disjoint(windows: Sequence[_Window]) -> list[_Window]:
         if not found or window.first >= found[-1].first + SIZE:
             found.append(window)
     return found
-
-
-def _write(path: Path, chunks: Chunks) -> None:
-    arrays: dict[str, Any] = {
-        "flat": chunks.rows.flat, "offsets": chunks.rows.offsets, "context": chunks.context, "human": chunks.human,
-        "pages": chunks.pages, "sizes": np.array(chunks.sizes),
-    }  # fmt: skip
-    write_arrays(path, arrays)
 
 
 def _read(path: Path, fingerprint: str, vocabulary: int) -> Chunks:

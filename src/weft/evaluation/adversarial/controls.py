@@ -16,7 +16,7 @@ ORDERS = ((0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))  # all wrong or
 
 
 def label_control(chunks: Chunks, name: str, length: int, seed: int) -> LabelledChunks:
-    """Return human continuations of some length, labelled, and those of one of `CONTROLS`."""
+    """Return human continuations of some length, labelled, and those of a control."""
     if name == "human":
         return _halves(chunks, length)
     return label_chunks(chunks, chunks.rows, _CONTROLS[name](chunks, length, seed))
@@ -90,4 +90,3 @@ _CONTROLS: Mapping[str, Callable[[Chunks, int, int], Integers]] = {
     "wrong-order": _wrong_order,
     "repeat-last": _repeated,
 }
-CONTROLS = ("human", *_CONTROLS)
