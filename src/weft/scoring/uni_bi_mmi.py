@@ -16,13 +16,7 @@ import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError
-from weft.protocols import (
-    DocumentScorer,
-    EstimatingModel,
-    OrderScorer,
-    PairwiseModel,
-    SentenceModel,
-)
+from weft.protocols import DocumentScorer, EstimatingModel, OrderScorer, PairwiseModel, SentenceModel
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]

@@ -220,7 +220,7 @@ def test_every_parameter_gets_a_gradient(kind: type[Discriminative | Discriminat
 
     write_negatives(tmp_path / "t.jsonl", (PermutedDocument(document, ()) for document in STORIES[:6]))
     store = prepare([tmp_path / "t.jsonl"], tmp_path / "store", vocabulary_size=300, workers=1)
-    model = kind(kind.Settings(**SMALL))  # type: ignore[arg-type]
+    model = kind(kind.Settings(**SMALL))
     for part in model.parts:
         network = model.new_network(part, store.tokenizer())
         stream = model.training_batches(part, store, 0, TrainingSettings(steps=1))

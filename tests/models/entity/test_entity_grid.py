@@ -261,7 +261,7 @@ def test_saved_and_loaded(model: EntityGrid | EntityGridGenerative, tmp_path: Pa
 def test_weights_that_do_not_fit_are_refused(model: EntityGrid | EntityGridGenerative, tmp_path: Path) -> None:
     vars(model)["settings"] = model.settings.changed({"salience": 0})  # one class of entities, and weights for two
     model.save(tmp_path / "m")
-    with pytest.raises(ModelError, match="do not fit its settings"):
+    with pytest.raises(ModelError, match="do not fit together"):
         load_model(tmp_path / "m")
 
 

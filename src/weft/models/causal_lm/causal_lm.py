@@ -99,10 +99,10 @@ class Hf(FixedModel):
     Settings = HfSettings
     settings: HfSettings
 
-    def __init__(self, settings: HfSettings = HfSettings()) -> None:  # noqa: B008  frozen
+    def __init__(self, settings: HfSettings | None = None) -> None:
         super().__init__(settings)
         self.memory = OrderCache()
-        self.network = LazyNetwork(settings)
+        self.network = LazyNetwork(self.settings)
 
     @property
     def combine(self) -> Combine:

@@ -104,6 +104,16 @@ def damaged_settings(error: ConfigError, folder: str | Path) -> ModelError:
     )
 
 
+def misfit(folder: str | Path, seen: str, allowed: str, *, what: str = "weights") -> ModelError:
+    """Return the error of a model folder whose contents have the wrong shapes or values."""
+    return ModelError(
+        f"the {what} in {folder} do not fit together",
+        seen=seen,
+        allowed=allowed,
+        next_step="copy or train the model again",
+    )
+
+
 def check_finite(folder: str | Path, **arrays: npt.ArrayLike) -> None:
     """Raise ModelError if saved weights are not finite.
 

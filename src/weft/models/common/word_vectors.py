@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.text.words import words_only
-from weft.errors import CorpusError, ModelError
+from weft.errors import CorpusError
 from weft.io.model_folder import Artifact, require
 from weft.io.package_files import PRETRAINED
-from weft.models.common.setting_checks import check_finite
+from weft.models.common.setting_checks import check_finite, misfit
 
 Vectors = npt.NDArray[np.float32]  # [sentences, dimensions]
 
@@ -70,12 +70,8 @@ class WordVectors:
         vocabulary = tuple(artifact.texts[VOCABULARY].split("\n"))
         stored, scales = artifact.tensors["vectors"], artifact.tensors["scales"]
         if stored.ndim != 2 or len(stored) != len(vocabulary) or scales.shape not in {(0,), (len(vocabulary),)}:
-            raise ModelError(
-                f"the word vectors in {folder} do not fit their vocabulary",
-                seen=f"{stored.shape} vectors, {scales.shape} scales, {len(vocabulary)} words",
-                allowed="one vector per word",
-                next_step="copy or train the model again",
-            )
+            seen = f"{stored.shape} vectors, {scales.shape} scales, {len(vocabulary)} words"
+            raise misfit(folder, seen, "one vector per word", what="word vectors")
         check_finite(folder, vectors=stored, scales=scales)
         return cls(vocabulary, stored, scales)
 

@@ -66,9 +66,6 @@ class Discriminative(DiscriminativeModel, CliqueScorer):
     Settings = DiscriminativeSettings
     settings: DiscriminativeSettings
 
-    def __init__(self, settings: DiscriminativeSettings = DiscriminativeSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
-
     def initial_parts(self) -> Mapping[str, str]:
         """Return the part of a seq2seq in `run.start` whose encoder the network starts from."""
         return {PART: "forward"}

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from weft.corpora.store.pair_batches import pad_rows
 from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
@@ -23,6 +21,7 @@ from weft.models.common.network_parts import saved_reference, saved_tokenizer
 from weft.models.common.neural.encoder_decoder import Tokens
 from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
 from weft.models.common.neural.pretrained_vectors import vectors_of_tokens
+from weft.models.common.neural.sentence_predictor import by_length, lengths_of, padded
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.common.token_cache import TokenCache
 from weft.models.discriminative.networks import POOLINGS, ReaderOptions
@@ -35,7 +34,6 @@ from weft.settings import setting
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
 
-READ_TOKENS = 16384  # padded tokens read at once; limits memory for long texts
 VALIDATION_SEED = 20170605  # of the negatives in validation, which are always the same
 REMEMBERED = 8  # texts whose sentence vectors are cached
 NO_COMBINATION = ""  # reference scores belong to the model itself, not to a combination of parts
@@ -84,9 +82,10 @@ class DiscriminativeModel(ABC):
     Settings: ClassVar[type[ModelSettings]]
     settings: ModelSettings
 
-    def __init__(self, settings: ModelSettings) -> None:
-        assert isinstance(settings, NetworkFields)
-        self.settings, self.network_settings = settings, settings
+    def __init__(self, settings: ModelSettings | None = None) -> None:
+        self.settings = settings or self.Settings()
+        assert isinstance(self.settings, NetworkFields)
+        self.network_settings: NetworkFields = self.settings
         self.trained: dict[str, torch.nn.Module] = {}
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None
@@ -190,7 +189,10 @@ class DiscriminativeModel(ABC):
 
     def reading_batches(self, sentences: Sequence[str], device: torch.device) -> Iterator[tuple[list[int], Any]]:
         """Yield batches of sentences: their numbers, and what a network reads of them, on a device."""
-        return padded_sentences(self.ids, sentences, device)
+        ids = self.ids.to_read(sentences)
+        for chosen in by_length(lengths_of(ids), device):
+            numbers = chosen.tolist()
+            yield numbers, padded([ids[number] for number in numbers], self.ids.tokenizer.pad_id, device)
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
@@ -240,25 +242,6 @@ def lstm_options(fields: LstmFields, network: NetworkFields, tokenizer: Tokenize
         fixed_words=bool(network.vectors) and not network.tuned, fixed_encoder=fields.frozen == "encoder",
         similarity=network.likeness,
     )  # fmt: skip
-
-
-def padded_sentences(
-    cache: TokenCache, sentences: Sequence[str], device: torch.device
-) -> Iterator[tuple[list[int], Tokens]]:
-    """Yield batches of sentences of similar length: their numbers, and their tokens on a device."""
-    ids = cache.to_read(sentences)
-    order = sorted(range(len(ids)), key=lambda number: len(ids[number]))
-    start = 0
-    while start < len(order):
-        end = start + 1
-        while end < len(order) and len(ids[order[end]]) * (end + 1 - start) <= READ_TOKENS:
-            end += 1
-        chosen = order[start:end]
-        lengths = np.array([len(ids[number]) for number in chosen])
-        flat = np.concatenate([ids[number] for number in chosen])
-        rows, _ = pad_rows(flat, np.concatenate([[0], np.cumsum(lengths)]), cache.tokenizer.pad_id)
-        yield chosen, Tokens(torch.from_numpy(rows).to(device), torch.from_numpy(lengths).to(device))
-        start = end
 
 
 def sentences_to_device(batch: ParagraphBatch, device: torch.device) -> Tokens:

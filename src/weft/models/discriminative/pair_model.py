@@ -79,9 +79,6 @@ class DiscriminativePair(DiscriminativeModel):
     Settings = DiscriminativePairSettings
     settings: DiscriminativePairSettings
 
-    def __init__(self, settings: DiscriminativePairSettings = DiscriminativePairSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
-
     # Training ---------------------------------------------------------------------------------------------------------
 
     def empty_network(self, part: str, tokenizer: Tokenizer) -> PairNetwork:

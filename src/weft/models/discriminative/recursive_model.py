@@ -85,9 +85,9 @@ class Recursive(DiscriminativeModel, CliqueScorer):
     Settings = RecursiveSettings
     settings: RecursiveSettings
 
-    def __init__(self, settings: RecursiveSettings = RecursiveSettings()) -> None:  # noqa: B008  frozen
+    def __init__(self, settings: RecursiveSettings | None = None) -> None:
         super().__init__(settings)
-        self.source: TreeSource = ParsedTrees(settings.parser, settings.trees)
+        self.source: TreeSource = ParsedTrees(self.settings.parser, self.settings.trees)
         self._training_trees: dict[bytes, TokenTree] = {}
 
     # Training ---------------------------------------------------------------------------------------------------------

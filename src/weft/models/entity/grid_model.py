@@ -12,9 +12,9 @@ import numpy as np
 
 from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document, Score
-from weft.errors import CorpusError, ModelError
+from weft.errors import CorpusError
 from weft.io.model_folder import Artifact, require
-from weft.models.common.setting_checks import check_finite, untrained
+from weft.models.common.setting_checks import check_finite, misfit, untrained
 from weft.models.entity.grid import SparseGrid, build_grid
 from weft.models.entity.grid_order_search import GridOrderSearch
 from weft.models.entity.mentions import MentionFields, MentionFinder
@@ -139,7 +139,8 @@ class GridModel(ABC):
         check_finite(folder, **{f"transitions of length {length}": table for length, table in tables.items()})
         for length, table in tables.items():
             if table.shape != (self.options.classes, BASE**length):
-                raise _misshapen(folder, length, table.shape)
+                seen = f"{table.shape} for transitions of length {length}"
+                raise misfit(folder, seen, f"({self.options.classes}, {BASE**length})")
         self.weights = TransitionWeights(tables, self.options, self.by_class)
 
 
@@ -148,12 +149,3 @@ def in_batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     stream = iter(documents)
     while some := list(islice(stream, DOCUMENTS_AT_ONCE)):
         yield some
-
-
-def _misshapen(folder: str | Path, length: int, shape: tuple[int, ...]) -> ModelError:
-    return ModelError(
-        f"the weights in {folder} do not fit its settings",
-        seen=f"{shape} for transitions of length {length}",
-        allowed="the folder exactly as `weft train` wrote it",
-        next_step="copy or train the model again",
-    )

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from weft.corpora.negatives.permute import permutations
 from weft.corpora.syntax.sentence_parser import LazyParser, ParsingModel, SentenceParser
 from weft.document import Document, Score
-from weft.errors import ConfigError, CorpusError, ModelError
+from weft.errors import ConfigError, CorpusError
 from weft.io.model_folder import Artifact, require
 from weft.models.common.pairwise_ranker import learn_ranking
-from weft.models.common.setting_checks import check_finite, check_seed, untrained
+from weft.models.common.setting_checks import check_finite, check_seed, misfit, untrained
 from weft.progress import Progress, silent
 from weft.protocols import OrderSearch, RemarkingModel, SearchableModel
 from weft.registry import create_model, model_class
@@ -207,12 +207,7 @@ class Combination(ABC):
         self.weights = artifact.tensors[WEIGHTS].astype(np.float64)
         check_finite(folder, **{WEIGHTS: self.weights})
         if self.weights.shape != (len(self.registered),):
-            raise ModelError(
-                f"the weights in {folder} do not fit together",
-                seen=f"{self.weights.shape} weights",
-                allowed=f"one for each of {', '.join(self.registered)}",
-                next_step="copy or train the model again",
-            )
+            raise misfit(folder, f"{self.weights.shape} weights", f"one for each of {', '.join(self.registered)}")
         self.members = {part: self._read_part(part, artifact, folder) for part in self.registered}
         self.with_parser(self.parser)
 

@@ -15,9 +15,8 @@ from typing import Any, Self
 import numpy as np
 
 from weft.document import Score
-from weft.errors import ModelError
 from weft.io.model_folder import Artifact, require
-from weft.models.common.setting_checks import check_finite
+from weft.models.common.setting_checks import check_finite, misfit
 from weft.models.hmm.cluster_hmm import ClusterHmm, HmmFields, PatternVocabulary, Reals, learn_hmm
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.progress import Progress, silent
@@ -125,12 +124,8 @@ def _check_shapes(member: ClusterHmm, patterns: int, folder: str | Path) -> None
     tables = (member.start, member.moves, member.end)
     probable = fit and all((values > 0).all() and (values <= 1).all() for values in tables)
     if not probable or not np.allclose(member.moves.sum(axis=1) + member.end, 1.0, atol=1e-6):
-        raise ModelError(
-            f"the weights in {folder} do not fit together",
-            seen=f"states and patterns of shapes {shapes}",
-            allowed=f"[{states}, {patterns}], and probabilities that sum to 1",
-            next_step="copy or train the model again",
-        )
+        seen = f"states and patterns of shapes {shapes}"
+        raise misfit(folder, seen, f"[{states}, {patterns}], and probabilities that sum to 1")
 
 
 class CommitteeOrderSearch:

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from weft.corpora.syntax.sentence_parser import SentenceParser, parsed_by
 from weft.document import Document, Score
-from weft.errors import ModelError
 from weft.io.model_folder import Artifact, require
-from weft.models.common.setting_checks import check_seed, untrained
+from weft.models.common.setting_checks import check_seed, misfit, untrained
 from weft.models.common.trained_model import TrainedModel
 from weft.models.hmm.cluster_hmm import PatternVocabulary
 from weft.models.hmm.committee import VOCABULARY
@@ -172,12 +171,7 @@ class SyntaxLocal(TrainedModel):
         size = len(self.vocabulary.numbers)
         fits = self.counts.shape == (size, size) and self.totals.shape == (size,) and self.counts.dtype == np.uint16
         if not fits or not (np.isfinite(self.totals) & (self.totals > 0)).all():
-            raise ModelError(
-                f"the weights in {folder} do not fit together",
-                seen=f"counts of shape {self.counts.shape} for {size} patterns",
-                allowed="the folder exactly as `weft train` wrote it",
-                next_step="copy or train the model again",
-            )
+            raise misfit(folder, f"counts of shape {self.counts.shape}", f"counts of {size} patterns, above 0")
 
 
 def _per_pattern(counts: Any) -> Any:

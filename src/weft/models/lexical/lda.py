@@ -23,7 +23,7 @@ from weft.corpora.text.words import words_only
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, require
-from weft.models.common.setting_checks import check_finite, check_seed, untrained
+from weft.models.common.setting_checks import check_finite, check_seed, misfit, untrained
 from weft.models.common.trained_model import TrainedModel
 from weft.models.common.word_vectors import VOCABULARY, Vectors
 from weft.models.lexical.cosine import COMPARABLE, CosineModel
@@ -218,12 +218,8 @@ def _checked_topics(artifact: Artifact, folder: str | Path) -> Topics:
         and bool(((topic_of >= 0) & (topic_of < len(alpha))).all())
     )
     if not fits:
-        raise ModelError(
-            f"the topics in {folder} do not fit together",
-            seen=f"{len(vocabulary)} words, {alpha.shape} topics, {topic_of.shape} entries",
-            allowed="one span of entries for each word",
-            next_step="copy or train the model again",
-        )
+        seen = f"{len(vocabulary)} words, {alpha.shape} topics, {topic_of.shape} entries"
+        raise misfit(folder, seen, "one span of entries for each word", what="topics")
     return Topics(vocabulary, counts, topic_of, ends, alpha, eta)
 
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from weft.corpora.text.words import words
 from weft.document import Document, Score
-from weft.errors import CorpusError, ModelError
+from weft.errors import CorpusError
 from weft.io.model_folder import Artifact, require
-from weft.models.common.setting_checks import check_finite, check_seed, untrained
+from weft.models.common.setting_checks import check_finite, check_seed, misfit, untrained
 from weft.models.common.trained_model import TrainedModel
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
@@ -125,12 +125,7 @@ class Opening(TrainedModel):
         require(artifact, folder, tensors=(WEIGHTS,), texts=(WORDS,))
         names, values = artifact.texts[WORDS].split("\n"), artifact.tensors[WEIGHTS]
         if values.shape != (len(names),):
-            raise ModelError(
-                f"the weights in {folder} do not fit their vocabulary",
-                seen=f"{values.shape} weights, {len(names)} words",
-                allowed="one weight per word",
-                next_step="copy or train the model again",
-            )
+            raise misfit(folder, f"{values.shape} weights, {len(names)} words", "one weight per word")
         check_finite(folder, weights=values)
         self.weights = dict(zip(names, values.astype(np.float32).tolist(), strict=True))
 

@@ -13,6 +13,9 @@ import torch
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ConfigError
+from weft.generation.bulk_writing import Contexts, Proposals
+from weft.generation.decoding_settings import Decoding
+from weft.models.common.neural.bulk_decoders import BulkDecoders
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork
 from weft.models.common.neural.generative_model import GenerativeModel
 from weft.models.common.neural.pretrained_vectors import vectors_of_tokens
@@ -24,7 +27,6 @@ from weft.models.common.setting_fields import (
     hidden_field,
     lexical_field,
 )
-from weft.models.seq2seq.bulk_writer import PairWriter
 from weft.protocols import ModelCard
 from weft.scoring.uni_bi_mmi import Scorer, Table
 from weft.settings import Settings, setting
@@ -56,6 +58,24 @@ class Seq2SeqSettings(GenerativeFields, Settings):
             )
 
 
+class PairWriter(BulkDecoders):
+    """The bulk writer of Seq2Seq, which reads the sentence before."""
+
+    def __init__(self, forward: Predictor, backward: Predictor, prior: Predictor) -> None:
+        super().__init__(forward.tokenizer, forward.network, backward.network, prior)
+
+    @torch.inference_mode()
+    def propose(self, contexts: Contexts, decoding: Decoding, *, reranked: bool) -> Proposals:
+        """Return candidates; the log-probabilities of the search are p_F."""
+        last = self.last_sentences(contexts)
+        rows = torch.arange(len(contexts), device=self.device)
+        found = self.search_candidates(self.forward.read_tokens(last), rows, None, decoding)
+        if not reranked:
+            return self.proposals(found, contexts, None)
+        pairs = self.pairs(found, last, found.log_probs, self.backward_log_probs(found, last))
+        return self.proposals(found, contexts, pairs)
+
+
 class Seq2Seq(GenerativeModel):
     """Predicts each sentence from its neighbour, and scores a text by the probabilities of its sentences.
 
@@ -77,9 +97,6 @@ class Seq2Seq(GenerativeModel):
         comparable="mmi: roughly, between texts of one kind; uni and bi: only between orders of one text",
         needs="trained weights (pip install ./zoo) or training",
     )
-
-    def __init__(self, settings: Seq2SeqSettings = Seq2SeqSettings()) -> None:  # noqa: B008  frozen
-        super().__init__(settings)
 
     def new_network(self, part: str, tokenizer: Tokenizer) -> torch.nn.Module:
         """Return an untrained network, with pretrained word vectors if the settings name any."""

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     import torch
 
     from weft.models.common.neural.sentence_predictor import Predictor
-    from weft.models.seq2seq.bulk_writer import PairWriter
-    from weft.models.seq2seq.seq2seq import Seq2Seq
+    from weft.models.seq2seq.seq2seq import PairWriter, Seq2Seq
 
 EMBEDDED = PRETRAINED / "weft-small"
 
@@ -179,8 +178,10 @@ class WeftSmall:
     def precedence_table(self, document: Document) -> Table | None:
         """Return the weighted log-odds that each sentence comes before each other one; None if not trained."""
         networks = self._networks
-        trained = networks.precedence if networks.on_cpu else networks.torch_model.precedence.trained
-        return None if trained is None else self.settings.precedence_weight * trained.table(document)
+        weight = self.settings.precedence_weight
+        if not networks.on_cpu:
+            return networks.torch_model.precedence.table(document, weight)
+        return None if networks.precedence is None else weight * networks.precedence.table(document)
 
     # With torch -------------------------------------------------------------------------------------------------------
 

@@ -31,13 +31,7 @@ from weft.models.common.hidden_markov import (
     expected_moves,
     forward_pass,
 )
-from weft.models.common.setting_checks import (
-    at_least,
-    check_choice,
-    check_seed,
-    check_sentences,
-    untrained,
-)
+from weft.models.common.setting_checks import at_least, check_choice, check_seed, check_sentences, untrained
 from weft.models.common.thread_pool import in_threads, thread_count
 from weft.models.common.trained_model import TrainedModel
 from weft.models.common.word_vectors import VOCABULARY

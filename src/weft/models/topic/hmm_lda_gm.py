@@ -27,10 +27,9 @@ from weft.models.common.neural.encoder_decoder import freeze, special_ids
 from weft.models.common.neural.generative_model import GenerativeModel
 from weft.models.common.setting_fields import GenerativeFields, frozen_field
 from weft.models.common.token_cache import TokenCache
-from weft.models.topic.bulk_writer import TopicWriter
 from weft.models.topic.hmm_lda import MOST_TOPICS, HmmLda, HmmLdaSettings
 from weft.models.topic.store_topics import store_topics
-from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor
+from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor, TopicWriter
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
 from weft.scoring.sequence_scorer import SequenceOrderSearch, SequenceScorer
@@ -130,7 +129,7 @@ class HmmLdaGm(GenerativeModel):
         needs="trained weights (pip install ./zoo) or training",
     )
 
-    def __init__(self, settings: HmmLdaGmSettings = HmmLdaGmSettings()) -> None:  # noqa: B008  frozen
+    def __init__(self, settings: HmmLdaGmSettings | None = None) -> None:
         super().__init__(settings)
         self._topic_model: HmmLda | None = None
         self._store_topics: dict[tuple[str, bool], Reals] = {}

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.errors import ModelError
 from weft.io.model_folder import Artifact
 from weft.models.common.bag_of_words import Bags
 from weft.models.common.hidden_markov import Reals
-from weft.models.common.setting_checks import check_finite
+from weft.models.common.setting_checks import check_finite, misfit
 
 MIXTURE_WEIGHT = 0.3  # weight of the base distribution in the mixture of a document, in draws
 MOVE_SMOOTHING = 0.1  # added to each expected number of transitions between two topics
@@ -74,12 +73,8 @@ def read_parameters(artifact: Artifact, words: int, topics: int, folder: str | P
         and 0.0 <= redraw <= 1.0
     )
     if not fits:
-        raise ModelError(
-            f"the topics in {folder} do not fit together",
-            seen=f"{words} words, {shares.shape} log-probabilities",
-            allowed=f"{topics} topics throughout",
-            next_step="copy or train the model again",
-        )
+        seen = f"{words} words, {shares.shape} log-probabilities"
+        raise misfit(folder, seen, f"{topics} topics throughout", what="topics")
     return Parameters.unpacked(artifact.tensors, float(artifact.config["redraw"]))
 
 

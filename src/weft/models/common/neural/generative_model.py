@@ -18,21 +18,14 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact
-from weft.models.common.network_parts import (
-    check_precedence_weight,
-    saved_parts,
-    saved_reference,
-    saved_tokenizer,
-)
+from weft.models.common.network_parts import check_precedence_weight, saved_parts, saved_reference, saved_tokenizer
 from weft.models.common.neural.batch_tensors import zero_loss
 from weft.models.common.neural.contrastive_loss import pair_loss
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, special_ids
 from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
-from weft.models.common.neural.precedence import PrecedenceNetwork
-from weft.models.common.neural.precedence_part import PrecedencePart
+from weft.models.common.neural.precedence import PrecedenceNetwork, PrecedencePart
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.setting_checks import restored_settings, untrained
-from weft.models.common.setting_fields import GenerativeFields
 from weft.models.common.token_cache import TokenCache
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
@@ -63,12 +56,12 @@ class GenerativeModel:
     scorer_class: ClassVar[type[Scorer] | type[SequenceScorer]]
     settings: Any
 
-    def __init__(self, settings: GenerativeFields) -> None:
-        self.settings = settings
+    def __init__(self, settings: AnySettings | None = None) -> None:
+        self.settings = settings or self.Settings()
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None
         self.predictors: dict[str, Any] = {}
-        self.precedence = PrecedencePart(settings.hidden, self.encoders)
+        self.precedence = PrecedencePart(self.settings.hidden, self.encoders)
         self.memory: BoundedCache[Any, Any] = BoundedCache()
 
     # Defined by models whose networks are built around an encoder-decoder ---------------------------------------------
@@ -195,7 +188,7 @@ class GenerativeModel:
         """Return the trained networks by part."""
         found: dict[str, torch.nn.Module] = {part: one.network for part, one in self.predictors.items()}
         trained = self.precedence.trained
-        return found if trained is None else {**found, PRECEDENCE: trained.network}
+        return found if trained is None else {**found, PRECEDENCE: trained}
 
     def to(self, device: str | torch.device) -> Self:
         """Move the networks to a device."""

@@ -7,7 +7,7 @@ References: Chen et al. 2016 (pairwise order of sentences); Lee et al. 2019 (set
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +15,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.corpora.store.paragraph_batches import ParagraphBatch
+from weft.corpora.store.paragraph_batches import ParagraphBatch, ParagraphStream
+from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.years import first_year
 from weft.document import Document
+from weft.errors import ConfigError
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.precedence_cues import CUES, HEADS, PAIR, number_cues
 from weft.scoring.uni_bi_mmi import Table
+from weft.training.loop import LossPart
+from weft.training.part_names import ENCODERS
+from weft.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +111,74 @@ def batch_bag(networks: Sequence[Seq2SeqNetwork], batch: ParagraphBatch, device:
     return make_bag(sentence_vectors(networks, Tokens(sentences, lengths)), years, lengths, places)
 
 
-class Precedence:
-    """A trained network with its encoders, which computes a table of log-odds."""
+class PrecedencePart:
+    """The fourth part of a generative model, which reads the states of its ``encoders``."""
 
-    def __init__(self, network: PrecedenceNetwork, predictors: Sequence[Predictor]) -> None:
-        self.network, self.predictors = network.eval(), predictors
+    def __init__(self, hidden: int, encoders: Callable[[], Mapping[str, Predictor]]) -> None:
+        self.hidden, self.encoders = hidden, encoders
+        self.trained: PrecedenceNetwork | None = None
+
+    def new_network(self) -> PrecedenceNetwork:
+        """Return an untrained network."""
+        return PrecedenceNetwork(4 * self.hidden)  # two states of two encoders
+
+    def batches(self, store: TokenStore, pad: int, settings: TrainingSettings) -> ParagraphStream:
+        """Return batches of whole paragraphs."""
+        return ParagraphStream(
+            store, batch_tokens=settings.batch_tokens, max_tokens=settings.max_tokens, seed=settings.seed, pad=pad
+        )
+
+    def loss(self, network: PrecedenceNetwork, batch: ParagraphBatch, device: torch.device) -> LossPart:
+        """Return the summed loss of a batch of paragraphs."""
+        encoders = [encoder.network for encoder in self.trained_encoders()]
+        return LossPart(network.loss(batch_bag(encoders, batch, device)), batch.pairs)
+
+    def foundation(self) -> dict[str, torch.Tensor]:
+        """Return the weights of the encoders; with other encoders, the part must be trained again."""
+        encoders = self.encoders()
+        return {
+            f"{name}.{key}": value
+            for name in ENCODERS
+            if name in encoders
+            for key, value in encoders[name].network.state_dict().items()
+        }
+
+    def take(self, network: PrecedenceNetwork) -> None:
+        """Use a trained network."""
+        self.trained_encoders()  # raises now if one is missing
+        self.trained = network.eval()
+
+    def trained_encoders(self) -> list[Predictor]:
+        """Return both encoders.
+
+        Raises:
+            ConfigError: An encoder is not trained yet.
+        """
+        encoders = self.encoders()
+        missing = [part for part in ENCODERS if part not in encoders]
+        if missing:
+            raise ConfigError(
+                "the precedence part needs the trained encoders of other parts",
+                seen=f"no trained {' and '.join(missing)}",
+                allowed=f"trained {' and '.join(ENCODERS)} parts",
+                next_step="train all parts (omit --part), or train those first",
+            )
+        return [encoders[part] for part in ENCODERS]
 
     @torch.inference_mode()
-    def table(self, document: Document) -> Table:
-        """Return log-odds that each sentence comes before each other one: [sentences, sentences], antisymmetric."""
+    def table(self, document: Document, weight: float) -> Table | None:
+        """Return the weighted log-odds that each sentence comes before each other one; None if it is not trained.
+
+        The table is antisymmetric: [sentences, sentences].
+        """
+        if self.trained is None:
+            return None
         if len(document) < 2:
             return np.zeros((len(document), len(document)))
-        tokens = self.predictors[0].tokens(document.sentences)
+        encoders = self.trained_encoders()
+        tokens = encoders[0].tokens(document.sentences)
         years = torch.tensor([first_year(sentence) or 0 for sentence in document.sentences], device=tokens.ids.device)
         places = torch.arange(len(document), device=tokens.ids.device)[None]  # [1, sentences]
-        vectors = sentence_vectors([predictor.network for predictor in self.predictors], tokens)
-        odds: Table = self.network(make_bag(vectors, years, tokens.lengths, places))[0].double().cpu().numpy()
-        return odds
+        vectors = sentence_vectors([encoder.network for encoder in encoders], tokens)
+        odds: Table = self.trained(make_bag(vectors, years, tokens.lengths, places))[0].double().cpu().numpy()
+        return weight * odds
