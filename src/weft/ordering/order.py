@@ -23,7 +23,6 @@ from weft.errors import ConfigError, check_known
 from weft.io.seeded_hash import hash_order
 from weft.notebook import ordering_html, shown
 from weft.ordering.search import (
-    SumOrderSearch,
     TableOrderSearch,
     beam_order,
     beam_search,
@@ -32,6 +31,7 @@ from weft.ordering.search import (
     order_gain,
 )
 from weft.protocols import Arranger, DocumentScorer, OrderSearch, PairwiseModel, PrecedenceModel, SearchableModel
+from weft.scoring.sequence_scorer import WeightedOrderSearch
 from weft.scoring.uni_bi_mmi import Table, check_numbers, order_values, path_value
 from weft.settings import check_count, check_type
 
@@ -252,7 +252,9 @@ def _order_search(model: SearchableModel, document: Document, precedence: Table 
     if precedence is None:
         return model.order_search(document)
     pairs = TableOrderSearch(np.zeros_like(precedence), precedence)
-    return pairs if objective == "precedence" else SumOrderSearch((model.order_search(document), pairs))
+    if objective == "precedence":
+        return pairs
+    return WeightedOrderSearch((model.order_search(document), pairs), np.ones(2))
 
 
 def _no_precedence(objective: str) -> ConfigError:

@@ -119,26 +119,6 @@ class TableOrderSearch:
         self.ahead = self.ahead[np.asarray(rows, dtype=np.int64)] - self.before[:, self.last].T
 
 
-class SumOrderSearch:
-    """The state of a beam search whose gains are the sum of several searches' gains."""
-
-    def __init__(self, parts: Sequence[OrderSearch]) -> None:
-        self.parts = parts
-
-    def begin(self, firsts: Sequence[int]) -> Table:
-        """Start one path with each sentence, and return the summed gains: [beam]."""
-        return np.sum([part.begin(firsts) for part in self.parts], axis=0)  # type: ignore[no-any-return]
-
-    def gains(self) -> Table:
-        """Return the gain of each next sentence: [beam, sentences]."""
-        return np.sum([part.gains() for part in self.parts], axis=0)  # type: ignore[no-any-return]
-
-    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Keep some paths and add one sentence to each."""
-        for part in self.parts:
-            part.keep(rows, columns)
-
-
 def _highest(values: Table, count: int) -> npt.NDArray[np.int64]:
     """Return the indices of the highest finite values, highest first; of equal values the earlier comes first."""
     threshold = np.partition(values, -count)[-count] if count < len(values) else -np.inf

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from weft.document import Document, Score
-from weft.protocols import SentenceModel, SequenceModel
+from weft.protocols import OrderSearch, SentenceModel, SequenceModel
 from weft.scoring.uni_bi_mmi import (
     BoundedCache,
     Combine,
@@ -178,3 +178,25 @@ class SequenceOrderSearch:
         """Keep some paths (``rows``) and add one sentence (``columns``) to each."""
         self.last = np.asarray(columns, dtype=np.int64)
         self.paths.keep(rows, columns)
+
+
+class WeightedOrderSearch:
+    """The state of a beam search by the weighted sum of several searches' gains; a `weft.protocols.OrderSearch`."""
+
+    def __init__(self, parts: Sequence[OrderSearch], weights: Table) -> None:
+        self.parts, self.weights = parts, weights
+
+    def begin(self, firsts: Sequence[int]) -> Table:
+        """Start one path with each of these sentences, and return their gains: [paths]."""
+        found: Table = self.weights @ np.array([part.begin(firsts) for part in self.parts])
+        return found
+
+    def gains(self) -> Table:
+        """Return the gain of each next sentence: [paths, sentences]."""
+        found: Table = np.tensordot(self.weights, np.array([part.gains() for part in self.parts]), axes=1)
+        return found
+
+    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Keep some paths and add one sentence to each."""
+        for part in self.parts:
+            part.keep(rows, columns)

@@ -15,9 +15,8 @@ from weft.corpora.syntax.trees import read_tree
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.discriminative.recursive_model import Recursive
-from weft.models.discriminative.tree_batches import TreeBatch, TreeStream
+from weft.models.discriminative.tree_batches import ParsedTrees, TreeBatch, TreeStream
 from weft.models.discriminative.tree_network import TokenTree, TreeNetwork, TreeOptions, level_trees, token_tree
-from weft.models.discriminative.tree_source import ParsedTrees
 from weft.progress import Progress, silent
 from weft.training.fit_documents import fit_documents
 from weft.training.settings import TrainingSettings

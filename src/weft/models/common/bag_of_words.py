@@ -39,13 +39,7 @@ class Vocabulary:
 
     def bags(self, documents: Iterable[Sequence[str]]) -> Bags:
         """Return the counts of known words in each sentence; a document is a sequence of sentences."""
-        ids, ends, offsets = array("i"), array("q", [0]), array("q", [0])
-        for sentences in documents:
-            for sentence in sentences:
-                ids.extend(self.numbers(sentence))
-                ends.append(len(ids))
-            offsets.append(len(ends) - 1)
-        return make_bags(np.asarray(ids), np.asarray(ends), np.asarray(offsets), len(self.words))
+        return count_words((map(self.numbers, sentences) for sentences in documents), len(self.words))
 
 
 @dataclass(frozen=True)
@@ -79,6 +73,22 @@ class Bags:
             rows = slice(int(self.offsets[start]), int(self.offsets[stop]))
             yield slice(start, stop), Bags(self.counts[rows], self.offsets[start : stop + 1] - self.offsets[start])
             start = stop
+
+
+def count_words(documents: Iterable[Iterable[Iterable[int]]], words: int) -> Bags:
+    """Return the bags of documents, each a sequence of sentences that are sequences of word numbers.
+
+    Example:
+        >>> count_words([[[0, 0], [1]]], 3).counts.toarray().tolist()
+        [[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    ids, ends, offsets = array("i"), array("q", [0]), array("q", [0])
+    for sentences in documents:
+        for numbers in sentences:
+            ids.extend(numbers)
+            ends.append(len(ids))
+        offsets.append(len(ends) - 1)
+    return make_bags(np.asarray(ids), np.asarray(ends), np.asarray(offsets), words)
 
 
 def make_bags(ids: npt.NDArray[Any], ends: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], words: int) -> Bags:

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from weft.corpora.text.tokenizers import Tokenizer, tokenizer_from_text
-from weft.errors import ConfigError, ModelError
+from weft.errors import ConfigError, ModelError, is_number
 from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
-from weft.models.common.setting_checks import check_weight
 from weft.scoring.percentiles import REFERENCE, Reference, read_reference
 from weft.training.part_names import ENCODERS, PARTS, PRECEDENCE
 
@@ -89,7 +88,13 @@ def check_precedence_weight(weight: object, *, learned: bool) -> None:
     Raises:
         ConfigError: The weight is not a number, or the model has no precedence part.
     """
-    check_weight("precedence_weight", weight)
+    if not is_number(weight):
+        raise ConfigError(
+            "precedence_weight is out of range",
+            seen="null" if weight is None else weight,
+            allowed="a finite number",
+            next_step="correct the value of precedence_weight",
+        )
     if not learned and weight != PRECEDENCE_WEIGHT:
         raise ConfigError(
             "this model has no precedence part to weight",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from weft.errors import ConfigError, CorpusError, ModelError, is_number
+from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact
 from weft.settings import HIGHEST_COUNT, HIGHEST_SEED, Settings
 
@@ -67,17 +66,6 @@ def check_sentences(sentences: object) -> None:
             seen=sentences if len(sentences) <= 40 else sentences[:40] + "…",
             allowed='a list of sentences, such as ["Cats purr.", "Dogs bark."]',
             next_step="put it in a list, or split it with weft.corpora.text.sentences",
-        )
-
-
-def check_weight(name: str, value: object, *, least: float = -math.inf, most: float = math.inf) -> None:
-    """Raise ConfigError if a weight is not a finite number from ``least`` to ``most``."""
-    if not is_number(value) or not least <= value <= most:
-        raise ConfigError(
-            f"{name} is out of range",
-            seen="null" if value is None else value,
-            allowed="a finite number" if math.isinf(least) else f"a number from {least:g} to {most:g}",
-            next_step=f"correct the value of {name}",
         )
 
 

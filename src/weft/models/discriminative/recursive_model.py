@@ -19,7 +19,7 @@ from weft.document import Document
 from weft.models.common.neural.batch_tensors import zero_loss
 from weft.models.discriminative.clique_scorer import PART, CliqueFields, CliqueScorer, clique_loss
 from weft.models.discriminative.discriminative_model import REMEMBERED, DiscriminativeModel, NetworkFields
-from weft.models.discriminative.tree_batches import TreeBatch, TreeStream, token_key
+from weft.models.discriminative.tree_batches import ParsedTrees, TreeBatch, TreeSource, TreeStream, token_key
 from weft.models.discriminative.tree_network import (
     COMPOSITIONS,
     TREE_POOLINGS,
@@ -30,7 +30,6 @@ from weft.models.discriminative.tree_network import (
     level_trees,
     token_tree,
 )
-from weft.models.discriminative.tree_source import ParsedTrees, TreeSource
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.uni_bi_mmi import BoundedCache

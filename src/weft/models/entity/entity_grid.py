@@ -19,7 +19,7 @@ from weft.models.common.pairwise_ranker import learn_ranking
 from weft.models.common.setting_checks import check_seed
 from weft.models.common.trained_model import TrainedModel
 from weft.models.entity.grid import SparseGrid
-from weft.models.entity.grid_model import COMPARABLE, FIRST_MENTIONS_HELP, SALIENCE_HELP, SHORTEST_HELP, GridModel
+from weft.models.entity.grid_model import COMPARABLE, GridFields, GridModel
 from weft.models.entity.mentions import MentionFields
 from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, Reals, WindowOptions, transition_shares
@@ -29,16 +29,13 @@ from weft.settings import Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityGridSettings(MentionFields, Settings):
+class EntityGridSettings(GridFields, MentionFields, Settings):
     """Settings of `entity-grid`."""
 
     model_name: ClassVar[str] = "entity-grid"
-    salience: int = setting(2, SALIENCE_HELP, minimum=0)
     longest: int = setting(3, "Length of the longest transitions.", minimum=2, maximum=3)
     boundaries: bool = setting(True, "Include transitions that cross the beginning or the end of the text.")
-    first_mentions: bool = setting(False, FIRST_MENTIONS_HELP)
     permutations: int = setting(20, "Number of permutations of each training text.", minimum=1)
-    shortest: int = setting(3, SHORTEST_HELP, minimum=2)
 
 
 class EntityGrid(GridModel, TrainedModel):

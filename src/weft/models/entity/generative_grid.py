@@ -15,7 +15,7 @@ from weft.document import Document
 from weft.models.common.setting_checks import check_seed
 from weft.models.common.trained_model import TrainedModel
 from weft.models.entity.grid import SparseGrid
-from weft.models.entity.grid_model import COMPARABLE, FIRST_MENTIONS_HELP, SALIENCE_HELP, SHORTEST_HELP, GridModel
+from weft.models.entity.grid_model import COMPARABLE, GridFields, GridModel
 from weft.models.entity.mentions import MentionFields
 from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, FIRST_TIME, Reals, WindowOptions, count_transitions
@@ -25,15 +25,12 @@ from weft.settings import Settings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityGridGenerativeSettings(MentionFields, Settings):
+class EntityGridGenerativeSettings(GridFields, MentionFields, Settings):
     """Settings of `entity-grid-generative`."""
 
     model_name: ClassVar[str] = "entity-grid-generative"
-    salience: int = setting(2, SALIENCE_HELP, minimum=0)
     history: int = setting(2, "Number of cells that a cell depends on.", minimum=1, maximum=3)
     smoothing: float = setting(1.0, "Weight of the shorter history, in cells.", minimum=1e-6, maximum=1e6)
-    first_mentions: bool = setting(False, FIRST_MENTIONS_HELP)
-    shortest: int = setting(3, SHORTEST_HELP, minimum=2)
 
 
 class EntityGridGenerative(GridModel, TrainedModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -22,12 +23,21 @@ from weft.models.entity.transition_weights import TransitionWeights
 from weft.models.entity.transitions import BASE, WindowOptions
 from weft.progress import Progress
 from weft.settings import Settings as ModelSettings
+from weft.settings import setting
 
 DOCUMENTS_AT_ONCE = 200  # parsed at once
 COMPARABLE = "only between orders of one text"
-SALIENCE_HELP = "An entity in at least this many sentences is salient; below 2, all entities form one class."
-FIRST_MENTIONS_HELP = "Distinguish an entity's first mention from later ones (an extension)."
-SHORTEST_HELP = "Number of sentences of the shortest paragraphs to train on."
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridFields:
+    """Settings shared by the two entity-grid models."""
+
+    salience: int = setting(
+        2, "An entity in at least this many sentences is salient; below 2, all entities form one class.", minimum=0
+    )
+    first_mentions: bool = setting(False, "Distinguish an entity's first mention from later ones (an extension).")
+    shortest: int = setting(3, "Number of sentences of the shortest paragraphs to train on.", minimum=2)
 
 
 class GridModel(ABC):

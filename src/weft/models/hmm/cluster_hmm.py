@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import CorpusError
-from weft.models.common.bag_of_words import Bags, make_bags
+from weft.models.common.bag_of_words import Bags, count_words
 from weft.models.common.hidden_markov import Chains, MatrixTransitions, both_passes, expected_moves, forward_pass
 from weft.models.hmm.syntax_patterns import Patterns
 from weft.settings import setting
@@ -90,14 +90,10 @@ class PatternVocabulary:
 
     def bags(self, documents: Sequence[Sequence[Patterns]]) -> Bags:
         """Return the counts of known patterns of each sentence."""
-        ids: list[int] = []
-        ends, offsets = [0], [0]
-        for document in documents:
-            for sentence in document:
-                ids += [number for pattern in sentence if (number := self.numbers.get(pattern)) is not None]
-                ends.append(len(ids))
-            offsets.append(len(ends) - 1)
-        return make_bags(np.array(ids, dtype=np.int64), np.array(ends), np.array(offsets), len(self.numbers))
+        return count_words((map(self._known, document) for document in documents), len(self.numbers))
+
+    def _known(self, sentence: Patterns) -> list[int]:
+        return [number for pattern in sentence if (number := self.numbers.get(pattern)) is not None]
 
 
 @dataclass(frozen=True, slots=True)

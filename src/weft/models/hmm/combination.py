@@ -21,6 +21,7 @@ from weft.models.common.setting_checks import check_finite, check_seed, misfit, 
 from weft.progress import Progress, silent
 from weft.protocols import OrderSearch, RemarkingModel, SearchableModel
 from weft.registry import create_model, model_class
+from weft.scoring.sequence_scorer import WeightedOrderSearch
 from weft.settings import Settings as ModelSettings
 from weft.settings import setting
 
@@ -225,28 +226,6 @@ def part_scores(parts: Mapping[str, Part], document: Document, orders: Sequence[
     """Return the score of each order by each part, 0 where a part has none: [orders, parts]."""
     columns = [[value or 0.0 for value in part.order_scores(document, orders)] for part in parts.values()]
     return np.array(columns, dtype=np.float64).T
-
-
-class WeightedOrderSearch:
-    """The state of a beam search with a weighted sum of models; a `weft.protocols.OrderSearch`."""
-
-    def __init__(self, parts: Sequence[OrderSearch], weights: Reals) -> None:
-        self.parts, self.weights = parts, weights
-
-    def begin(self, firsts: Sequence[int]) -> Reals:
-        """Start one path with each of these sentences, and return their gains: [paths]."""
-        found: Reals = self.weights @ np.array([part.begin(firsts) for part in self.parts])
-        return found
-
-    def gains(self) -> Reals:
-        """Return the gain of each next sentence: [paths, sentences]."""
-        found: Reals = np.tensordot(self.weights, np.array([part.gains() for part in self.parts]), axes=1)
-        return found
-
-    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Keep some paths and add one sentence to each."""
-        for part in self.parts:
-            part.keep(rows, columns)
 
 
 def _give_parser(part: Any, parser: SentenceParser) -> None:

@@ -23,6 +23,7 @@ from weft.corpora.text.words import words_only
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import Artifact, require
+from weft.models.common.bag_of_words import Vocabulary
 from weft.models.common.setting_checks import check_finite, check_seed, misfit, untrained
 from weft.models.common.trained_model import TrainedModel
 from weft.models.common.word_vectors import VOCABULARY, Vectors
@@ -42,7 +43,7 @@ CHUNK_ITERATIONS = 10  # tomotopy trains in calls of this many, so that progress
 class Topics:
     """A sparse topic-word distribution: most words occur in few topics."""
 
-    vocabulary: tuple[str, ...]
+    vocabulary: Vocabulary
     counts: npt.NDArray[np.int32]  # [nonzeros] number of times a word was assigned to a topic
     topic_of: npt.NDArray[np.int16]  # [nonzeros] the topic
     word_ends: npt.NDArray[np.int64]  # [words] end of each word's entries
@@ -52,17 +53,13 @@ class Topics:
     @cached_property
     def word_given_topic(self) -> npt.NDArray[np.float32]:
         """p(word | topic): [words, topics]."""
-        dense = np.full((len(self.vocabulary), len(self.alpha)), self.eta, dtype=np.float32)
+        words = len(self.vocabulary.words)
+        dense = np.full((words, len(self.alpha)), self.eta, dtype=np.float32)
         spans = np.diff(self.word_ends, prepend=0)
-        word_of = np.repeat(np.arange(len(self.vocabulary)), spans)  # [nonzeros]
+        word_of = np.repeat(np.arange(words), spans)  # [nonzeros]
         dense[word_of, self.topic_of] += self.counts
         normalized: npt.NDArray[np.float32] = dense / dense.sum(axis=0)
         return normalized
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Row number of every word."""
-        return {word: row for row, word in enumerate(self.vocabulary)}
 
 
 def fold_in(
@@ -179,8 +176,7 @@ class FoltzLda(CosineModel, TrainedModel):
         return np.concatenate(chunks) if chunks else np.zeros((0, self.settings.topics), dtype=np.float32)
 
     def _topics_of(self, learned: Topics, sentences: Sequence[str]) -> Vectors:
-        index = learned.index
-        rows = [[index[token] for token in words_only(sentence) if token in index] for sentence in sentences]
+        rows = [learned.vocabulary.numbers(sentence) for sentence in sentences]
         owner = np.repeat(np.arange(len(rows)), [len(row) for row in rows])  # [tokens]
         flat = np.fromiter((row for sentence in rows for row in sentence), dtype=np.int64, count=len(owner))
         likelihood = learned.word_given_topic[flat]  # [tokens, topics]
@@ -193,7 +189,7 @@ class FoltzLda(CosineModel, TrainedModel):
         learned = self.learned
         tensors = {name: vars(learned)[name] for name in TENSORS}
         config = self.settings.to_dict() | {"eta": learned.eta}
-        texts = {VOCABULARY: "\n".join(learned.vocabulary)}
+        texts = {VOCABULARY: "\n".join(learned.vocabulary.words)}
         return Artifact("foltz-lda", config, tensors, texts)
 
     def restore(self, artifact: Artifact, folder: str | Path) -> None:
@@ -220,7 +216,7 @@ def _checked_topics(artifact: Artifact, folder: str | Path) -> Topics:
     if not fits:
         seen = f"{len(vocabulary)} words, {alpha.shape} topics, {topic_of.shape} entries"
         raise misfit(folder, seen, "one span of entries for each word", what="topics")
-    return Topics(vocabulary, counts, topic_of, ends, alpha, eta)
+    return Topics(Vocabulary(vocabulary), counts, topic_of, ends, alpha, eta)
 
 
 def _checked_eta(value: object, folder: str | Path) -> float:
@@ -246,7 +242,7 @@ def _collect(sampler: Any, limit: int) -> Topics:
     counts = np.stack(per_topic, axis=1).astype(np.int32)  # [words, topics]
     word_of, topic_of = np.nonzero(counts)
     return Topics(
-        vocabulary=tuple(sampler.used_vocabs)[:kept],
+        vocabulary=Vocabulary(tuple(sampler.used_vocabs)[:kept]),
         counts=counts[word_of, topic_of],
         topic_of=topic_of.astype(np.int16),
         word_ends=np.cumsum(np.bincount(word_of, minlength=kept)).astype(np.int64),
