@@ -16,7 +16,7 @@ from weft.document import Document
 from weft.errors import ConfigError
 from weft.models.discriminative.recursive_model import Recursive
 from weft.models.discriminative.tree_batches import ParsedTrees, TreeBatch, TreeStream
-from weft.models.discriminative.tree_network import TokenTree, TreeNetwork, TreeOptions, level_trees, token_tree
+from weft.models.discriminative.tree_network import RecursiveSettings, TokenTree, TreeNetwork, level_trees, token_tree
 from weft.progress import Progress, silent
 from weft.training.fit_documents import fit_documents
 from weft.training.settings import TrainingSettings
@@ -94,6 +94,15 @@ def test_penn_trees_are_binarised_and_brackets_restored() -> None:
     assert binarised_phrases(read_tree("(S (`` ``) (VB Go))")).words == ('"', "Go")
 
 
+def small_settings(
+    dimensions: int, hidden: int, composition: str = "tanh", pooling: str = "root", *, likeness: bool = False
+) -> RecursiveSettings:
+    return RecursiveSettings(
+        dimensions=dimensions, hidden=hidden, composition=composition, pooling=pooling, likeness=likeness, width=5,
+        dropout=0.0,
+    )  # fmt: skip
+
+
 def recursion(reader: TreeNetwork, tree: BinaryTree, ids: list[list[int]]) -> torch.Tensor:
     """The same network node by node, with no batches and no levels."""
     weight, scale = reader.embedding.weight, reader.embedding.scale
@@ -106,7 +115,7 @@ def recursion(reader: TreeNetwork, tree: BinaryTree, ids: list[list[int]]) -> to
 @pytest.mark.parametrize("composition", ["tanh", "lstm"])
 @pytest.mark.parametrize("pooling", ["root", "max", "mean"])
 def test_levels_do_what_recursion_does(composition: str, pooling: str) -> None:
-    reader = TreeNetwork(TreeOptions(30, 6, 5, composition, pooling, similarity=False), 1, 5).eval()
+    reader = TreeNetwork(small_settings(6, 5, composition, pooling), 30).eval()
     rng = random.Random(1)
     trees = [binarised(random_parse(size, seed=size)) for size in (1, 9, 2, 17)]
     ids = [[[rng.randrange(30) for _ in range(rng.choice((1, 1, 2)))] for _ in tree.words] for tree in trees]
@@ -125,7 +134,7 @@ def test_a_batch_takes_as_many_steps_as_its_highest_tree() -> None:
 
 
 def test_a_sentence_without_words_is_nothing_and_spoils_nothing() -> None:
-    reader = TreeNetwork(TreeOptions(30, 6, 5, "tanh", "root"), 1, 5).eval()
+    reader = TreeNetwork(small_settings(6, 5, likeness=True), 30).eval()
     some = token_tree(BinaryTree(("a", "b"), ((0, 1),)), [[4], [5]])
     none = token_tree(BinaryTree((), ()), [])
     together = reader.read(level_trees([some, none, some]))
@@ -181,7 +190,7 @@ def test_penn_trees_stand_before_the_parser(tmp_path) -> None:  # type: ignore[n
 @pytest.mark.parametrize("composition", ["tanh", "lstm"])
 def test_a_node_is_made_of_its_left_and_its_right_child(composition: str) -> None:
     torch.manual_seed(1)
-    reader = TreeNetwork(TreeOptions(9, 3, 4, composition, "root", similarity=False), 1, 5)
+    reader = TreeNetwork(small_settings(3, 4, composition), 9)
     below = torch.randn(1, 2, 4 if composition == "tanh" else 8)
     left, right = below[0, 0], below[0, 1]
     mixed = reader.compose.weight @ torch.cat([left[:4], right[:4]]) + reader.compose.bias

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 
@@ -17,46 +16,24 @@ from weft.corpora.syntax.sentence_parser import parser_remarks
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.models.common.neural.batch_tensors import zero_loss
-from weft.models.discriminative.clique_scorer import PART, CliqueFields, CliqueScorer, clique_loss
-from weft.models.discriminative.discriminative_model import REMEMBERED, DiscriminativeModel, NetworkFields
+from weft.models.discriminative.clique_scorer import PART, CliqueScorer, clique_loss
+from weft.models.discriminative.discriminative_model import REMEMBERED, DiscriminativeModel
 from weft.models.discriminative.tree_batches import ParsedTrees, TreeBatch, TreeSource, TreeStream, token_key
 from weft.models.discriminative.tree_network import (
-    COMPOSITIONS,
-    TREE_POOLINGS,
     LeveledTrees,
+    RecursiveSettings,
     TokenTree,
     TreeNetwork,
-    TreeOptions,
     level_trees,
     token_tree,
 )
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.uni_bi_mmi import BoundedCache
-from weft.settings import Settings, setting
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
 
 TREES_AT_ONCE = 256  # limits memory for long texts
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecursiveSettings(CliqueFields, NetworkFields, Settings):
-    """Settings of `recursive`."""
-
-    model_name: ClassVar[str] = "recursive"
-    composition: str = setting("tanh", "tanh (Li and Hovy's) or lstm (a binary tree LSTM).", choices=COMPOSITIONS)
-    pooling: str = setting(
-        "root",
-        "Nodes that make the sentence vector: root (Li and Hovy's), or the max or mean of all.",
-        choices=TREE_POOLINGS,
-    )
-    parser: str = setting("", "Name of a spaCy pipeline; empty: the best one installed.", adjustable=True)
-    trees: str = setting("", "File of Penn trees, one per line; other sentences are parsed.", adjustable=True)
-
-    def parts(self) -> tuple[str, ...]:
-        """Return the names of the networks, in training order."""
-        return (PART,)
 
 
 class Recursive(DiscriminativeModel, CliqueScorer):
@@ -93,12 +70,7 @@ class Recursive(DiscriminativeModel, CliqueScorer):
 
     def empty_network(self, part: str, tokenizer: Tokenizer) -> TreeNetwork:  # noqa: ARG002
         """Return an untrained network."""
-        chosen = self.settings
-        options = TreeOptions(
-            tokenizer.vocabulary_size, chosen.dimensions, chosen.hidden, chosen.composition, chosen.pooling,
-            chosen.dropout, fixed_words=bool(chosen.vectors) and not chosen.tuned, similarity=chosen.likeness,
-        )  # fmt: skip
-        return TreeNetwork(options, chosen.window, chosen.width)
+        return TreeNetwork(self.settings, tokenizer.vocabulary_size)
 
     def read_texts(self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
         """Parse the training texts: a token store holds tokens, but trees are made from text."""

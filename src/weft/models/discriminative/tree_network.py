@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,11 @@ from torch.nn import functional
 
 from weft.corpora.syntax.binary_trees import BinaryTree
 from weft.models.common.neural.layers import Embedding
+from weft.models.discriminative.clique_scorer import PART, CliqueFields
+from weft.models.discriminative.discriminative_model import NetworkFields
 from weft.models.discriminative.networks import CliqueHead
 from weft.models.discriminative.sentence_similarity import ContentEncoder, content_size
+from weft.settings import Settings, setting
 
 COMPOSITIONS = ("tanh", "lstm")
 TREE_POOLINGS = ("root", "max", "mean")
@@ -102,18 +106,23 @@ def _int_array(values: Iterable[int]) -> npt.NDArray[np.int64]:
     return np.fromiter(values, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class TreeOptions:
-    """How sentences are read along trees; `NetworkFields` and `RecursiveSettings` explain most of it."""
+@dataclass(frozen=True, kw_only=True)
+class RecursiveSettings(CliqueFields, NetworkFields, Settings):
+    """Settings of `recursive`."""
 
-    vocabulary: int
-    dimensions: int
-    hidden: int
-    composition: str
-    pooling: str
-    dropout: float = 0.0
-    fixed_words: bool = False  # token vectors are not trained
-    similarity: bool = True  # the content vectors of sentences are computed, from which similarities follow
+    model_name: ClassVar[str] = "recursive"
+    composition: str = setting("tanh", "tanh (Li and Hovy's) or lstm (a binary tree LSTM).", choices=COMPOSITIONS)
+    pooling: str = setting(
+        "root",
+        "Nodes that make the sentence vector: root (Li and Hovy's), or the max or mean of all.",
+        choices=TREE_POOLINGS,
+    )
+    parser: str = setting("", "Name of a spaCy pipeline; empty: the best one installed.", adjustable=True)
+    trees: str = setting("", "File of Penn trees, one per line; other sentences are parsed.", adjustable=True)
+
+    def parts(self) -> tuple[str, ...]:
+        """Return the names of the networks, in training order."""
+        return (PART,)
 
 
 class TreeNetwork(nn.Module):
@@ -122,19 +131,19 @@ class TreeNetwork(nn.Module):
     h = tanh(W [left; right] + b), or a binary tree LSTM.
     """
 
-    def __init__(self, options: TreeOptions, window: int, width: int) -> None:
+    def __init__(self, settings: RecursiveSettings, vocabulary: int) -> None:
         super().__init__()
-        self.embedding = Embedding(options.vocabulary, options.dimensions)
-        self.embedding.weight.requires_grad_(not options.fixed_words)
-        self.dropout, self.pooling, self.hidden = nn.Dropout(options.dropout), options.pooling, options.hidden
-        self.gated = options.composition == "lstm"
-        self.contents = ContentEncoder(options.vocabulary) if options.similarity else None
-        content = content_size(options.dimensions, options.vocabulary) if options.similarity else 0
-        self.size = options.hidden + content
-        self.leaf = nn.Linear(options.dimensions, (2 if self.gated else 1) * options.hidden)
-        self.compose = nn.Linear(2 * options.hidden, (5 if self.gated else 1) * options.hidden)
-        compared = options.dimensions if options.similarity else 0
-        self.head = CliqueHead(options.hidden, window, width, options.dropout, compared)
+        dimensions, hidden = settings.dimensions, settings.hidden
+        self.embedding = Embedding(vocabulary, dimensions)
+        self.embedding.weight.requires_grad_(settings.tuned or not settings.vectors)
+        self.dropout, self.pooling, self.hidden = nn.Dropout(settings.dropout), settings.pooling, hidden
+        self.gated = settings.composition == "lstm"
+        self.contents = ContentEncoder(vocabulary) if settings.likeness else None
+        self.size = hidden + (content_size(dimensions, vocabulary) if settings.likeness else 0)
+        self.leaf = nn.Linear(dimensions, (2 if self.gated else 1) * hidden)
+        self.compose = nn.Linear(2 * hidden, (5 if self.gated else 1) * hidden)
+        compared = dimensions if settings.likeness else 0
+        self.head = CliqueHead(hidden, settings.window, settings.width, settings.dropout, compared)
 
     def read(self, trees: LeveledTrees) -> Tensor:
         """Return the vector of each sentence, followed by its content vector if that is used: [trees, size]."""
