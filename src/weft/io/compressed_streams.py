@@ -74,12 +74,8 @@ def open_bytes(source: Source) -> Iterator[io.BufferedReader]:
 def standard_input_chunks() -> Iterator[bytes]:
     """Yield the bytes of standard input, not decompressed."""
     stream = _standard_input()
-    while True:
-        with _explain_read_errors(name_of(STDIN)):
-            chunk = stream.read(CHUNK_BYTES)
-        if not chunk:
-            return
-        yield chunk
+    with _explain_read_errors(name_of(STDIN)):
+        yield from iter(lambda: stream.read(CHUNK_BYTES), b"")
 
 
 @contextmanager

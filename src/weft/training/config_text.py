@@ -37,10 +37,8 @@ def _helps(name: str) -> dict[str, str]:
 def _section(name: str, values: Mapping[str, Any], helps: Mapping[str, str]) -> str:
     # JSON's strings, numbers, booleans and lists are TOML's too.
     plain, tables = split_tables(values)
-    lines = [_line(key, json.dumps(value, ensure_ascii=False), helps.get(key, "")) for key, value in plain.items()]
-    inner = [_section(f"{name}.{key}", value, {}) for key, value in tables.items()]
-    return "\n".join(["\n".join([f"[{name}]", *lines]) + "\n", *inner])
-
-
-def _line(key: str, value: str, help: str) -> str:
-    return f"{key} = {value}  # {help}" if help else f"{key} = {value}"
+    text = f"[{name}]\n"
+    for key, value in plain.items():
+        comment = f"  # {helps[key]}" if helps.get(key) else ""
+        text += f"{key} = {json.dumps(value, ensure_ascii=False)}{comment}\n"
+    return "\n".join([text, *(_section(f"{name}.{key}", value, {}) for key, value in tables.items())])

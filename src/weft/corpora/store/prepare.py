@@ -185,7 +185,8 @@ class _StoreBuilder:
         if state is None:
             write_marker(partial, recipe)
         try:
-            held_out = self._held_out_index()
+            files = (read_documents(source.path, source.options) for source in self.plan.held_out)
+            held_out = OverlapIndex.of(chain.from_iterable(files))
             tokenizer = self._tokenizer(partial, held_out, resumed=state is not None)
             state = state or WriterState()
             with StoreWriter(partial, recipe, tokenizer, state, self.checkpoint_seconds) as writer:
@@ -197,10 +198,6 @@ class _StoreBuilder:
             # The inputs or options must change before the next run, which then cannot continue this one.
             delete_contents(partial)
             raise
-
-    def _held_out_index(self) -> OverlapIndex:
-        files = (read_documents(source.path, source.options) for source in self.plan.held_out)
-        return OverlapIndex.of(chain.from_iterable(files))
 
     def _tokenizer(self, partial: Path, held_out: OverlapIndex, *, resumed: bool) -> Tokenizer:
         """Return the given tokenizer, that of an interrupted run, or a new one."""
