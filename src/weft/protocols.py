@@ -179,10 +179,6 @@ class SearchableModel(Protocol):
 class AdjustableModel(Protocol):
     """A trained model of which some settings, `settings.adjustable()`, can change without training again."""
 
-    @property
-    def settings(self) -> ModelSettings:
-        """All settings."""
-
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with other settings."""
 

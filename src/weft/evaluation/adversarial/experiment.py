@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -55,13 +55,7 @@ READER = "zoo/seq2seq"  # replaces the reader's name in the keys of saved verdic
 FORMAT = 2  # changes with the way in which evaluators are built or trained
 
 
-@dataclass(frozen=True)
-class _Evaluation:
-    """Chunks and the verdicts of evaluators of one kind; `prefix` begins the names of their measures."""
-
-    prefix: str
-    labelled: LabelledChunks
-    verdicts: Sequence[Verdicts]
+_Evaluation = tuple[str, LabelledChunks, Sequence[Verdicts]]  # prefix of the names of measures, chunks, verdicts
 
 
 class AdversarialExperiment:
@@ -127,9 +121,9 @@ class AdversarialExperiment:
         records: dict[str, Any] = {}
         for length, labelled in enumerate(by_length, 1):
             chosen = without_overlap(labelled) if self.evaluator.apart else labelled
-            for one in self._evaluations(chosen, sentences, f"{system} {length}"):
-                measures |= adversuc_measures(one.labelled, one.verdicts, length, pages, prefix=one.prefix)
-                records[f"{one.prefix}{length}"] = training_record(one.verdicts)
+            for prefix, judged, verdicts in self._evaluations(chosen, sentences, f"{system} {length}"):
+                measures |= adversuc_measures(judged, verdicts, length, pages, prefix=prefix)
+                records[f"{prefix}{length}"] = training_record(verdicts)
         recorded = {
             **settings, "evaluator": asdict(self.evaluator), "evaluators": records,
             "chunks": self.chunks.fingerprint, "contexts": list(self.chunks.sizes),
@@ -149,13 +143,13 @@ class AdversarialExperiment:
 
         def by_trees(prefix: str, chunks: LabelledChunks, make: Callable[[], Verdicts]) -> _Evaluation:
             self.progress(f"{prefix.rstrip('_')} evaluator, {_label(labelled)}", 0)
-            return _Evaluation(prefix, chunks, [self._cached(chunks, f"{prefix}{name}", seed, make)])
+            return prefix, chunks, [self._cached(chunks, f"{prefix}{name}", seed, make)]
 
         seeds = range(seed, seed + settings.seeds)
         networks = [
             self._cached(labelled, name, one, partial(self._network, labelled, sentences, one)) for one in seeds
         ]
-        yield _Evaluation("", labelled, networks)
+        yield "", labelled, networks
         if settings.second:
             yield by_trees(SECOND, labelled, lambda: tree_verdicts(labelled, sentences.features, seed=seed))
             matched = match_lengths(labelled, seed=seed)
