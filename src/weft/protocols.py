@@ -230,9 +230,14 @@ class EstimatingModel(Protocol):
     def estimate(self) -> Estimator:
         """The bound or sampling estimate of scores."""
 
+
+@runtime_checkable
+class SearchEstimatingModel(Protocol):
+    """A model that searches for orders and reranks with an estimate of its own, usually of fewer samples."""
+
     @property
     def search_estimate(self) -> Estimator:
-        """The estimate in searches for orders and in reranking, usually of fewer samples."""
+        """The estimate in searches for orders and in reranking."""
 
 
 @runtime_checkable

@@ -16,7 +16,14 @@ import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError
-from weft.protocols import DocumentScorer, EstimatingModel, OrderScorer, PairwiseModel, SentenceModel
+from weft.protocols import (
+    DocumentScorer,
+    EstimatingModel,
+    OrderScorer,
+    PairwiseModel,
+    SearchEstimatingModel,
+    SentenceModel,
+)
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
@@ -212,9 +219,9 @@ def estimator_of(model: object, *, searching: bool = False) -> str:
         model: Any model.
         searching: Whether the model searches for an order, in which some models use fewer samples.
     """
-    if not isinstance(model, EstimatingModel):
-        return "exact"
-    return (model.search_estimate if searching else model.estimate).name
+    if searching and isinstance(model, SearchEstimatingModel):
+        return model.search_estimate.name
+    return model.estimate.name if isinstance(model, EstimatingModel) else "exact"
 
 
 def check_parts(scorer: object, combine: str) -> None:

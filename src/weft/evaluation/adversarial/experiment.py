@@ -45,7 +45,7 @@ from weft.evaluation.task_contract import EvaluateOptions, Outcome
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import writing_model
 from weft.progress import Progress
-from weft.protocols import EstimatingModel, NetworkModel
+from weft.protocols import NetworkModel, SearchEstimatingModel
 from weft.scoring.uni_bi_mmi import Combine
 from weft.training.devices import Runtime
 from weft.training.loop import Report
@@ -93,7 +93,7 @@ class AdversarialExperiment:
                 allowed=self.tokenizer.fingerprint[:12],
                 next_step="set evaluator.reader to a Seq2Seq with the model's tokenizer",
             )
-        further = {"samples": model.search_estimate.samples} if isinstance(model, EstimatingModel) else {}
+        further = {"samples": model.search_estimate.samples} if isinstance(model, SearchEstimatingModel) else {}
         job = WritingJob(name, weights_hash(model), self.chunks, decoding, combine, further)
         return load_continuations(writer, job, self.folder, progress=self.progress)
 
