@@ -39,7 +39,8 @@ def names(measured: Measured) -> dict[str, Any]:
     results, facts = measured.results, measured.facts
     methods = (
         measured.value, measured.interval, measured.bounds, measured.compare, measured.names, measured.documents,
-        measured.pairs, measured.cases, measured.right, measured.sentences, measured.setting, measured.record,
+        measured.pairs, measured.ties, measured.cases, measured.right, measured.sentences, measured.setting,
+        measured.record,
     )  # fmt: skip
     numbers = {method.__name__: method for method in methods}
     tables = {

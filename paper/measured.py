@@ -174,6 +174,10 @@ class Measured:
         """Return the number of pairs that a result is measured on."""
         return f"{self.result(task, name).n_pairs:,}"
 
+    def ties(self, task: str, name: str) -> int:
+        """Return the number of pairs that a result ties on."""
+        return self.result(task, name).ties
+
     def cases(self, task: str, name: str, metric: str) -> int:
         """Return the number of cases that a metric of a result is measured on."""
         return round(sum(self.result(task, name).per_document[metric]["denominators"]))
