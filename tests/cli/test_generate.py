@@ -17,3 +17,7 @@ def test_generate_continues_a_text() -> None:
     assert refused.returncode == 2
     assert "cannot write" in refused.stderr
     assert weft("generate", ESSAY, "--rerank", "best").returncode == 2
+
+
+def test_any_beam_can_be_written_with() -> None:
+    assert ok("generate", ESSAY, "--beam", "3").strip()

@@ -143,6 +143,16 @@ def test_bad_decoding_is_named(changes: dict[str, object]) -> None:
         Decoding(**changes)  # type: ignore[arg-type]
 
 
+def test_the_number_of_groups_follows_the_beam() -> None:
+    assert [Decoding(beam=beam).groups for beam in (1, 2, 3, 4, 6, 7, 10, 12)] == [1, 2, 3, 4, 3, 1, 5, 4]
+    assert Decoding.from_options({"beam": 3}).groups == 3
+    assert Decoding.from_options({"beam": 3}, Decoding(seed=2)).groups == 3
+    assert Decoding.from_options({"method": "diverse"}, Decoding(method="sample", beam=3)).groups == 3
+    assert Decoding.from_options({"beam": 4}, Decoding(groups=2)).groups == 2
+    with pytest.raises(ConfigError, match="groups do not divide the beam: saw 5"):
+        Decoding(beam=3, groups=5)
+
+
 class Wordless:
     """Writes some sentences, then only candidates without words."""
 

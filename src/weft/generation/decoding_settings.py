@@ -11,6 +11,7 @@ from weft.errors import ConfigError, did_you_mean
 from weft.settings import check_type
 
 METHODS = ("beam", "diverse", "sample")
+GROUPS = 5  # the highest number of groups that is chosen for a diverse beam
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Decoding:
         method: ``beam``, ``diverse`` (groups of beams that avoid each other's words; Vijayakumar et al. 2016) or
             ``sample``.
         beam: Number of hypotheses per context, or of samples.
-        groups: Number of groups of a diverse beam; divides ``beam``.
+        groups: Number of groups of a diverse beam; divides ``beam``. 0 chooses the largest divisor up to 5.
         diversity: Penalty of a word that another group has just written, in nats.
         temperature: Temperature of sampling.
         top_k: Sample among the k likeliest words; 0 for all.
@@ -40,11 +41,13 @@ class Decoding:
     Example:
         >>> Decoding(method="sample", top_p=0.8).beam
         10
+        >>> Decoding(beam=10).groups, Decoding(beam=6).groups
+        (5, 3)
     """
 
     method: str = "diverse"
     beam: int = 10
-    groups: int = 5
+    groups: int = 0
     diversity: float = 0.5
     temperature: float = 1.0
     top_k: int = 0
@@ -62,6 +65,8 @@ class Decoding:
             check_type(one.name, getattr(self, one.name), one.default)
         _check(self.method in METHODS, "unknown method", self.method, ", ".join(METHODS))
         _check(1 <= self.beam <= 1000, "beam out of range", self.beam, "1 to 1000")
+        if self.groups == 0:
+            object.__setattr__(self, "groups", _default_groups(self.method, self.beam))
         _check(
             self.method != "diverse" or (self.groups >= 1 and self.beam % self.groups == 0),
             "groups do not divide the beam", self.groups, f"a divisor of {self.beam}",
@@ -98,7 +103,17 @@ class Decoding:
                 raise ConfigError(
                     "unknown option", seen=name, allowed=did_you_mean(name, known), next_step="choose one of them"
                 )
-        return replace(base or cls(), **options)
+        if base is None:
+            return cls(**options)
+        chosen_before = base.groups != _default_groups(base.method, base.beam)
+        return replace(base, **{**({} if chosen_before else {"groups": 0}), **options})
+
+
+def _default_groups(method: str, beam: int) -> int:
+    """Return the number of groups if none is given: the largest divisor of a diverse beam up to `GROUPS`."""
+    if method != "diverse":
+        return GROUPS
+    return next(number for number in range(min(GROUPS, beam), 0, -1) if beam % number == 0)
 
 
 def _check(valid: bool, what: str, seen: object, allowed: str) -> None:
