@@ -88,13 +88,15 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the known name closest to a mistyped one, followed by all known names.
+    """Return the known name closest to a mistyped one, if one is close, and all known names.
 
     Example:
         >>> did_you_mean("foltz-glov", ["foltz-glove", "random"])
         'did you mean foltz-glove? (foltz-glove, random)'
+        >>> did_you_mean("nope", ["opening", "random"])
+        'opening, random'
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     listing = ", ".join(names)
     return f"did you mean {close[0]}? ({listing})" if close else listing

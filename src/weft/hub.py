@@ -141,9 +141,9 @@ def model_folder(name: str | Path) -> Path:
     found = find_model(name)
     if found.folder is None:
         raise ConfigError(
-            "this model needs no training and has no folder",
+            "this model comes ready to use and has no folder of its own",
             seen=found.name,
-            allowed="a trained model",
+            allowed="a folder that `weft train` wrote, or the name of one",
             next_step="name another model, or its folder",
         )
     return found.folder
@@ -317,9 +317,19 @@ def _how_to_get(name: str, trained: Mapping[str, FoundModel]) -> str:
     """Return how to get a trained model of a registered name, as the next step of a message."""
     train = f"train it (weft train configs/{name}.toml)" if name in MODELS else "train it"
     variants = sorted(other for other, found in trained.items() if found.model == name)
-    install = f"{INSTALL_ZOO} (in a clone)"
-    first = f"use {' or '.join(variants)}, which are trained for one domain" if variants else install
-    return f"{first}; or {train} and name its folder; or set {MODELS_VARIABLE} to a folder of trained models"
+    first = f"use {' or '.join(variants)}, which are trained for one domain; or " if variants else ""
+    if not variants and _in_zoo(name) and not _has_zoo():
+        first = f"{INSTALL_ZOO} (in a clone); or "
+    return f"{first}{train} and name its folder; or set {MODELS_VARIABLE} to a folder of trained models"
+
+
+def _in_zoo(name: str) -> bool:
+    """Return whether the zoo has trained weights of a registered model, or of its variants for one domain."""
+    return INSTALL_ZOO in model_class(name).card.needs
+
+
+def _has_zoo() -> bool:
+    return any(source == ZOO_PACKAGE for source, _ in _package_places())
 
 
 def _untrained(name: str) -> ModelError:
@@ -344,7 +354,7 @@ def _unknown(name: str) -> WeftError:
 
 def _next_step_of_unknown(name: str) -> str:
     install = f"{INSTALL_ZOO} (in a clone), which adds the paper's trained models"
-    has_zoo = any(source == ZOO_PACKAGE for source, _ in _package_places())
+    has_zoo = _has_zoo()
     if not has_zoo and any(name.startswith(f"{model}-") for model in model_names()):  # a model for one domain
         return f"{install}; or run `weft models`"
     return "run `weft models`" if has_zoo else f"run `weft models`; {install}"

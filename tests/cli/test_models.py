@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.command_line import ESSAY, ok, refused, weft
 
 from weft.cli.options import DEFAULT_MODEL
+from weft.io.model_folder import Artifact, save_artifact
 from weft.registry import MODELS
 
 
@@ -39,3 +40,10 @@ def test_a_model_that_is_not_installed_says_how_to_get_it(tmp_path: Path) -> Non
     line = refused("score", ESSAY, "-m", "seq2seq", cwd=tmp_path)
     for text in (described, line):
         assert "pip install ./zoo" in text and "weft train" in text and "WEFT_MODELS" in text
+
+
+def test_a_folder_does_not_need_training(tmp_path: Path) -> None:
+    save_artifact(Artifact("foltz-lsa", {}), tmp_path / "mine")
+    text = ok("models", str(tmp_path / "mine"))
+    assert "pip install ./zoo" not in text
+    assert "found in" in text

@@ -114,7 +114,7 @@ def _card_lines(found: ModelDescription) -> list[Text]:
         ("score", f"{card.score_range}; higher is more coherent"),
         ("a high score", card.meaning),
         ("comparable", card.comparable),
-        ("needs", card.needs),
+        ("needs", _still_needed(card.needs) if known.source else card.needs),
         ("reference", card.reference),
         ("found in", known.source or f"not installed: {known.missing}"),
         ("not installed", f"pip install 'weft-coherence[{known.extra}]'" if known.extra else ""),
@@ -127,3 +127,13 @@ def _card_lines(found: ModelDescription) -> list[Text]:
         (known.name, "bold cyan"), f"  {card.summary}", " (the default model)" if known.default else ""
     )
     return [head, *(Text.assemble("  ", (f"{name:<14}", "dim"), str(value)) for name, value in facts if value)]
+
+
+def _still_needed(needs: str) -> str:
+    """Return what a model that was found needs: all but its training.
+
+    Example:
+        >>> _still_needed("the extra `parse`; trained weights (pip install ./zoo) or training")
+        'the extra `parse`'
+    """
+    return "; ".join(need for need in needs.split("; ") if "training" not in need)
