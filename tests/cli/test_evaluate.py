@@ -33,7 +33,7 @@ def result(tmp_path: Path) -> Result:
 def test_evaluate_then_table(year_texts: str, tmp_path: Path) -> None:
     shown = ok("evaluate", "-t", "wikipedia-pairs", "-m", "year-sort", "--data", year_texts, cwd=tmp_path)
     assert "accuracy" in shown
-    path = tmp_path / "results" / "wikipedia-pairs" / "year-sort.json"
+    path = tmp_path / "results" / "pairs" / "year-sort.json"  # on a file, the folder has the name of the task
     result = json.loads(path.read_text())
     assert result["metrics"]["accuracy"] == 1.0
     assert result["command"].startswith("weft evaluate -t wikipedia-pairs")
@@ -57,7 +57,7 @@ def test_settings_without_a_variant_get_a_file_of_their_own(tmp_path: Path) -> N
     arguments = ("evaluate", "-t", "accidents", "-m", "foltz-glove", "--data", "m.jsonl")
     ok(*arguments, cwd=tmp_path)
     ok(*arguments, "--set", "weighting=sif", cwd=tmp_path)
-    names = sorted(path.name for path in (tmp_path / "results" / "accidents").glob("*.json"))
+    names = sorted(path.name for path in (tmp_path / "results" / "pairs").glob("*.json"))
     assert names == ["foltz-glove.json", "foltz-glove.weighting=sif.json"]
     refused = weft(*arguments, "--variant", "../../evil", cwd=tmp_path)
     assert refused.returncode == 2
@@ -67,7 +67,7 @@ def test_settings_without_a_variant_get_a_file_of_their_own(tmp_path: Path) -> N
 def test_evaluate_several_tasks_at_once(tmp_path: Path) -> None:
     (tmp_path / "m.jsonl").write_text(json.dumps({"sentences": ["In 1900.", "In 1910.", "In 1920."]}))
     ok("evaluate", "-t", "accidents", "-t", "wikipedia-order", "-m", "year-sort", "--data", "m.jsonl", cwd=tmp_path)
-    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["accidents", "wikipedia-order"]
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["order", "pairs"]
     assert weft("evaluate", "-t", "accidents", "-m", "random", "--combine", "uni", cwd=tmp_path).returncode == 2
 
 
@@ -81,7 +81,7 @@ def test_null_is_an_empty_field_in_every_csv(
     )
     table = RenderedTable(1, "T", (Column("x, paper", False), Column("x, weft", True)), (("m", (Cell(), Cell())),))
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out + render(table, "csv"))))
-    assert rows[1] == ["wikipedia-pairs", "random", "", "accuracy", "", "", ""]
+    assert rows[1] == ["pairs", "random", "", "accuracy", "", "", ""]
     assert rows[3] == ["one", "1", "", "", ""]
     assert rows[5] == ["m", "", "", "", ""]
 

@@ -153,10 +153,10 @@ def test_written_negatives_are_the_ones_used(corpus: Path, tmp_path: Path) -> No
 
 def test_the_result_carries_everything_and_survives_the_disk(corpus: Path, tmp_path: Path) -> None:
     subject = Subject(create_model("random", {"seed": 5}), "random", "five", {"seed": 5})
-    for task in ("accidents", "wikipedia-order", "wikipedia-insertion"):
+    for task, folder in (("accidents", "pairs"), ("wikipedia-order", "order"), ("insertion", "insertion")):
         result = evaluate(task, subject, str(corpus), EvaluateOptions(), command="weft evaluate …")
         path = result.save(tmp_path / "results")
-        assert path == tmp_path / "results" / task / "random.five.json"
+        assert path == tmp_path / "results" / folder / "random.five.json"
         again = Result.load(path)
         assert again.metrics == result.metrics
         assert json.loads(path.read_text())["weft_version"]
@@ -164,6 +164,13 @@ def test_the_result_carries_everything_and_survives_the_disk(corpus: Path, tmp_p
             "task model variant metrics interval n_documents n_pairs ties seed estimator data_name data_sha256 command"
         ).split():
             assert name in json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("task", ["pairs", "inner", "swaps", "order", "insertion"])
+def test_data_without_a_usable_document_are_an_error(task: str, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("Only one sentence here.")
+    with pytest.raises(CorpusError, match=r"no document was long enough.*1 sentence.*next: give longer texts"):
+        evaluate(task, Subject(create_model("random"), "random"), str(tmp_path / "one.txt"))
 
 
 def test_results_are_compared_only_on_the_same_negatives(corpus: Path) -> None:

@@ -109,9 +109,15 @@ def test_calibrating_writes_the_folder_and_keeps_the_rest(folder: Path) -> None:
 
 def test_too_few_texts_are_refused_and_nothing_is_written(folder: Path) -> None:
     before = (folder / "model.json").read_bytes()
-    with pytest.raises(CorpusError, match="too few texts of 5"):
+    with pytest.raises(CorpusError, match="too few texts of 5 to 9 sentences"):
         calibrate(folder, [Document(str(n), ("A.", "B.", f"C{n}.")) for n in range(30)], texts="t")
     assert (folder / "model.json").read_bytes() == before
+
+
+def test_the_class_with_too_few_texts_is_named(folder: Path) -> None:
+    texts = [Document(str(n), tuple(f"Sentence {i} of {n}." for i in range(7))) for n in range(30)]
+    with pytest.raises(CorpusError, match="too few texts of 3 to 4 sentences.*10 or more sentences"):
+        calibrate(folder, texts, texts="t")
 
 
 def test_a_model_without_a_place_for_it_is_refused(tmp_path: Path) -> None:

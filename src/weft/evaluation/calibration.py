@@ -80,17 +80,28 @@ def _paragraphs_by_class(documents: Iterable[Document]) -> dict[int, list[Docume
     for fewest, texts in found.items():
         if len(texts) < FEWEST_TEXTS:
             raise CorpusError(
-                f"too few texts of {fewest} sentences or more",
+                f"too few texts of {_sentences_of(fewest)}",
                 seen=len(texts),
-                allowed=f"{FEWEST_TEXTS} texts of {', '.join(map(str, LENGTH_CLASSES))} sentences or more each",
-                next_step="give more texts",
+                allowed=f"{FEWEST_TEXTS} texts of each length: {'; '.join(map(_sentences_of, LENGTH_CLASSES))}",
+                next_step=f"add texts with paragraphs of {_sentences_of(fewest)}",
             )
     return found
 
 
+def _sentences_of(fewest: int) -> str:
+    """Return the lengths of a class in words.
+
+    Example:
+        >>> _sentences_of(3), _sentences_of(10)
+        ('3 to 4 sentences', '10 or more sentences')
+    """
+    longer = [other for other in LENGTH_CLASSES if other > fewest]
+    return f"{fewest} to {min(longer) - 1} sentences" if longer else f"{fewest} or more sentences"
+
+
 def _group(model: DocumentScorer, fewest: int, documents: Sequence[Document], seed: int, progress: Progress) -> Group:
     shuffled = [document.reorder(permutations(document, count=1, seed=seed)[0]) for document in documents]
-    label = f"texts of {fewest} sentences or more"
+    label = f"texts of {_sentences_of(fewest)}"
     written = _values(model, documents, label, progress)
     return make_group(fewest, written, _values(model, shuffled, f"{label}, shuffled", progress))
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from weft.evaluation.result import Result, summarize
+from weft.evaluation.result_checks import nothing_measured
 from weft.evaluation.task_contract import EvaluateOptions, Outcome, Subject
 from weft.evaluation.tasks import Experiment, find_experiment, joined
 from weft.io.file_hash import sha256_of
@@ -38,7 +39,7 @@ def evaluate(
 
     Raises:
         ConfigError: There is no such task or data set, or a setting is wrong.
-        CorpusError: The data cannot be read.
+        CorpusError: The data cannot be read, or no document can be measured.
 
     Example:
         >>> import json, pathlib, tempfile
@@ -52,6 +53,8 @@ def evaluate(
     source = experiment.open(options)
     data_sha256 = _sha256_of_data(source.path)  # first, so that a missing file is reported at once
     outcome = experiment.task.run(subject, source, options, progress)
+    if not any(any(measure.denominators) for measure in outcome.measures.values()):
+        raise nothing_measured(outcome.lengths)
     return _result(experiment, subject, outcome, options, data_sha256, command)
 
 

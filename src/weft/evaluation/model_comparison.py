@@ -21,6 +21,7 @@ from weft.evaluation.result import (
     summarize,
     without_seed,
 )
+from weft.evaluation.result_checks import nothing_measured
 from weft.notebook import table_html
 
 
@@ -125,13 +126,7 @@ def _common_metrics(first: Result, second: Result, metric: str) -> list[str]:
     check_comparable(first, second)
     names = [name for name in first.metrics if name in second.metrics and _measured(first, name)]
     if not names:
-        longest = max(first.lengths, default=0)
-        raise CorpusError(
-            "no document was long enough to be measured",
-            seen=f"{longest} {'sentence' if longest == 1 else 'sentences'} in the longest",
-            allowed="texts of two sentences or more; of three, where their order is restored",
-            next_step="give longer texts with --data",
-        )
+        raise nothing_measured(first.lengths)
     if metric and metric not in names:
         raise CorpusError(
             "no such metric in both results",

@@ -1,4 +1,4 @@
-"""Checks of the types in the two files of a result."""
+"""Checks of results: the types in their two files, and that something was measured."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.errors import is_number
+from weft.errors import CorpusError, is_number
 
 if TYPE_CHECKING:
     from weft.evaluation.result import Result
+
+
+def nothing_measured(lengths: Sequence[int]) -> CorpusError:
+    """Return the error for data without a document that can be measured, given the lengths of its documents."""
+    longest = max(lengths, default=0)
+    return CorpusError(
+        "no document was long enough to be measured",
+        seen=f"{longest} {'sentence' if longest == 1 else 'sentences'} in the longest",
+        allowed="texts of two different sentences or more; of three for the task order, of four for inner",
+        next_step="give longer texts with --data",
+    )
 
 
 def check_first_file(result: Result) -> None:

@@ -200,7 +200,7 @@ def find_experiment(task: str, data: str | None = None) -> Experiment:
 
     Args:
         task: A name in `TASKS`, or that of an experiment: `ALIASES`, and DATA-TASK for every other pair.
-        data: A name in `DATA_SETS`, or a file; None for the default.
+        data: A name in `DATA_SETS`, or a file; None for the default. An experiment on a file has the name of its task.
 
     Raises:
         ConfigError: There is no such task or data set, or the data would be read from a pipe.
@@ -225,7 +225,7 @@ def find_experiment(task: str, data: str | None = None) -> Experiment:
             next_step="save the documents to a file first",
         )
     _check_file(data)
-    return Experiment(task, chosen, DATA_SETS[standard] if standard else None, data)
+    return Experiment(kind, chosen, DATA_SETS[standard] if standard else None, data)
 
 
 def _standard(kind: str, data: str) -> Experiment:

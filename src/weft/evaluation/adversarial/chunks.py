@@ -176,8 +176,9 @@ def _chosen(pages: Sequence[str], windows: Sequence[_Window], selection: Selecti
             raise CorpusError(
                 f"too few chunks of {SIZE} sentences for the {name} part",
                 seen=len(part),
-                allowed=f"{wanted}, of sentences of {selection.shortest} to {selection.longest} tokens",
-                next_step="give more text, or --limit with a smaller number of test contexts",
+                allowed=f"{selection.train} for train and {selection.test} each for dev and test, of sentences of "
+                f"{selection.shortest} to {selection.longest} tokens",
+                next_step="give more text, or a smaller --limit N: N test, N dev and 10 N training chunks",
             )
     return parts
 
