@@ -297,6 +297,8 @@ def test_evaluate_and_train(tmp_path: Path) -> None:
     trained = weft.train({"model": {"name": "random"}, "run": {"out": str(tmp_path / "m")}})
     assert trained.score(TEXT).value is not None
     assert (tmp_path / "m" / "model.json").is_file()
+    assert weft.train({"model": {"name": "random"}}, out=tmp_path / "n").source == str(tmp_path / "n")
+    assert (tmp_path / "n" / "model.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -319,6 +321,15 @@ def test_evaluate_and_train(tmp_path: Path) -> None:
         lambda: weft.split_sentences(3),  # type: ignore[arg-type]
         lambda: weft.load(LIGHT, settings=3),  # type: ignore[arg-type]
         lambda: weft.score(TEXT, combine=3),  # type: ignore[call-overload]
+        lambda: weft.evaluate("pairs", options=3),  # type: ignore[arg-type]
+        lambda: weft.compare_models("random", "year-sort", task="pairs", options={}),  # type: ignore[arg-type]
+        lambda: list(weft.read_documents(3)),  # type: ignore[arg-type]
+        lambda: list(weft.read_documents("")),
+        lambda: list(weft.read_documents("essay.txt", 3)),  # type: ignore[arg-type]
+        lambda: weft.Document(3, ["A cat sat."]),  # type: ignore[arg-type]
+        lambda: weft.Document("d", ("A cat sat.",), title=3),  # type: ignore[arg-type]
+        lambda: weft.order(TEXT, model=LIGHT, first_given="x"),  # type: ignore[call-overload]
+        lambda: weft.train({"model": {"name": "random"}}),
     ],
 )
 def test_wrong_values_are_errors_with_four_parts(call: Any) -> None:
@@ -326,6 +337,13 @@ def test_wrong_values_are_errors_with_four_parts(call: Any) -> None:
         call()
     for part in ("saw", "allowed:", "next:"):
         assert part in str(caught.value)
+
+
+def test_next_steps_fit_the_value() -> None:
+    with pytest.raises(weft.CorpusError, match=r"next: pass a list, such as sorted\(texts\)"):
+        weft.score({TEXT})
+    with pytest.raises(weft.ConfigError, match="saw 'x'; allowed: uni, bi, mmi; next: correct --combine"):
+        weft.score(TEXT, combine="x")
 
 
 def test_decoding_is_one_object_or_options_by_name() -> None:

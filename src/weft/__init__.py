@@ -19,10 +19,12 @@ from weft.version import VERSION
 if TYPE_CHECKING:
     from weft.api import compare, compare_models, evaluate, generate, order, score, train
     from weft.corpora.readers.formats import read_documents
+    from weft.corpora.readers.read_options import ReadOptions
     from weft.corpora.text.sentences import split_sentences
     from weft.data_frames import to_frame
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
+    from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
     from weft.loaded_model import Model, load
@@ -33,8 +35,10 @@ _LAZY = {
     **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
     "Decoding": "weft.generation.decoding_settings",
+    "EvaluateOptions": "weft.evaluation.task_contract",
     "Ordering": "weft.ordering.order",
     "Versus": "weft.evaluation.model_comparison",
+    "ReadOptions": "weft.corpora.readers.read_options",
     "Result": "weft.evaluation.result",
     "Revision": "weft.evaluation.text_comparison",
     "read_documents": "weft.corpora.readers.formats",
@@ -50,9 +54,11 @@ __all__ = [
     "CorpusError",
     "Decoding",
     "Document",
+    "EvaluateOptions",
     "Model",
     "ModelError",
     "Ordering",
+    "ReadOptions",
     "Result",
     "Revision",
     "Score",

@@ -164,6 +164,14 @@ def generate(
 
     Returns:
         One `Continuation` for one text, a list for many.
+
+    Raises:
+        ConfigError: The model cannot write, or an option is unknown or has a wrong value.
+
+    Example:
+        >>> found = generate("The cat slept. It purred.", sentences=2, beam=4)
+        >>> len(found.sentences)
+        2
     """
     return as_model(model).generate(
         texts, sentences=sentences, combine=combine, decoding=decoding, language=language, **options
@@ -222,14 +230,25 @@ def compare_models(
 
     Returns:
         The differences with their intervals, and the documents that differ most.
+
+    Raises:
+        ConfigError: A model, the task, the data or the metric is unknown, or the results differ in task or data.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "lives.jsonl"
+        >>> _ = file.write_text('{"sentences": ["Born in 1812.", "Rich in 1837.", "Died in 1870."]}')
+        >>> found = compare_models("year-sort", "random", task="pairs", data=file, results=file.parent)
+        >>> found.comparisons["accuracy"].difference > 0
+        True
     """
     from weft.evaluation.model_comparison import compare_models as compare_two
     from weft.evaluation.result import Result
     from weft.evaluation.result_lookup import find_result
-    from weft.evaluation.task_contract import EvaluateOptions
+    from weft.evaluation.task_contract import checked_options
     from weft.evaluation.tasks import find_experiment
 
-    chosen = options or EvaluateOptions()
+    chosen = checked_options(options)
     name = None if data is None else str(data)
     if task:
         find_experiment(task, name)  # an unknown task is reported before a model is loaded
@@ -269,14 +288,25 @@ def evaluate(
 
     Returns:
         The metrics with their intervals, and everything needed to repeat the evaluation.
+
+    Raises:
+        ConfigError: The task, the data or the model is unknown, or an option has a wrong value.
+        CorpusError: The data cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "lives.jsonl"
+        >>> _ = file.write_text('{"sentences": ["Born in 1812.", "Rich in 1837.", "Died in 1870."]}')
+        >>> evaluate("pairs", data=file, model="year-sort").metrics["accuracy"]
+        1.0
     """
     from weft.evaluation.evaluate import evaluate as run
-    from weft.evaluation.task_contract import EvaluateOptions
+    from weft.evaluation.task_contract import checked_options, data_name
     from weft.evaluation.tasks import find_experiment, find_task
 
-    chosen = options or EvaluateOptions()
+    chosen = checked_options(options)
     # Wrong names and numbers are reported before a model is loaded.
-    find_experiment(task, None if data is None else _data_name(data))
+    find_experiment(task, None if data is None else data_name(data))
     limit = chosen.limit if limit is None else limit
     if limit is not None:
         check_count("limit", limit)
@@ -309,21 +339,10 @@ def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subje
     return with_combination(model, combine) if combine else model
 
 
-def _data_name(data: object) -> str:
-    """Return the name or path of data as text; raise ConfigError for anything else."""
-    if not isinstance(data, str | Path):
-        raise ConfigError(
-            "the data of an evaluation are a name or a file",
-            seen=type(data).__name__,
-            allowed="the name of a standard set, or a path",
-            next_step="write the documents to a JSONL file and pass its path",
-        )
-    return str(data)
-
-
 def train(
     config: str | Path | Mapping[str, Any] | RunConfig,
     *,
+    out: str | Path | None = None,
     parts: Sequence[str] = (),
     data_root: str | None = None,
     command: str = "",
@@ -333,6 +352,7 @@ def train(
 
     Args:
         config: A TOML file, its content as a mapping, or a parsed configuration.
+        out: Model folder to write; the default is ``run.out`` of the configuration.
         parts: Parts of a neural model to train; all by default.
         data_root: Folder of the research data.
         command: Command to record in the model folder.
@@ -340,6 +360,18 @@ def train(
 
     Returns:
         The trained model.
+
+    Raises:
+        ConfigError: The configuration has an unknown name or a wrong value, or no output folder is given.
+        CorpusError: The data cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "tales.jsonl"
+        >>> _ = file.write_text('{"sentences": ["Once there was a king.", "He ruled."]}')
+        >>> config = {"model": {"name": "opening"}, "data": {"train": [str(file)]}}
+        >>> train(config, out=file.parent / "model").score("Once there was a cat. He slept.").value > 0
+        True
     """
     from weft.training.config import RunConfig, build_config, read_config
     from weft.training.runs import train as run
@@ -355,5 +387,7 @@ def train(
         chosen = build_config(config, to_run=True)
     else:
         chosen = read_config(config) if isinstance(config, str | Path) else config
+    if out is not None:
+        chosen = replace(chosen, run=replace(chosen.run, out=str(out)))
     trained = run(chosen, parts=parts, data_root=data_root, command=command, progress=progress)
     return Model(trained, chosen.model.name, source=str(chosen.run.out))

@@ -22,7 +22,8 @@ class Document:
         paragraph_starts: Index of the first sentence of every paragraph; a text of one paragraph has ``(0,)``.
 
     Raises:
-        CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters.
+        CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters; or the
+            name or the title is not a string.
 
     Example:
         >>> document = Document("d", ("A cat sat.", "It slept.", "Rain fell."))
@@ -36,6 +37,8 @@ class Document:
     paragraph_starts: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not isinstance(self.title, str):
+            raise _not_a_name(self.id, self.title)
         if not isinstance(self.sentences, tuple):
             object.__setattr__(self, "sentences", _as_tuple(self.id, self.sentences))
         for sentence in self.sentences:
@@ -68,6 +71,16 @@ class Document:
             Document(f"{self.id}#{number}", self.sentences[start:end], self.title)
             for number, (start, end) in enumerate(zip(self.paragraph_starts, ends, strict=True))
         ]
+
+
+def _not_a_name(name: object, title: object) -> CorpusError:
+    what, seen = ("title", title) if isinstance(name, str) else ("name", name)
+    return CorpusError(
+        f"the {what} of a document is not a string",
+        seen=f"{type(seen).__name__} {_cut(repr(seen))}",
+        allowed="a str, such as Document('essay-1', sentences)",
+        next_step="convert it with str()",
+    )
 
 
 def _as_tuple(name: str, sentences: object) -> tuple[str, ...]:

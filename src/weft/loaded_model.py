@@ -21,7 +21,7 @@ from weft.ordering.order import Objective, Ordering, Search, order_document
 from weft.protocols import CalibratedModel, CoherenceModel, ModelCard, RemarkingModel
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.percentiles import Reference
-from weft.settings import check_count
+from weft.settings import check_count, check_type
 from weft.text_inputs import documents_of, one_document
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ class Model:
         language: str = "en",
     ) -> Ordering | list[Ordering]:
         """Put the sentences of texts in order; see `weft.order`."""
+        check_type("first_given", first_given, False)
         documents, single = documents_of(texts, language=language)
         model = self.combined(combine).inner
         found = []

@@ -85,6 +85,8 @@ def _next_step(value: object) -> str:
         return "read the file: weft.score(weft.read_documents(path))"
     if isinstance(value, bytes | bytearray):
         return "decode the bytes first, such as data.decode('utf-8')"
+    if isinstance(value, set | frozenset):
+        return "pass a list, such as sorted(texts): a set has no order"
     if isinstance(value, list | tuple):
         return "join the sentences of each text as Document('name', sentences)"
     if _is_frame(value):

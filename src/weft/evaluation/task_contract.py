@@ -19,6 +19,7 @@ from weft.corpora.negatives.slug_lines import drop_slug
 from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
 from weft.corpora.readers.formats import ReadOptions, detect_format, read_permuted
 from weft.document import Document
+from weft.errors import ConfigError
 from weft.evaluation.result import Measure
 from weft.ordering.order import Objective
 from weft.progress import Progress
@@ -55,6 +56,30 @@ class EvaluateOptions:
     # Folder in which `adversarial` keeps chunks, continuations and verdicts between runs.
     work: Path = Path("adversarial")
     device: str = "auto"  # device of `adversarial`: ``auto``, ``cpu`` or ``cuda``
+
+
+def checked_options(options: object) -> EvaluateOptions:
+    """Return the options of an evaluation, the defaults for None; raise ConfigError for anything else."""
+    if options is None or isinstance(options, EvaluateOptions):
+        return options or EvaluateOptions()
+    raise ConfigError(
+        "not options of an evaluation",
+        seen=options,
+        allowed="a weft.EvaluateOptions",
+        next_step="pass options=weft.EvaluateOptions(permutations=5), or omit it",
+    )
+
+
+def data_name(data: object) -> str:
+    """Return the name or path of data as text; raise ConfigError for anything else."""
+    if not isinstance(data, str | Path):
+        raise ConfigError(
+            "the data of an evaluation are a name or a file",
+            seen=type(data).__name__,
+            allowed="the name of a standard set, or a path",
+            next_step="write the documents to a JSONL file and pass its path",
+        )
+    return str(data)
 
 
 @dataclass(frozen=True, slots=True)

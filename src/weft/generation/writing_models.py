@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from weft.errors import ConfigError
 from weft.protocols import CombinableModel, WritingModel
+from weft.scoring.uni_bi_mmi import COMBINATIONS
 
 AnyModel = TypeVar("AnyModel")
 
@@ -22,6 +23,13 @@ def combined_model(model: AnyModel, combine: str, name: str) -> AnyModel:
             seen=combine,
             allowed="uni, bi and mmi with a generative model, such as seq2seq",
             next_step="omit combine, or choose a generative model",
+        )
+    if combine not in COMBINATIONS:
+        raise ConfigError(
+            f"unknown combination of the parts of {name}",
+            seen=combine,
+            allowed=", ".join(COMBINATIONS),
+            next_step="correct --combine, or combine= in Python",
         )
     return model.combined(combine)
 

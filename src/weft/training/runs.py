@@ -88,7 +88,9 @@ def untrained_parts(model: CoherenceModel) -> list[str]:
 def _check_output(out: str) -> None:
     """Raise an error before training if the model folder cannot be written."""
     if not out:
-        raise ConfigError("no output folder given", seen=out, allowed="a folder", next_step="give --out FOLDER")
+        raise ConfigError(
+            "no output folder given", seen=out, allowed="a folder", next_step="give --out FOLDER, or out= in Python"
+        )
     place = Path(out)
     with explain_write_errors(place):
         place.parent.mkdir(parents=True, exist_ok=True)

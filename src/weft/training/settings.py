@@ -37,5 +37,5 @@ class TrainingSettings(Settings):
                 "neither training.steps nor training.minutes is set",
                 seen="steps 0, minutes 0",
                 allowed="one of them above 0",
-                next_step="add --minutes 5",
+                next_step="add --minutes 5, or set training.minutes",
             )

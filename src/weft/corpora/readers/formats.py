@@ -146,7 +146,8 @@ def _detect_directory(folder: Path) -> str:
 
 
 def _format_of(source: Source, options: ReadOptions) -> str:
-    """Return the name of the format; raise ConfigError for a wrong option."""
+    """Return the name of the format; raise an error for a wrong option or something that is not a file."""
+    _check_types(source, options)
     check_encoding(options.encoding)
     check_language(options.language)
     name = detect_format(source) if options.format == "auto" else options.format
@@ -158,6 +159,23 @@ def _format_of(source: Source, options: ReadOptions) -> str:
             next_step="omit --input, or choose one of these",
         )
     return name
+
+
+def _check_types(source: object, options: object) -> None:
+    if not isinstance(source, str | Path) or source == "":
+        raise CorpusError(
+            "not the name of a file",
+            seen=source if isinstance(source, str) else f"{type(source).__name__} {source!r}"[:60],
+            allowed="the path of a file or a folder, or - for standard input",
+            next_step="give a path; pass a text itself to weft.score",
+        )
+    if not isinstance(options, ReadOptions):
+        raise ConfigError(
+            "not options of reading",
+            seen=f"{type(options).__name__} {options!r}"[:60],
+            allowed="a weft.ReadOptions",
+            next_step='pass weft.ReadOptions(format="jsonl"), or omit it',
+        )
 
 
 def _reader(name: str) -> Reader:
