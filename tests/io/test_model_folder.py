@@ -175,8 +175,8 @@ def test_what_is_not_a_file_is_never_replaced(
 @pytest.mark.parametrize(
     ("name", "step"),
     [
-        ("file/a.txt", "is a file and not a folder"),
-        ("file/deeper/a.txt", "is a file and not a folder"),
+        ("file/a.txt", "is a file, not a folder"),
+        ("file/deeper/a.txt", "is a file, not a folder"),
         ("x" * 300, "shorter name"),
         ("a\0b", "another place"),
         ("loop", "another place"),

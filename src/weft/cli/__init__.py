@@ -144,7 +144,7 @@ def _fail(message: str) -> NoReturn:
 
 
 def _make_streams_safe() -> None:
-    """Let a closed stream discard what is written, and a stream show the number of a character it cannot encode."""
+    """Discard what is written to a closed stream, and write characters that a stream cannot encode as escapes."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  lives as long as the process

@@ -91,7 +91,7 @@ def _next_step_of(error: OSError | ValueError) -> str:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             return "make room (df -h), or choose another disk"
         case errno.ENOTDIR | errno.EEXIST:
-            return "part of the path is a file and not a folder: choose another place"
+            return "choose another place: a part of the path is a file, not a folder"
         case errno.ENAMETOOLONG:
             return "choose a shorter name"
         case _:
