@@ -14,6 +14,7 @@ from tests.helpers.command_line import ESSAY, ok, refused, weft
 
 from weft.cli import app
 from weft.cli.options import DEFAULT_MODEL
+from weft.cli.usage_errors import usage_error
 from weft.registry import DEFAULT_MODEL as REGISTERED
 from weft.version import VERSION
 
@@ -101,6 +102,30 @@ def test_mistakes_in_the_command_are_one_line() -> None:
         assert "--help" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("score",), "missing argument FILE: saw 'nothing'; allowed: weft score [OPTIONS] FILE...; next: "),
+        (("calibrate", "m"), "missing option --data: saw 'nothing'; allowed: --data FILE; next: "),
+        (("score", "x", "--mode", "y"), "unknown option: saw '--mode'; allowed: did you mean --model? (--column, "),
+        (("scor",), "unknown command: saw 'scor'; allowed: did you mean score? (calibrate, "),
+        (("score", "x", "-f"), "missing value of -f: saw 'nothing'; allowed: -f VALUE; next: weft score --help"),
+        (("score", "x", "--explain=3"), "this option takes no value: saw '--explain=…'; allowed: --explain alone; "),
+        (("order", "x", "--beam", "0"), "wrong value of --beam: saw '0'; allowed: a whole number, at least 1"),
+        (("order", "x", "--beam", "x"), "wrong value of --beam: saw 'x'; allowed: a whole number, at least 1"),
+        (("generate", "x", "--top-p", "x"), "wrong value of --top-p: saw 'x'; allowed: a number; next: "),
+        (("score", "x", "-f", "y"), "wrong value of --format, -f: saw 'y'; allowed: table, json, csv; next: "),
+        (("config", "a", "b"), "too many arguments: saw 'b'; allowed: weft config [OPTIONS] NAME|FILE; next: "),
+    ],
+)
+def test_a_mistake_in_the_command_has_four_parts(arguments: tuple[str, ...], line: str) -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  the class depends on typer's version
+        app(arguments, standalone_mode=False, prog_name="weft")
+    found = str(usage_error(caught.value, "weft score --help"))
+    assert found.startswith(line)
+    assert found.endswith("; next: weft score --help")
+
+
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     lines = [json.dumps({"id": f"d{n}", "text": "A cat sat. A dog ran."}) for n in range(20_000)]
     (tmp_path / "many.jsonl").write_text("\n".join(lines))
@@ -121,6 +146,8 @@ def test_a_full_or_closed_output(redirect: str) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert done.returncode == (2 if "full" in redirect else 0)
+    if "full" in redirect:
+        assert all(part in done.stderr for part in ("saw ", "allowed: ", "next: "))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

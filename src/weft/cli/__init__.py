@@ -8,9 +8,8 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import re
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -31,6 +30,7 @@ from weft.cli.samples import samples
 from weft.cli.score import score
 from weft.cli.table import table
 from weft.cli.train import train
+from weft.cli.usage_errors import usage_error
 from weft.errors import WeftError
 from weft.version import VERSION
 
@@ -103,9 +103,7 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        where = f" {error.filename!r}" if error.filename else ""
-        problem = f"the operating system reports an error:{where} {error.strerror or error}"
-        _fail(f"{problem}; next: check the path, the permissions and the free space")
+        _fail(str(_system_error(error)))
     except (KeyboardInterrupt, typer.Abort):
         print("weft: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(130)
@@ -113,29 +111,24 @@ def main() -> None:
         # A mistake in the command line; the class is in click or in typer, depending on typer's version.
         if not hasattr(error, "format_message"):
             raise
-        _fail(f"{_usage_problem(error)}; next: {_help_command()}")
+        _fail(str(usage_error(error, _help_command())))
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _usage_problem(error: Any) -> str:
-    """Return what is wrong with the command line, the value seen and, of an option with choices, the allowed values."""
-    problem = error.format_message().replace("Value error, ", "").rstrip(".")
-    if match := re.fullmatch(r"(.*?): ('.*') is not one of (.*)", problem):
-        return f"{match[1]}: saw {match[2]}; allowed: {match[3].replace(chr(39), '')}"
-    return f"{problem}{_seen(error)}"
+def _system_error(error: OSError) -> WeftError:
+    where = f"{error.filename}: " if error.filename else ""
+    return WeftError(
+        "the operating system reports an error",
+        seen=f"{where}{error.strerror or error}",
+        allowed="files and folders that can be read and written, and a device with free space",
+        next_step="check the path, the permissions and the free space",
+    )
 
 
 def _help_command() -> str:
     """Return the command that shows the help of the command in use, or of weft."""
     names = {command.__name__ for commands in PANELS.values() for command in commands}
     return f"weft {sys.argv[1]} --help" if sys.argv[1:] and sys.argv[1] in names else "weft --help"
-
-
-def _seen(error: Exception) -> str:
-    """Return the value of a refused option, if the message does not show it, as in newer versions of typer."""
-    details = getattr(error.__cause__, "errors", None)
-    value = details()[0].get("input") if callable(details) else None
-    return "" if value is None or repr(value) in str(error) else f": saw {value!r}"
 
 
 def _fail(message: str) -> NoReturn:
