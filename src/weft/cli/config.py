@@ -16,7 +16,9 @@ def config(
 ) -> None:
     """Show the settings of a model with their defaults, or check a configuration file.
 
-    The output is a complete configuration file for `weft train`.
+    The output is a configuration file for `weft train`, with a comment on every setting. Add the data (data.train, or
+    data.store), the folder to write (run.out, or --out of `weft train`) and, for a neural model, the length of the run
+    (training.steps or training.minutes).
 
     Example: weft config foltz-lda > my-run.toml
     """

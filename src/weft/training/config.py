@@ -26,31 +26,36 @@ class ModelSection:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+def key(default: Any, help: str) -> Any:
+    """Declare a key of a section, with what `weft config` says about it."""
+    return field(default=default, metadata={"help": help})
+
+
 @dataclass(frozen=True, slots=True)
 class DataSection:
     """The training data."""
 
-    train: tuple[str, ...] = ()  # files of documents; a relative path is also looked up in the data folder
-    limit: int = 0  # number of documents to read; 0 for all
-    valid: tuple[str, ...] = ()  # validation files, for neural models
-    store: str = ""  # a store made by `weft prepare`, instead of ``train``
-    valid_store: str = ""  # a store made with the tokenizer of the training store, instead of ``valid``
-    tokenizer: str = "bpe"  # the kind of tokenizer to learn if no store is given: ``bpe`` or ``words``
-    vocabulary: int = 16384  # size of the vocabulary to learn
+    train: tuple[str, ...] = key((), "Files of documents; a relative path is also looked up in the data folder.")
+    limit: int = key(0, "Number of documents to read; 0 for all.")
+    valid: tuple[str, ...] = key((), "Validation files, for neural models.")
+    store: str = key("", "A store made by `weft prepare`, instead of `train`.")
+    valid_store: str = key("", "A store made with the tokenizer of the training store, instead of `valid`.")
+    tokenizer: str = key("bpe", "The kind of tokenizer to learn if no store is given: `bpe` or `words`.")
+    vocabulary: int = key(16384, "Size of the vocabulary to learn.")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSection:
     """The output, the seed and the device of a run."""
 
-    seed: int = 1  # seed of all random numbers
-    out: str = ""  # the model folder to write
-    folder: str = ""  # folder of checkpoints and logs; ``OUT.run`` if empty
-    base: str = ""  # a trained model folder whose parts are copied instead of trained
-    start: str = ""  # a trained model folder whose weights training starts from
-    parts: tuple[str, ...] = ()  # the parts of a neural model to train; if empty, all that ``base`` does not have
-    device: str = "auto"  # ``auto``, ``cpu`` or ``cuda``
-    deterministic: bool = False  # whether operations whose result depends on timing are errors
+    seed: int = key(1, "Seed of all random numbers.")
+    out: str = key("", "The model folder to write.")
+    folder: str = key("", "Folder of checkpoints and logs; `OUT.run` if empty.")
+    base: str = key("", "A trained model folder whose parts are copied instead of trained.")
+    start: str = key("", "A trained model folder whose weights training starts from.")
+    parts: tuple[str, ...] = key((), "The parts of a neural model to train; if empty, all that `base` does not have.")
+    device: str = key("auto", "`auto`, `cpu` or `cuda`.")
+    deterministic: bool = key(False, "Whether operations whose result depends on timing are errors.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,23 @@
-"""A configuration as TOML text, with all values and a comment on each setting of the model."""
+"""A configuration as TOML text, with all values and a comment on each of them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
+from weft.protocols import NetworkModel
 from weft.registry import model_class
-from weft.training.config import RunConfig, split_tables
+from weft.settings import Settings
+from weft.training.config import DataSection, RunConfig, RunSection, split_tables
+from weft.training.settings import TrainingSettings
 
 
 def render_config(config: RunConfig) -> str:
-    """Return a configuration as TOML, with all defaults and the help text of each setting of the model.
+    """Return a configuration as TOML, with all defaults and the help text of each setting.
+
+    A model that is already trained has its settings alone, because it cannot be trained.
 
     Example:
         >>> from weft.training.config import config_of
@@ -21,17 +26,24 @@ def render_config(config: RunConfig) -> str:
         name = "random"
         seed = 1  # Seed of all numbers.
     """
-    model = {"name": config.model.name, **config.model.settings}
-    sections = {"model": model, "data": asdict(config.data), "run": asdict(config.run)}
-    if config.training:
-        sections["training"] = dict(config.training)
-    helps = {"model": _helps(config.model.name)}
-    return "\n".join(_section(name, values, helps.get(name, {})) for name, values in sections.items())
+    kind: Any = model_class(config.model.name)
+    model = _section("model", {"name": config.model.name, **config.model.settings}, _helps(kind.Settings))
+    # The class has all that a model with networks has; one that needs no training has its networks already.
+    if not kind.card.needs_training and isinstance(kind, NetworkModel):
+        remark = f"# {config.model.name} is already trained; --set changes its settings, and `weft train` refuses it."
+        return f"{remark}\n{model}"
+    data = _section("data", asdict(config.data), _key_helps(config.data))
+    run = _section("run", asdict(config.run), _key_helps(config.run))
+    training = [_section("training", config.training, _helps(TrainingSettings))] if config.training else []
+    return "\n".join([model, data, run, *training])
 
 
-def _helps(name: str) -> dict[str, str]:
-    kind: Any = model_class(name)
-    return {setting: rule.help for setting, rule in kind.Settings.rules().items()}
+def _helps(settings: type[Settings]) -> dict[str, str]:
+    return {name: rule.help for name, rule in settings.rules().items()}
+
+
+def _key_helps(section: DataSection | RunSection) -> dict[str, str]:
+    return {one.name: one.metadata["help"] for one in fields(section)}
 
 
 def _section(name: str, values: Mapping[str, Any], helps: Mapping[str, str]) -> str:
