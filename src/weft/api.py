@@ -56,6 +56,9 @@ def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = 
     Returns:
         One `Score` for one text, a list for many.
 
+    Raises:
+        WeftError: There is no such model, combination or language, or something is not a text.
+
     Example:
         >>> found = score("The cat slept. It purred. Rates rose.", model="foltz-glove")
         >>> [round(value, 1) for value in found.transitions], found.breaks
@@ -103,6 +106,9 @@ def order(
 
     Returns:
         One `Ordering` for one text, a list for many.
+
+    Raises:
+        WeftError: There is no such model, search or objective, a number is out of range, or something is not a text.
 
     Example:
         >>> order("He died in 1870. He was born in 1812.", model="year-sort").sentences
@@ -179,12 +185,7 @@ def generate(
 
 
 def compare(
-    first: object,
-    second: object,
-    *,
-    model: AnyModel = DEFAULT_MODEL,
-    combine: str | None = None,
-    language: str = "en",
+    first: object, second: object, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = None, language: str = "en"
 ) -> Revision:
     """Compare two versions of a text: which sentences changed, and what that did to each transition.
 
@@ -194,6 +195,9 @@ def compare(
         model: Name, folder, or what `load` returned.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
         language: Language of the sentence splitter.
+
+    Raises:
+        WeftError: There is no such model, combination or language, or something is not a text.
 
     Example:
         >>> found = compare("A cat sat. It slept.", "A cat sat. It slept. Rain fell.", model="foltz-sif")

@@ -42,7 +42,7 @@ def test_train_then_score(tmp_path: Path) -> None:
     ok("train", "run.toml", "--out", "my-lsa", cwd=tmp_path)
     assert json.loads(ok("score", ESSAY, "--model", "my-lsa", "-f", "json", cwd=tmp_path))["value"] is not None
     ok("evaluate", "-t", "accidents", "--model", "my-lsa", "--data", ESSAY, cwd=tmp_path)
-    result = json.loads((tmp_path / "results" / "accidents" / "foltz-lsa.json").read_text())
+    result = json.loads((tmp_path / "results" / "pairs" / "foltz-lsa.json").read_text())
     assert result["training"]["command"] == "weft train run.toml --out my-lsa"
 
 
