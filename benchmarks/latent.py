@@ -24,7 +24,8 @@ import torch
 from torch import Tensor
 
 from weft.corpora.data_folder import find_data
-from weft.corpora.negatives.permute import permute_documents
+from weft.corpora.negatives.permute import permutations
+from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.store.token_store import TokenStore
 from weft.evaluation.discrimination import discriminate
@@ -163,7 +164,8 @@ def held_out(model: VlvGm, part: str, store: TokenStore, count: int, device: Any
 
 def preferences(model: VlvGm, path: Path, count: int, seed: int) -> dict[str, Any]:
     """Return the accuracies on permutations with z and with the z of other sentences."""
-    documents = list(permute_documents(list(islice(read_jsonl(path), count)), seed=seed))
+    texts = islice(read_jsonl(path), count)
+    documents = [PermutedDocument(text, permutations(text, seed=seed)) for text in texts]
     report: dict[str, Any] = {"data": path.name, "documents": len(documents), "seed": seed}
     for combine in ("uni", "bi", "mmi"):
         chosen = model.combined(combine)

@@ -15,13 +15,24 @@ from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result, compare_results
 from weft.report.model_facts import ModelFacts, load_facts
 from weft.report.paper_numbers import TABLES
-from weft.report.tables import cell_of, cell_text, decimal, load_results, signed
+from weft.report.tables import cell_of, cell_text, decimal, load_results
 
 SIGNIFICANT = 0.05
 
 
 class PageError(Exception):
     """A template names a result that does not exist, or states something that the results contradict."""
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign and three decimals.
+
+    Example:
+        >>> signed(0.0134), signed(-0.5), signed(0.0)
+        ('+.013', '−.500', '.000')
+    """
+    shown = decimal(abs(value))
+    return shown if not float(shown) else f"{'−' if value < 0 else '+'}{shown}"
 
 
 class Value(float):

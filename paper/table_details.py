@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from paper.measured import SIGNIFICANT
+from paper.measured import SIGNIFICANT, signed
 from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result, compare_results
 from weft.report.model_facts import ModelFacts, facts_of
 from weft.report.paper_numbers import PaperTable
-from weft.report.tables import NOTHING, further_rows, pipe, signed
+from weft.report.tables import NOTHING, further_rows, pipe
 
 
 def models_behind(table: PaperTable, results: Mapping[Key, Result], known: Sequence[ModelFacts]) -> str:

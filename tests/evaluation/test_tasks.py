@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.helpers.permuted import permute_documents
 from tests.helpers.scorers import AntiOracle, Constant, OracleTable, OracleWhole, synthetic
 
 from weft.corpora.corrupt import write_negatives
-from weft.corpora.negatives.permute import permute_documents
 from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
@@ -36,7 +36,7 @@ def value(measure: Measure) -> float:
 
 
 def test_chance_tells_half_of_the_pairs() -> None:
-    found = discriminate(create_model("random"), list(permute_documents(synthetic(400, 10))))
+    found = discriminate(create_model("random"), permute_documents(synthetic(400, 10)))
     assert found.n_pairs == 8000
     # 8000 pairs, but those of a document share its original's score: the standard error is near .014, not .006.
     assert value(found.measures["accuracy"]) == pytest.approx(0.5, abs=0.05)
@@ -45,17 +45,17 @@ def test_chance_tells_half_of_the_pairs() -> None:
 
 @pytest.mark.parametrize("oracle", [OracleTable(), OracleWhole()])
 def test_the_oracle_tells_all(oracle: OracleTable | OracleWhole) -> None:
-    found = discriminate(oracle, list(permute_documents(synthetic(10, 8))))
+    found = discriminate(oracle, permute_documents(synthetic(10, 8)))
     assert value(found.measures["accuracy"]) == 1.0
 
 
 def test_the_opposite_of_the_oracle_tells_none() -> None:
-    found = discriminate(AntiOracle(), list(permute_documents(synthetic(10, 8))))
+    found = discriminate(AntiOracle(), permute_documents(synthetic(10, 8)))
     assert value(found.measures["accuracy"]) == 0.0
 
 
 def test_ties_are_wrong_and_counted() -> None:
-    found = discriminate(Constant(), list(permute_documents(synthetic(10, 8))))
+    found = discriminate(Constant(), permute_documents(synthetic(10, 8)))
     assert value(found.measures["accuracy"]) == 0.0
     assert found.ties == found.n_pairs == 200
 
@@ -76,7 +76,7 @@ def test_a_permutation_of_a_subset_is_compared_with_the_same_subset() -> None:
 
 
 def test_a_document_without_permutations_is_left_out_with_a_count() -> None:
-    found = discriminate(OracleTable(), list(permute_documents(synthetic(2, 1))))
+    found = discriminate(OracleTable(), permute_documents(synthetic(2, 1)))
     assert found.n_excluded == 2
     assert ratio(found.measures["accuracy"].numerators, found.measures["accuracy"].denominators) is None
 

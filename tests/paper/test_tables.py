@@ -12,6 +12,7 @@ from paper.adversarial_tables import (
     seed_spread,
     sentence_lengths,
 )
+from paper.measured import signed
 from paper.miniature_tables import PHENOMENA, miniature_scores, miniature_texts, probe_accuracies
 from paper.table_details import models_behind, row_differences
 from tests.helpers.published_results import published_results
@@ -20,7 +21,6 @@ from weft.evaluation.metrics import paired_bootstrap
 from weft.evaluation.result import Key, Result
 from weft.report.model_facts import load_facts
 from weft.report.paper_numbers import TABLES, PaperRow, PaperTable
-from weft.report.tables import signed
 
 ROOT = Path(__file__).parents[2]
 ZOO, RESULTS = ROOT / "zoo", ROOT / "results"

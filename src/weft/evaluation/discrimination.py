@@ -65,11 +65,10 @@ def discriminate(
         Documents without a negative (one sentence) are excluded.
 
     Example:
-        >>> from weft.corpora.negatives.permute import permute_documents
         >>> from weft.document import Document
         >>> from weft.registry import create_model
         >>> text = Document("d", ("Born in 1800.", "Wed in 1820.", "Died in 1880."))
-        >>> found = discriminate(create_model("year-sort"), list(permute_documents([text])))
+        >>> found = discriminate(create_model("year-sort"), [PermutedDocument(text, permutations(text))])
         >>> found.measures["accuracy"].numerators, found.n_pairs
         ((5.0,), 5)
     """

@@ -211,17 +211,6 @@ def decimal(value: float | None) -> str:
     return shown.replace("0.", ".", 1) if abs(value) < 1 else shown
 
 
-def signed(value: float) -> str:
-    """Return a difference with its sign and three decimals.
-
-    Example:
-        >>> signed(0.0134), signed(-0.5), signed(0.0)
-        ('+.013', '−.500', '.000')
-    """
-    shown = decimal(abs(value))
-    return shown if not float(shown) else f"{'−' if value < 0 else '+'}{shown}"
-
-
 def cell_text(cell: Cell) -> str:
     """Return the text of a cell: number, and interval or standard deviation."""
     if cell.interval is None:

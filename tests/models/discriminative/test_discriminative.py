@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.helpers.permuted import permute_documents
 
-from weft.corpora.negatives.permute import permute_documents
 from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
@@ -138,7 +138,7 @@ def test_a_clique_is_what_one_matrix_over_the_concatenation_makes_of_it() -> Non
 
 
 def test_the_toy_is_learned_and_log_odds_do_not_saturate(trained: Discriminative) -> None:
-    held_out = list(permute_documents([story(number) for number in range(100, 110)]))
+    held_out = permute_documents([story(number) for number in range(100, 110)])
     found = discriminate(trained, held_out)
     accuracy = found.measures["accuracy"]
     assert sum(accuracy.numerators) / sum(accuracy.denominators) > 0.9
@@ -246,7 +246,7 @@ def test_pairs_learn_the_toy_and_order_it() -> None:
     model = fit_documents(
         DiscriminativePair(DiscriminativePair.Settings(**SMALL)), STORIES, settings=settings, vocabulary=300
     )
-    held_out = list(permute_documents([story(number) for number in range(100, 110)]))
+    held_out = permute_documents([story(number) for number in range(100, 110)])
     accuracy = discriminate(model, held_out).measures["accuracy"]
     assert sum(accuracy.numerators) / sum(accuracy.denominators) > 0.9
     assert order_document(model, STORIES[0].reorder((2, 0, 4, 1, 3))).order == (1, 3, 0, 4, 2)

@@ -148,7 +148,7 @@ def test_windows_beyond_a_batch_are_scored_alike(
     predictor = pair[1]._networks.predictors["forward"]
     windows = [Window((left,), right) for left in TEXT.sentences for right in TEXT.sentences]
     whole = predictor.log_prob(windows)
-    monkeypatch.setattr("weft.models.seq2seq.numpy_predictor.WINDOWS_AT_ONCE", 4)
+    monkeypatch.setattr("weft.models.seq2seq.numpy_predictor.NumpyPredictor.windows_at_once", 4)
     assert predictor.log_prob(windows) == pytest.approx(whole, abs=1e-4)
     assert predictor.log_prob([]) == []
 

@@ -19,6 +19,7 @@ from weft.models.vlv.estimators import Estimate, VariationalPredictor  # noqa: E
 from weft.models.vlv.latent_chain import ChainStep, divergence  # noqa: E402
 from weft.models.vlv.network import Bound, LossWeights, Texts, VariationalNetwork  # noqa: E402
 
+WEIGHTS = LossWeights(annealing=0.3, free_nats=3.0, bag_weight=0.1, contrast=0.0)
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)
 PLACES, SHUFFLED = [[0, 1, 2], [3, 4, -1]], [[2, 0, 1], [4, 3, -1]]
 
@@ -76,7 +77,7 @@ class Walks:
 
 
 def test_training_samples_every_latent_variable_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    net, walks = network(LossWeights()), Walks(monkeypatch)
+    net, walks = network(WEIGHTS), Walks(monkeypatch)
     torch.manual_seed(11)
     with torch.no_grad():
         for _ in range(300):
@@ -95,7 +96,7 @@ def test_training_samples_every_latent_variable_by_itself(monkeypatch: pytest.Mo
 
 def test_the_loss_has_the_gradient_of_the_sample_it_drew(monkeypatch: pytest.MonkeyPatch) -> None:
     """How far the posterior spreads is learned through the words, too, which zeros for noise would not teach."""
-    net = network(LossWeights())
+    net = network(WEIGHTS)
     torch.manual_seed(11)
     bound = net.bound(texts())
     assert net.chain.posterior is not None
@@ -108,7 +109,7 @@ def test_the_loss_has_the_gradient_of_the_sample_it_drew(monkeypatch: pytest.Mon
 
 
 def test_a_sentence_has_the_same_noise_in_its_text_and_in_the_shuffled_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    net, walks = network(LossWeights(contrast=1.0)), Walks(monkeypatch)
+    net, walks = network(replace(WEIGHTS, contrast=1.0)), Walks(monkeypatch)
     torch.manual_seed(11)
     net.bound(texts(contrasted=True))
     _, plain, shuffled = walks.noise  # the first walk draws z from the posterior, the other two from the prior
@@ -133,14 +134,14 @@ def test_a_sentence_has_the_same_noise_in_its_text_and_in_the_shuffled_one(monke
 
 def test_free_nats_are_those_of_each_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     walks = Walks(monkeypatch)
-    net = network(LossWeights())
+    net = network(WEIGHTS)
     torch.manual_seed(11)
     with torch.no_grad():
         net.bound(texts())
     sizes = sorted(nats.item() for nats in walks.nats[0].values())
     assert sizes[0] < 0.99 * sizes[1], "sentences must differ for this to be a test"
     free = (sizes[0] + sizes[1]) / 2  # above the least of the three, below the others
-    net.weights = LossWeights(free_nats=free)
+    net.weights = replace(WEIGHTS, free_nats=free)
     torch.manual_seed(11)
     bound = net.bound(texts())
     nats = list(walks.nats[1].values())
@@ -164,7 +165,7 @@ def test_free_nats_are_those_of_each_sentence(monkeypatch: pytest.MonkeyPatch) -
      (1.0, 0.25, 0.25), (1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.5, 1.0)],
 )  # fmt: skip
 def test_the_weight_of_the_divergence_rises_to_one_and_stays(annealing: float, share: float, weight: float) -> None:
-    net = network(LossWeights(annealing=annealing, bag_weight=0.25, contrast=2.0))
+    net = network(replace(WEIGHTS, annealing=annealing, bag_weight=0.25, contrast=2.0))
     net.share = share
     words, nats, charged, bag, contrast = map(torch.tensor, (100.0, 7.0, 9.0, 40.0, 3.0))
     bound = Bound(words, nats, charged, bag, 3, contrast)
@@ -186,7 +187,9 @@ def tokenizer() -> BpeTokenizer:
 def predictor(tokenizer: BpeTokenizer, estimate: Estimate) -> VariationalPredictor:
     sizes = replace(SIZES, vocabulary=tokenizer.vocabulary_size, guide=1)
     torch.manual_seed(0)
-    net = VariationalNetwork(sizes, 10, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id)
+    net = VariationalNetwork(
+        sizes, 10, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id, weights=WEIGHTS
+    )
     _make_loud(net)
     with torch.no_grad():
         net.chain.memory.weight_ih[:, -1] *= 8.0  # what z_2 was must matter for z_3

@@ -34,11 +34,12 @@ from weft.training.config import build_config  # noqa: E402
 from weft.training.runs import train  # noqa: E402
 from weft.training.settings import TrainingSettings  # noqa: E402
 
+WEIGHTS = LossWeights(annealing=0.3, free_nats=3.0, bag_weight=0.1, contrast=0.0)
 SIZES = Architecture(20, dimensions=8, hidden=12, layers=2, dropout=0.0, feed=True, lexical=True, guide=4)
 PLACES = [[0, 1, 2], [3, 4, -1]]
 
 
-def network(sizes: Architecture = SIZES, weights: LossWeights | None = None) -> VariationalNetwork:
+def network(sizes: Architecture = SIZES, weights: LossWeights = WEIGHTS) -> VariationalNetwork:
     torch.manual_seed(0)
     made = VariationalNetwork(sizes, 10, bos=1, eos=2, pad=0, weights=weights)
     for name, parameter in made.named_parameters():
@@ -111,7 +112,7 @@ def test_the_bound_is_that_of_slow_obvious_code() -> None:
 
 
 def test_contrast_compares_a_sentence_in_its_text_and_in_a_shuffled_one() -> None:
-    net = network(weights=LossWeights(contrast=2.5)).eval()
+    net = network(weights=replace(WEIGHTS, contrast=2.5)).eval()
     plain = texts()
     shuffled = [sorted((p for p in row if p >= 0), reverse=True) + [-1] * row.count(-1) for row in PLACES]
 
@@ -172,7 +173,7 @@ def test_every_parameter_gets_a_gradient_and_cures_are_charged() -> None:
     expected = bound.words + weight * bound.charged + 0.1 * bound.bag
     assert net.total_loss(bound).item() == pytest.approx(expected.item())
     assert bound.charged.item() >= 3 * 3.0 - 1e-4  # three sentences, three free nats each
-    net.weights = LossWeights(free_nats=0.0)
+    net.weights = replace(WEIGHTS, free_nats=0.0)
     net.share = 1.0
     torch.manual_seed(3)
     net.total_loss(net.bound(texts())).backward()  # type: ignore[no-untyped-call]
@@ -183,7 +184,7 @@ def test_every_parameter_gets_a_gradient_and_cures_are_charged() -> None:
 
 def test_without_a_trained_guide_it_is_the_seq2seq_it_started_from() -> None:
     plain = Seq2SeqNetwork(replace(SIZES, guide=0), bos=1, eos=2, pad=0).eval()
-    net = VariationalNetwork(SIZES, 10, bos=1, eos=2, pad=0).eval()
+    net = VariationalNetwork(SIZES, 10, bos=1, eos=2, pad=0, weights=WEIGHTS).eval()
     missing, unexpected = net.words.load_state_dict(plain.state_dict(), strict=False)
     assert not unexpected
     assert all("guides" in name for name in missing)
@@ -221,7 +222,9 @@ def tokenizer() -> BpeTokenizer:
 def predictor(tokenizer: BpeTokenizer, estimate: Estimate, latent: int = 1) -> VariationalPredictor:
     sizes = replace(SIZES, vocabulary=tokenizer.vocabulary_size, guide=latent)
     torch.manual_seed(0)
-    net = VariationalNetwork(sizes, 10, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id)
+    net = VariationalNetwork(
+        sizes, 10, bos=tokenizer.bos_id, eos=tokenizer.eos_id, pad=tokenizer.pad_id, weights=WEIGHTS
+    )
     for name, parameter in net.named_parameters():
         if "guides" in name or "lexical.mix" in name:
             torch.nn.init.normal_(parameter)
@@ -461,7 +464,7 @@ def test_windows_hold_every_sentence_once_as_a_target(tmp_path: Path) -> None:
 
 
 def test_diagnostics_see_whether_the_latent_variable_is_used() -> None:
-    net = network(weights=LossWeights(0.0, 0.0, 0.0))
+    net = network(weights=LossWeights(0.0, 0.0, 0.0, 0.0))
     optimizer = torch.optim.Adam(net.parameters(), 5e-3)
     for _ in range(60):
         optimizer.zero_grad()

@@ -6,10 +6,9 @@ A permutation is a pure function of (seed, document id, number), so it is the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.document import Document
 from weft.io.seeded_hash import hash_order
 
@@ -60,9 +59,3 @@ def inner_permutations(document: Document, *, count: int = 20, seed: int = 1) ->
     inner = replace(document, sentences=document.sentences[1:-1], paragraph_starts=(0,))
     last = len(document) - 1
     return tuple((0, *(place + 1 for place in order), last) for order in permutations(inner, count=count, seed=seed))
-
-
-def permute_documents(documents: Iterable[Document], *, count: int = 20, seed: int = 1) -> Iterator[PermutedDocument]:
-    """Yield every document with its seeded permutations."""
-    for document in documents:
-        yield PermutedDocument(document, permutations(document, count=count, seed=seed))

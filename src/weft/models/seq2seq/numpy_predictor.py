@@ -7,37 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from weft.document import Window
+from weft.models.common.first_order_model import FirstOrderModel
 from weft.models.common.token_cache import TokenCache, nearest
 from weft.models.seq2seq.numpy_layers import Reals
 from weft.models.seq2seq.numpy_network import NumpyNetwork, Source
 
-WINDOWS_AT_ONCE = 512  # limits the memory of encoded sources to about 60 MiB
 CACHED_POSITIONS = 8192  # tokens of cached sentences: about 30 MiB
 
 
-class NumpyPredictor:
+class NumpyPredictor(FirstOrderModel):
     """Computes p(target | context) by a `NumpyNetwork`; satisfies `weft.protocols.SentenceModel`.
 
     The context is the last sentence of the window. Each distinct context is encoded once for all its targets. The
     contexts of the last call are cached, because all calls for a text read the same ones.
     """
 
+    windows_at_once = 512  # about 60 MiB of encoded contexts
+
     def __init__(self, network: NumpyNetwork, ids: TokenCache) -> None:
         self.network, self.ids = network, ids
         self._cache: dict[str, Source] = {}
 
-    def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each sentence, ``</s>`` included."""
-        return self.ids.counts(sentences)
-
-    def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Return the log-probability of each target given its context, summed over tokens, ``</s>`` included."""
-        values: list[float] = []
-        for start in range(0, len(windows), WINDOWS_AT_ONCE):
-            values += self._log_prob(windows[start : start + WINDOWS_AT_ONCE])
-        return values
-
-    def _log_prob(self, windows: Sequence[Window]) -> list[float]:
+    def group_log_prob(self, windows: Sequence[Window]) -> list[float]:
+        """Return the log-probability of each target given its context; each distinct context is encoded once."""
         read = [nearest(window) if self.network.encoder else None for window in windows]
         contexts = list(dict.fromkeys(context for context in read if context is not None))
         number_of: dict[str | None, int] = {context: number for number, context in enumerate(contexts)}

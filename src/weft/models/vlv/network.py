@@ -25,11 +25,11 @@ class LossWeights:
     """Weights of the training loss; all except the last prevent the posterior from collapsing to the prior."""
 
     # Share of the training over which the weight of the divergence rises from 0 to 1 (Bowman et al. 2016).
-    annealing: float = 0.3
-    free_nats: float = 3.0  # divergence per sentence that is not penalised (Kingma et al. 2016)
+    annealing: float
+    free_nats: float  # divergence per sentence that is not penalised (Kingma et al. 2016)
     # Weight of predicting the words of a sentence from z alone, in any order (Zhao et al. 2017).
-    bag_weight: float = 0.1
-    contrast: float = 0.0  # weight of the contrast between texts and shuffled texts
+    bag_weight: float
+    contrast: float  # weight of the contrast between texts and shuffled texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,14 @@ class VariationalNetwork(nn.Module):
         bos: int,
         eos: int,
         pad: int,
-        weights: LossWeights | None = None,
+        weights: LossWeights,
         noisy: bool = True,
     ) -> None:
         super().__init__()
         self.words = Seq2SeqNetwork(architecture, bos=bos, eos=eos, pad=pad)
         self.chain = LatentChain(2 * architecture.hidden, width, architecture.guide, noisy=noisy)
         self.bag = nn.Linear(architecture.guide, architecture.dimensions, bias=False)
-        self.weights = weights or LossWeights()
+        self.weights = weights
         self.share = 1.0  # share of the training that is done, set by the training loop
 
     def read(self, sentences: Tokens) -> tuple[Memory, Tensor]:

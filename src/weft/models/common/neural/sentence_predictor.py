@@ -15,24 +15,26 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
 from weft.generation.decoding import Candidate, Hypotheses, search
 from weft.generation.decoding_settings import Decoding
+from weft.models.common.first_order_model import FirstOrderModel
 from weft.models.common.neural.encoder_decoder import Seq2SeqNetwork, Tokens
 from weft.models.common.neural.layers import LstmState
 from weft.models.common.neural.source_memory import Memory, Sources
 from weft.models.common.token_cache import TokenCache, nearest
 
-WINDOWS_AT_ONCE = 4096  # bounds the memory of encoder states
 DEAD = -1e30  # hypotheses with a lower log-probability are impossible
 DECODE_TOKENS = 32768  # padded tokens per decoded group
 CPU_DECODE_TOKENS = 8192  # the same on a CPU
 SMALL_GROUP = 16  # sentences grouped regardless of their lengths, because smaller matrix products are slow
 
 
-class Predictor:
+class Predictor(FirstOrderModel):
     """Computes p(target | context) by an encoder-decoder; satisfies `weft.protocols.SentenceModel`.
 
     The context is the last sentence of the window. Each distinct context is encoded once for all its targets. Windows
     are decoded in order of length, to avoid padding.
     """
+
+    windows_at_once = 4096
 
     def __init__(self, network: Seq2SeqNetwork, ids: TokenCache) -> None:
         self.network, self.ids, self.tokenizer = network.eval(), ids, ids.tokenizer
@@ -42,19 +44,9 @@ class Predictor:
         """The device of the network."""
         return self.network.embedding.weight.device
 
-    def token_counts(self, sentences: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each sentence, ``</s>`` included."""
-        return self.ids.counts(sentences)
-
-    def log_prob(self, windows: Sequence[Window]) -> list[float]:
-        """Return the log-probability of each target given its context, summed over tokens, ``</s>`` included."""
-        values: list[float] = []
-        for start in range(0, len(windows), WINDOWS_AT_ONCE):
-            values += self._log_prob(windows[start : start + WINDOWS_AT_ONCE])
-        return values
-
     @torch.inference_mode()
-    def _log_prob(self, windows: Sequence[Window]) -> list[float]:
+    def group_log_prob(self, windows: Sequence[Window]) -> list[float]:
+        """Return the log-probability of each target given its context; each distinct context is encoded once."""
         contexts = list(dict.fromkeys(nearest(window) for window in windows))
         row_of = {context: row for row, context in enumerate(contexts)}
         targets = self.ids([window.target for window in windows])
