@@ -178,7 +178,7 @@ def _chosen(pages: Sequence[str], windows: Sequence[_Window], selection: Selecti
                 seen=len(part),
                 allowed=f"{selection.train} for train and {selection.test} each for dev and test, of sentences of "
                 f"{selection.shortest} to {selection.longest} tokens",
-                next_step="give more text, or a smaller --limit N: N test, N dev and 10 N training chunks",
+                next_step="give more text, or --limit N, which needs 10 N chunks for train and N each for dev and test",
             )
     return parts
 
