@@ -369,7 +369,7 @@ def _adjusted(model: CoherenceModel, settings: Mapping[str, Any]) -> CoherenceMo
         raise ConfigError(
             f"the settings of a trained {model.settings.model_name} are fixed",
             seen=", ".join(settings),
-            allowed="no --set with this model",
+            allowed="no --set (in Python: settings) with this model",
             next_step="omit it, or train again with it",
         )
     adjusted: CoherenceModel = model.adjusted(settings)
