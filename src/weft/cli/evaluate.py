@@ -24,7 +24,8 @@ TASK_HELP = (
 )
 COMBINE_HELP = "How a generative model combines its parts; repeat for more. [default: the model's own]"
 DATA_HELP = (
-    "Standard data set (wikipedia, accidents, earthquakes) or a file of documents. [default: standard data of the task]"
+    "Standard data set (wikipedia, accidents, earthquakes, earthquakes-without-slug) or a file of documents. "
+    "[default: standard data of the task]"
 )
 
 
