@@ -9,7 +9,8 @@ import numpy as np
 from paper.measured import Value
 from weft.evaluation.metrics import kendall_tau
 from weft.evaluation.result import Key, Result
-from weft.report.tables import NOTHING, decimal, name_of, pipe
+from weft.report.row_groups import name_of
+from weft.report.table_formats import NOTHING, decimal, pipe
 
 TURNS = (1, 2, 3)
 ACCURACIES = {  # column -> metric

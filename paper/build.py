@@ -24,7 +24,9 @@ from paper.measured import Measured, PageError, paper_value, require
 from weft.errors import WeftError
 from weft.io.atomic_files import write_atomically
 from weft.report.paper_numbers import TABLES
-from weft.report.tables import build_table, name_of, render
+from weft.report.row_groups import name_of
+from weft.report.table_formats import render
+from weft.report.tables import build_table
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = Path(__file__).parent
@@ -49,7 +51,8 @@ def names(measured: Measured) -> dict[str, Any]:
             adversarial_tables.evaluator_accuracies, adversarial_tables.sentence_lengths,
             adversarial_tables.ranked_systems, adversarial_tables.ranking_agreement, adversarial_tables.seed_spread,
             miniature_tables.miniature_scores, miniature_tables.probe_accuracies,
-            result_tables.ends_fixed, result_tables.few_swaps, result_tables.further_tasks, result_tables.runs,
+            result_tables.ends_fixed, result_tables.without_slug, result_tables.discriminative_grid,
+            result_tables.few_swaps, result_tables.further_tasks, result_tables.runs,
         )
     }  # fmt: skip
     return {
@@ -60,7 +63,7 @@ def names(measured: Measured) -> dict[str, Any]:
         "label": lambda name: name_of(*name.split(".", 1)) if "." in name else name,
         "title": lambda number: TABLES[number - 1].title,
         "table": lambda number: render(build_table(TABLES[number - 1], results), "markdown"),
-        "models_behind": lambda number: table_details.models_behind(TABLES[number - 1], results, facts),
+        "models_behind": lambda: table_details.models_behind(results, facts),
         "row_differences": lambda number: table_details.row_differences(TABLES[number - 1], results),
         "miniature_texts": miniature_tables.miniature_texts,
         "plots": lambda: result_tables.plots(results, facts),

@@ -15,7 +15,8 @@ from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result, compare_results
 from weft.report.model_facts import ModelFacts, load_facts
 from weft.report.paper_numbers import TABLES
-from weft.report.tables import cell_of, cell_text, decimal, load_results
+from weft.report.table_formats import cell_text, decimal
+from weft.report.tables import cell_of, load_results
 
 SIGNIFICANT = 0.05
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from weft.evaluation.minimal_pairs import BETTER, BOTH_WAYS, WORSE, MinimalPair, read_pairs
 from weft.evaluation.result import Key, Result
 from weft.io.package_files import PROBES
-from weft.report.tables import NOTHING, Column, RenderedTable, cell_of, name_of, pipe, render
+from weft.report.row_groups import name_of
+from weft.report.table_formats import NOTHING, Column, RenderedTable, Row, pipe, render
+from weft.report.tables import cell_of
 
 RIGHT, WRONG = "✓", "✗"
 PHENOMENA = ("lexical", "temporal", "causal", "centering", "connective", "pronoun")
@@ -72,5 +74,5 @@ def probe_accuracies(results: Mapping[Key, Result]) -> str:
     metrics = ("accuracy", BOTH_WAYS, *PHENOMENA)
     columns = tuple(Column(name.replace("_", " "), True) for name in metrics)
     found = _of_task(results, "probes")
-    rows = tuple((name, tuple(cell_of(result, metric) for metric in metrics)) for name, result in found.items())
+    rows = tuple(Row(name, "", tuple(cell_of(result, metric) for metric in metrics)) for name, result in found.items())
     return render(RenderedTable(0, "Probes", columns, rows), "markdown")

@@ -1,39 +1,75 @@
-"""The tables of docs/results.md that the paper does not have: gentle negatives, further tasks, plots and runs."""
+"""The tables of docs/results.md that the paper does not have: other negatives, further tasks, plots and runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
-from weft.evaluation.result import Key, Result
+from weft.evaluation.model_comparison import average_seeds
+from weft.evaluation.result import SEEDED, Key, Result, without_seed
 from weft.report.model_facts import ModelFacts
-from weft.report.paper_numbers import TABLES
+from weft.report.paper_numbers import TABLES, PaperTable
 from weft.report.plot_data import make_plots
-from weft.report.tables import Column, RenderedTable, cell_of, cell_text, name_of, pipe, render
+from weft.report.row_groups import Line, name_of
+from weft.report.row_names import CHANGES, grid_variants
+from weft.report.table_formats import Column, RenderedTable, Row, cell_text, pipe, render
+from weft.report.tables import Numbers, build_table, cell_of
 
 PAIRS, INNER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-pairs-inner", "wikipedia-swaps"
-ON_THE_PAGE = {INNER, FEW_SWAPS, "miniatures", "probes", *(task for table in TABLES for task, _ in table.cells)}
+DOMAINS = ("accidents", "earthquakes")
+WITHOUT_SLUG = "earthquakes-without-slug-pairs"
+ON_THE_PAGE = {INNER, FEW_SWAPS, WITHOUT_SLUG, "miniatures", "probes", *(t for table in TABLES for t in table.tasks)}
+GRID_NAMES = {  # setting that is changed -> its name as in the paper and its name when changed
+    "permutation": ("replaced centres", "permutations"),
+    "max": ("last state", "maximum over states"),
+    "likeness": ("no likeness", "likeness"),
+}
 Results = Mapping[Key, Result]
 
 
 def ends_fixed(results: Results) -> str:
     """Return the accuracy on permutations of all sentences and of inner sentences only, as Markdown."""
-    rows = tuple(
-        (name_of(model, variant), (cell_of(results.get((PAIRS, model, variant))), cell_of(result)))
-        for (task, model, variant), result in sorted(results.items())
-        if task == INNER
-    )
-    columns = (Column("all sentences permuted", True), Column("both ends fixed", True))
-    return render(RenderedTable(0, "", columns, rows), "markdown")
+    return _side_by_side(TABLES[1], results, {"all sentences permuted": PAIRS, "both ends fixed": INNER})
+
+
+def without_slug(results: Results) -> str:
+    """Return the accuracy on the earthquake reports with and without the agency's lines above the text, as Markdown."""
+    return _side_by_side(TABLES[0], results, {"whole reports": DOMAINS[1], "without slug lines": WITHOUT_SLUG})
+
+
+def _side_by_side(table: PaperTable, results: Results, tasks: Mapping[str, str]) -> str:
+    """Return the rows of a table that were measured on the last of some tasks, with one column per task."""
+    *_, last = tasks.values()
+    there = {(model, without_seed(variant)) for task, model, variant in results if task == last}
+    kept = {key: result for key, result in results.items() if (key[1], without_seed(key[2])) in there}
+    cells = tuple((task, "accuracy") for task in tasks.values())
+    rows = tuple(replace(row, values=()) for row in table.rows)
+    changed = replace(table, columns=tuple(tasks), cells=cells, rows=rows, beside=())
+    return render(build_table(changed, kept), "markdown")
+
+
+def discriminative_grid(results: Results) -> str:
+    """Return the discriminative model with all combinations of negatives, pooling and likeness, as Markdown."""
+    numbers = Numbers({key: result for key, result in results.items() if key[0] in DOMAINS})
+    lines = [Line(_grid_name(variant), "discriminative", variant) for variant in grid_variants()]
+    columns = tuple(Column(domain, ours=True, split=True) for domain in DOMAINS)
+    rows = [Row(line.name, "", tuple(numbers.cell(domain, "accuracy", line) for domain in DOMAINS)) for line in lines]
+    return render(RenderedTable(0, "", columns, tuple(rows)), "markdown")
+
+
+def _grid_name(variant: str) -> str:
+    changed = variant.split("-")
+    return ", ".join(GRID_NAMES[change][change in changed] for change in CHANGES)
 
 
 def few_swaps(results: Results) -> str:
     """Return the accuracy on texts with a few exchanged sentences, as Markdown."""
     kinds = (NEIGHBOURS, *(f"swaps_{number}" for number in SWAPS))
+    found = average_seeds({key: result for key, result in results.items() if key[0] == FEW_SWAPS})
     rows = tuple(
-        (name_of(model, variant), tuple(cell_of(result, kind) for kind in kinds))
-        for (task, model, variant), result in sorted(results.items())
-        if task == FEW_SWAPS
+        Row(name_of(model, variant), "", tuple(cell_of(result, kind) for kind in kinds))
+        for (_, model, variant), result in sorted(found.items())
     )
     names = (NEIGHBOURS, *(f"{number} swap{'' if number == 1 else 's'}" for number in SWAPS))
     return render(RenderedTable(0, "", tuple(Column(name, True) for name in names), rows), "markdown")
@@ -42,10 +78,10 @@ def few_swaps(results: Results) -> str:
 def further_tasks(results: Results) -> str:
     """Return all metrics of the tasks that no other table shows, as Markdown."""
     lines = [pipe(["task", "model", "metrics"]), pipe(["---"] * 3)]
-    for (task, model, variant), result in sorted(results.items()):
-        if task not in ON_THE_PAGE:
-            metrics = "; ".join(f"{name} {cell_text(cell_of(result, name))}" for name in result.metrics)
-            lines.append(pipe([task, name_of(model, variant), metrics]))
+    found = average_seeds({key: result for key, result in results.items() if key[0] not in ON_THE_PAGE})
+    for (task, model, variant), result in sorted(found.items()):
+        metrics = "; ".join(f"{name} {cell_text(cell_of(result, name))}" for name in result.metrics)
+        lines.append(pipe([task, name_of(model, variant), metrics]))
     return "\n".join(lines) + "\n"
 
 
@@ -56,13 +92,19 @@ def plots(results: Results, facts: Sequence[ModelFacts]) -> str:
 
 
 def runs(results: Results) -> str:
-    """Return the data, seed and command of every result, as Markdown."""
-    header = ["task", "model", "documents", "pairs", "ties", "seed", "estimator", "data (SHA-256)", "weft", "command"]
+    """Return the data, seed and command of every result, as Markdown; trainings of one model share a line."""
+    header = ["task", "model", "trainings", "documents", "pairs", "ties", "seed", "estimator", "data (SHA-256)",
+              "weft", "command"]  # fmt: skip
     lines = [pipe(header), pipe(["---"] * len(header))]
+    grouped: dict[Key, list[Result]] = {}
     for (task, model, variant), result in sorted(results.items()):
+        grouped.setdefault((task, model, without_seed(variant)), []).append(result)
+    for (task, model, variant), found in sorted(grouped.items(), key=lambda item: item[0]):
+        seeded = [one for one in found if SEEDED.fullmatch(one.variant)]
+        result = (seeded or found)[0]
         lines.append(pipe([
-            task, name_of(model, variant), str(result.n_documents), str(result.n_pairs or "–"), str(result.ties),
-            str(result.seed), result.estimator, f"{result.data_name} ({result.data_sha256[:12]}…)",
+            task, name_of(model, variant), str(len(seeded) or 1), str(result.n_documents), str(result.n_pairs or "–"),
+            str(result.ties), str(result.seed), result.estimator, f"{result.data_name} ({result.data_sha256[:12]}…)",
             result.weft_version, f"`{result.command}`",
         ]))  # fmt: skip
     return "\n".join(lines) + "\n"

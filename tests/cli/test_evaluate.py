@@ -20,7 +20,7 @@ from weft.evaluation.result import Result
 from weft.evaluation.task_contract import Subject
 from weft.loaded_model import Model
 from weft.registry import create_model
-from weft.report.tables import Cell, Column, RenderedTable, render
+from weft.report.table_formats import Cell, Column, RenderedTable, Row, render
 
 
 @pytest.fixture
@@ -79,11 +79,13 @@ def test_null_is_an_empty_field_in_every_csv(
     write_scores(
         Model(create_model("random"), "random"), read_documents(tmp_path / "one.txt"), form="csv", explain=False
     )
-    table = RenderedTable(1, "T", (Column("x, paper", False), Column("x, weft", True)), (("m", (Cell(), Cell())),))
+    table = RenderedTable(
+        1, "T", (Column("x, paper", False), Column("x, weft", True)), (Row("m", "", (Cell(), Cell())),)
+    )
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out + render(table, "csv"))))
     assert rows[1] == ["pairs", "random", "", "accuracy", "", "", ""]
     assert rows[3] == ["one", "1", "", "", ""]
-    assert rows[5] == ["m", "", "", "", ""]
+    assert rows[5] == ["m", *[""] * 7]
 
 
 def test_json_output_leaves_the_lists_of_documents_to_the_result_file(

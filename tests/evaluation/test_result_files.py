@@ -117,4 +117,11 @@ def test_early_results_are_compared_by_their_record_of_the_training(tmp_path: Pa
     path = early.save(tmp_path)
     assert OTHER.save(tmp_path) != path
     assert replace(OTHER, training={}).save(tmp_path) != path
+    assert replace(TRAINED, metrics={"accuracy": 0.95}).save(tmp_path) != path, "trained again with the same settings"
+    assert Result.load(path).metrics == early.metrics
     assert TRAINED.save(tmp_path) == path
+
+
+def test_a_model_without_training_replaces_its_own_result(tmp_path: Path) -> None:
+    path = RESULT.save(tmp_path)
+    assert replace(RESULT, metrics={"accuracy": 0.95}).save(tmp_path) == path

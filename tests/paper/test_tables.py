@@ -14,13 +14,14 @@ from paper.adversarial_tables import (
 )
 from paper.measured import signed
 from paper.miniature_tables import PHENOMENA, miniature_scores, miniature_texts, probe_accuracies
+from paper.result_tables import discriminative_grid, ends_fixed, runs, without_slug
 from paper.table_details import models_behind, row_differences
 from tests.helpers.published_results import published_results
 
 from weft.evaluation.metrics import paired_bootstrap
 from weft.evaluation.result import Key, Result
 from weft.report.model_facts import load_facts
-from weft.report.paper_numbers import TABLES, PaperRow, PaperTable
+from weft.report.paper_numbers import PaperRow, PaperTable
 
 ROOT = Path(__file__).parents[2]
 ZOO, RESULTS = ROOT / "zoo", ROOT / "results"
@@ -45,34 +46,54 @@ def by_key(*results: Result) -> dict[Key, Result]:
     return {(one.task, one.model, one.variant): one for one in results}
 
 
-def test_neighbours_are_the_rows_that_were_measured() -> None:
+def test_a_row_is_compared_with_the_one_as_in_the_paper_and_with_the_next_model() -> None:
     first, third = [9.0, 8, 10, 4] * 10, [7.0, 8, 7, 4] * 10
-    text = row_differences(TABLE, by_key(result("one", first), result("three", third)))
+    results = by_key(result("one", first, "paper"), result("one", third), result("three", third, "paper-seed-1"))
+    lines = row_differences(TABLE, results).splitlines()[2:]
+    assert [line.split(" | ")[0].removeprefix("| ")[:3] for line in lines] == ["One"]
+    assert row_differences(TABLE, {}) == models_behind({}, []) == ""
+    results |= by_key(result("two", first, "paper"))
     found = paired_bootstrap(first, third, [10.0] * 40)
-    assert text.splitlines()[2:] == [
-        f"| One − Three | wikipedia | **{signed(found.difference)}** "
-        f"| [{signed(found.interval[0])}, {signed(found.interval[1])}] | < .001 |"
-    ]
-    same = row_differences(TABLE, by_key(result("one", first), result("two", first)))
-    assert "| One − Two | wikipedia | .000 | [.000, .000] | 1.000 |" in same
-    assert row_differences(TABLE, {}) == models_behind(TABLE, {}, []) == ""
-    # Other negatives: nothing to compare.
-    assert row_differences(TABLE, by_key(result("one", first), result("two", third, negatives_sha256="other"))) == ""
+    cells = f"**{signed(found.difference)}** | [{signed(found.interval[0])}, {signed(found.interval[1])}] | < .001 |"
+    own, same, last = row_differences(TABLE, results).splitlines()[2:]
+    assert own.startswith("| One: ")
+    assert same == "| One − Two | .000 | [.000, .000] | 1.000 |"
+    assert last == f"| Two − Three | {cells}"
 
 
-def test_rows_of_our_own_have_a_line_where_facts_are_known() -> None:
+def test_rows_with_other_negatives_are_not_compared() -> None:
+    wins = [9.0, 8, 10, 4]
+    other = result("two", wins, "paper", negatives_sha256="other")
+    assert row_differences(TABLE, by_key(result("one", wins, "paper"), other)) == ""
+
+
+def test_the_models_of_the_tables_are_those_with_the_weights_that_were_measured() -> None:
     known, results = load_facts(RESULTS), published_results()
-    text = models_behind(TABLES[1], results, known)
-    for name in (
-        "weft-small (mmi)",
-        "discriminative-pair",
-        "hmm-lda-gm (mmi-peek)",
-        "foltz-lsa",
-        "entity-grid-generative",
-    ):
-        (line,) = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
-        assert "not trained here" not in line
-    assert "| random |" not in text and "shards" not in text
+    lines = [line.split(" | ") for line in models_behind(results, known).splitlines()[2:]]
+    names = {line[0].strip("| `"): line[1] for line in lines}
+    assert len(names) == len(lines)
+    assert names["weft-small"] == names["seq2seq"] == "2, 3, 4"
+    assert names["seq2seq-accidents"] == "1"
+    trained_again = {key: replace(one, training={"command": "other"}) for key, one in results.items()}
+    assert "`seq2seq`" not in models_behind(trained_again, known)
+
+
+def test_negatives_of_other_tasks_stand_beside_those_of_the_table() -> None:
+    for text in (ends_fixed(published_results()), without_slug(published_results())):
+        header, _, *lines = text.splitlines()
+        assert "paper," not in header
+        assert all("[" in line.rsplit("|", 3)[1] for line in lines), "only rows that were measured"
+
+
+def test_every_cell_of_the_grid_has_a_line() -> None:
+    lines = discriminative_grid(published_results()).splitlines()[2:]
+    assert len({line.split(" | ")[0] for line in lines}) == 8
+
+
+def test_trainings_of_one_model_share_a_line_of_the_runs() -> None:
+    wins = [9.0, 8, 10, 4]
+    _, _, *lines = runs(by_key(*(result("one", wins, f"paper-seed-{n}") for n in (1, 2, 3)))).splitlines()
+    assert [line.split(" | ")[1:3] for line in lines] == [["one (paper)", "3"]]
 
 
 @pytest.mark.parametrize(("losses", "told_apart"), [(10, False), (4, True)])
@@ -82,7 +103,7 @@ def test_only_what_chance_does_not_explain_is_printed_bold(losses: int, told_apa
     second = [5.0] * 16 + [9.0] * losses
     found = paired_bootstrap(first, second, [10.0] * len(first))
     assert (found.p_value < 0.05) is told_apart and found.p_value < 0.5
-    text = row_differences(TABLE, by_key(result("one", first), result("two", second)))
+    text = row_differences(TABLE, by_key(result("one", first, "paper"), result("two", second, "paper")))
     difference = signed(found.difference)
     assert f"| {'**' + difference + '**' if told_apart else difference} |" in text
 

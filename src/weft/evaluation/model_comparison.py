@@ -151,6 +151,9 @@ def _gaps(first: Result, second: Result, metric: str) -> list[DocumentGap]:
 def mean_result(results: Sequence[Result]) -> Result:
     """Return the mean of several trainings of one model, document by document.
 
+    Its intervals are those of the mean over the trainings: they say how it would vary with other documents, not with
+    other trainings.
+
     Raises:
         CorpusError: They were measured on different documents.
     """
@@ -163,6 +166,8 @@ def mean_result(results: Sequence[Result]) -> Result:
                 allowed="several trainings evaluated on the same data",
                 next_step="evaluate them again with the same --data and --seed",
             )
+    if not all(one.documents for one in results):  # a second file is missing: no values per document
+        return replace(first, variant=without_seed(first.variant), metrics=_mean_metrics(results), interval={})
     means = {
         name: Measure(
             tuple(np.mean([one.parts(name).numerators for one in results], axis=0).tolist()),
@@ -178,6 +183,13 @@ def mean_result(results: Sequence[Result]) -> Result:
         interval=intervals,
         per_document={name: asdict(mean) for name, mean in means.items()},
     )
+
+
+def _mean_metrics(results: Sequence[Result]) -> dict[str, float | None]:
+    """Return the mean of every metric that all results have a value of."""
+    found = {name: [one.metrics.get(name) for one in results] for name in results[0].metrics}
+    known = {name: [value for value in values if value is not None] for name, values in found.items()}
+    return {name: sum(values) / len(values) for name, values in known.items() if len(values) == len(results)}
 
 
 def average_seeds(results: Mapping[Key, Result]) -> dict[Key, Result]:

@@ -257,12 +257,19 @@ def _same_evaluation(old: Result, new: Result) -> bool:
 
 
 def _same_model(old: Result, new: Result) -> bool:
-    """Return whether two results are of the same weights; early results have no hash, only a record of the training."""
+    """Return whether two results are of the same weights.
+
+    Early results have no hash of the weights. A second training with the same settings leaves the same record, so one
+    of them is the same only if the numbers are the same, too.
+    """
     if old.model_sha256 and new.model_sha256:
         return old.model_sha256 == new.model_sha256
     one, other = old.training, _as_json(new.training)
+    if not one and not other:
+        return True
     # Early records have fewer facts.
-    return bool(one) == bool(other) and all(one[name] == other[name] for name in one.keys() & other.keys())
+    same = bool(one) == bool(other) and all(one[name] == other[name] for name in one.keys() & other.keys())
+    return same and old.metrics == _as_json(new.metrics)
 
 
 def _fingerprint(result: Result) -> str:

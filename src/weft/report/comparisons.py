@@ -12,7 +12,7 @@ from weft.evaluation.metrics import Comparison
 from weft.evaluation.model_comparison import Versus
 from weft.evaluation.result import Result
 from weft.evaluation.text_comparison import AlignedSentence, AlignedTransition, Revision
-from weft.report.tables import name_of
+from weft.report.row_groups import name_of
 from weft.report.terminal import counted, printable, shorten
 
 SIGNIFICANT = 0.05

@@ -11,8 +11,9 @@ from weft.evaluation.metrics import bootstrap_interval, ratio
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result
 from weft.report.model_facts import ModelFacts, facts_of
-from weft.report.paper_numbers import COHERENCE, PRECEDENCE, TABLES
-from weft.report.tables import SHARDS, is_trial, name_of
+from weft.report.paper_numbers import COHERENCE, PAPER
+from weft.report.row_groups import SHARDS, is_trial, name_of, split_variant
+from weft.report.row_names import PRECEDENCE_MODELS
 
 PAIRS, ORDER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-order", "wikipedia-swaps"
 BOUNDS = (0, 17, 18, 20, 23, 10**9)  # numbers of sentences between which paragraphs are counted together
@@ -78,13 +79,14 @@ def make_plots(results: Results, facts: Sequence[ModelFacts] = ()) -> tuple[list
 def _label(result: Result) -> str:
     """Return the label of a result: model, variant and, as in Table 3, whether it uses precedence."""
     name = name_of(result.model, result.variant)
-    return name + PRECEDENCE if _uses_precedence(result) else name
+    return f"{name} and precedence" if _uses_precedence(result) else name
 
 
 def _uses_precedence(result: Result) -> bool:
     """Return whether the orders of a result were found with learned precedence, the default of models that have it."""
-    learned = {row.model for table in TABLES for row in table.rows if row.label.endswith(PRECEDENCE)}
-    return result.task == ORDER and result.model in learned and not result.variant.endswith(COHERENCE)
+    # Rows as in the paper have not learned it.
+    without = split_variant(result.variant)[1].startswith((COHERENCE, PAPER))
+    return result.task == ORDER and result.model in PRECEDENCE_MODELS and not without
 
 
 def _preference(variant: str) -> tuple[int, str]:

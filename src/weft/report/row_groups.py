@@ -1,0 +1,111 @@
+"""Which results stand in which row of Tables 1 to 3: a row as in the paper, then those that add something to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from weft.evaluation.result import Key, without_seed
+from weft.report.paper_numbers import COHERENCE, PAPER, PaperRow, PaperTable
+from weft.report.row_names import ADDED, AS_IN_PAPER, Added, added_name, is_of_grid
+
+SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # variant of a point of the learning curve
+ONE_SHARD = re.compile(r"(?:.+-)?one-shard-.+")  # variant of a model trained on the first shard for a comparison
+COMBINED = re.compile(r"(?P<way>uni|bi|mmi)(?:-(?P<variant>.+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a group: one result, or several trainings of one model."""
+
+    name: str  # what it adds, or that it is as in the paper; empty if the group has no other line
+    model: str
+    variant: str  # without the seed
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row of the paper with the lines below it."""
+
+    label: str
+    values: tuple[float, ...]  # the paper's numbers, beside the first line
+    way: str
+    lines: tuple[Line, ...]
+
+
+def is_trial(variant: str) -> bool:
+    """Return whether a variant belongs to an experiment of docs/findings.md and is not a row of a table.
+
+    Example:
+        >>> is_trial("mmi-shards-2"), is_trial("one-shard-corpus"), is_trial("mmi")
+        (True, True, False)
+    """
+    return bool(SHARDS.fullmatch(variant) or ONE_SHARD.fullmatch(variant))
+
+
+def name_of(model: str, variant: str) -> str:
+    """Return the label of a row.
+
+    Example:
+        >>> name_of("seq2seq", "mmi"), name_of("random", "")
+        ('seq2seq (mmi)', 'random')
+    """
+    return f"{model} ({variant})" if variant else model
+
+
+def split_variant(variant: str) -> tuple[str, str]:
+    """Return how a result combines probabilities, and the rest of its variant.
+
+    Example:
+        >>> split_variant("mmi-paper"), split_variant("bi"), split_variant("paper-likeness")
+        (('mmi', 'paper'), ('bi', ''), ('', 'paper-likeness'))
+    """
+    found = COMBINED.fullmatch(variant)
+    return (found["way"], found["variant"] or "") if found else ("", variant)
+
+
+def groups_of(table: PaperTable, results: Iterable[Key]) -> list[Group]:
+    """Return the rows of a table: those of the paper, then measured ones that the paper does not have.
+
+    Args:
+        table: The table.
+        results: Task, model and variant of all results.
+    """
+    found = {(model, without_seed(variant)) for task, model, variant in results if task in table.tasks}
+    there = {key for key in found if not is_trial(key[1]) and not is_of_grid(table.number, *key)}
+    if not table.grouped:
+        return _flat(table, there)
+    groups = [_group(table, row, there) for row in table.rows]
+    used = {(line.model, line.variant) for group in groups for line in group.lines}
+    others = sorted({(model, split_variant(variant)[0]) for model, variant in there - used})
+    groups += [_group(table, PaperRow(name_of(model, way), (), model, way), there - used) for model, way in others]
+    return groups
+
+
+def _flat(table: PaperTable, there: set[tuple[str, str]]) -> list[Group]:
+    """Return groups of one line each."""
+    shown = {(row.model, row.way) for row in table.rows}
+    further = [PaperRow(name_of(*key), (), *key) for key in sorted(there - shown)]
+    return [Group(row.label, row.values, "", (Line("", row.model, row.way),)) for row in (*table.rows, *further)]
+
+
+def _group(table: PaperTable, row: PaperRow, there: set[tuple[str, str]]) -> Group:
+    known = ADDED.get(table.number, {}).get(row.model, ())
+    mine = {}  # variant without combination -> variant
+    for model, variant in sorted(there, reverse=True):  # an order by the paper's objective comes last and is kept
+        way, rest = split_variant(variant)
+        if (model, way) == (row.model, row.way):
+            mine[rest.replace(f"{COHERENCE}-{PAPER}", PAPER)] = variant
+    lines = []
+    if row.values or row.paper in mine:
+        missing = "-".join(filter(None, (row.way, row.paper)))
+        lines.append(Line(AS_IN_PAPER, row.model, mine.pop(row.paper, missing)))
+    listed = [one.variant for one in known if not one.model]
+    further = sorted(set(mine) - set(listed), key=lambda rest: (rest.count("-"), rest))
+    for one in (*(Added(rest, added_name(rest)) for rest in further), *known):
+        if one.model and (one.model, one.variant) in there:
+            lines.append(Line(one.name, one.model, one.variant))
+        elif not one.model and one.variant in mine:
+            lines.append(Line(one.name, row.model, mine[one.variant]))
+    return Group(row.label, row.values, row.way, tuple(lines))

@@ -1,0 +1,105 @@
+"""Names of the rows of Tables 1 to 3 that add something to a row as in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from weft.report.paper_numbers import COHERENCE, GLOVE, PAPER
+
+AS_IN_PAPER = "as in the paper"
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A result that stands below a row as in the paper."""
+
+    variant: str  # without combination and seed
+    name: str  # what it adds
+    model: str = ""  # its model, if it is not that of the row
+
+
+COMMITTEE = (Added("committee", "+ committee"), Added("power", "+ power"), Added("", "+ committee and power"))
+VECTORS = (Added(f"{GLOVE}-content", "without function words"), Added("", "vectors of 30,000 words"))
+ON_FIXED = "+ contrast, on our fixed Seq2Seq"
+ON_ENCODERS = "+ contrast on the bound, fixed encoders of our Seq2Seq"
+LEXICAL = "+ lexical attention, dropout, contrast"
+AND_PRECEDENCE = ", precedence"
+
+# Table -> model -> its results in the order of the rows. Results that are not listed get a name from their variant.
+ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
+    1: {
+        "discriminative": (Added("", "+ permutations as negatives, likeness, maximum over states, AdamW"),),
+        "recursive": (Added("", "+ permutations as negatives, likeness, AdamW"),),
+        "seq2seq": (Added("", "one training, its first stage alone"),),
+        "vlv-gm": (Added("", "one training, + contrast on the bound (accidents)"),),
+        "entity-grid": (Added("", "+ boundary transitions"),),
+        "syntax-hmm": COMMITTEE,
+        "content-hmm": COMMITTEE,
+        "hmm-content": COMMITTEE,
+        "hmm-entity": (*COMMITTEE[:2], Added("", "+ committee, power and boundary transitions")),
+        "foltz-glove": VECTORS,
+    },
+    2: {
+        "seq2seq": (Added("", LEXICAL),),
+        "vlv-gm": (Added("", ON_ENCODERS),),
+        "hmm-lda-gm": (
+            Added("", ON_FIXED),
+            Added("peek", "+ topics that see the sentence, on our fixed Seq2Seq"),
+        ),
+        "discriminative": (Added("", "+ likeness, encoders of our Seq2Seq, AdamW"),),
+        "entity-grid": (Added("", "+ boundary transitions"),),
+        "foltz-glove": VECTORS,
+    },
+    3: {
+        "seq2seq": (Added(COHERENCE, LEXICAL), Added("", LEXICAL + AND_PRECEDENCE)),
+        "vlv-gm": (Added(COHERENCE, ON_ENCODERS), Added("", ON_ENCODERS + AND_PRECEDENCE)),
+        "hmm-lda-gm": (Added(COHERENCE, ON_FIXED), Added("", ON_FIXED + AND_PRECEDENCE)),
+        "weft-small": (Added(COHERENCE, "transitions alone"), Added("", "+ precedence")),
+        "entity-grid": (Added("", "generative grid", "entity-grid-generative"),),
+        "foltz-glove": VECTORS,
+    },
+}
+PRECEDENCE_MODELS = ("hmm-lda-gm", "seq2seq", "vlv-gm", "weft-small")  # their orders use it, unless named `coherence`
+
+# The discriminative model with all combinations of three changes: variants of a table of its own.
+CHANGES = ("permutation", "max", "likeness")
+PHRASES = {
+    "permutation": "permutations as negatives",
+    "max": "maximum over states",
+    "peek": "topics that see the sentence",
+    "plurals": "plurals joined with singulars",
+}
+
+
+def grid_variants() -> list[str]:
+    """Return the variants of the grid, the one as in the paper first.
+
+    Example:
+        >>> grid_variants()[:4]
+        ['paper', 'paper-likeness', 'paper-max', 'paper-max-likeness']
+    """
+    chosen = ([name for n, name in enumerate(CHANGES) if number & (4 >> n)] for number in range(8))
+    return ["-".join([PAPER, *names]) for names in chosen]
+
+
+def is_of_grid(table: int, model: str, variant: str) -> bool:
+    """Return whether a result of Table 1 is shown in the grid and not as a row."""
+    return table == 1 and model == "discriminative" and variant in grid_variants()[1:]
+
+
+def added_name(variant: str) -> str:
+    """Return the name of a row from its variant: what it adds to the row as in the paper.
+
+    Example:
+        >>> added_name("paper-contrast"), added_name("paper-max-likeness"), added_name("mine")
+        ('+ contrast', '+ maximum over states and likeness', '+ mine')
+        >>> added_name("paper"), added_name("")
+        ('as in the paper', '')
+    """
+    if variant == PAPER:
+        return AS_IN_PAPER
+    parts = variant.removeprefix(f"{PAPER}-").split("-") if variant else []
+    if not all(part in PHRASES or part in ("contrast", "likeness") for part in parts):
+        return f"+ {variant.removeprefix(f'{PAPER}-')}"
+    return f"+ {' and '.join(PHRASES.get(part, part) for part in parts)}" if parts else ""
