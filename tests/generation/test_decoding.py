@@ -7,6 +7,7 @@ from itertools import pairwise, product
 import pytest
 import torch
 
+import weft.generation.decoding
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer
 from weft.document import Document, Window
 from weft.errors import ConfigError
@@ -52,6 +53,21 @@ def test_a_wide_beam_finds_the_likeliest_sentence(tiny: tuple[Seq2SeqNetwork, Wo
     assert best[0].text == ranked[0][1]
     assert best[0].log_prob == pytest.approx(ranked[0][0], abs=1e-4)
     assert [c.text for c in best[:5]] == [text for _, text in ranked[:5]]
+
+
+@pytest.mark.parametrize("method", ["beam", "diverse"])
+def test_beams_do_not_depend_on_the_contexts_beside_them(
+    model: Seq2Seq, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contexts whose hypotheses have all ended are removed from the search, and come back at their places."""
+    predictor, contexts = model.predictors["forward"], [[text] for text in TEXTS]
+    longest = Decoding(method=method, beam=4, groups=2, max_tokens=30, min_tokens=1)
+    alone = [predictor.propose([context], longest)[0] for context in contexts]
+    monkeypatch.setattr(weft.generation.decoding, "FEW_ROWS", 1)
+    monkeypatch.setattr(weft.generation.decoding, "CHECK_EVERY", 1)
+    for own, together in zip(alone, predictor.propose(contexts, longest), strict=True):
+        assert [one.text for one in own] == [one.text for one in together]
+        assert [one.log_prob for one in own] == pytest.approx([one.log_prob for one in together], abs=1e-4)
 
 
 @pytest.mark.parametrize("method", ["beam", "diverse", "sample"])

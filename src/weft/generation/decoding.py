@@ -6,6 +6,7 @@ stays in its beam with its score, so that no Python loop over hypotheses is need
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -64,29 +65,80 @@ def search(steps: Steps[State], contexts: int, decoding: Decoding, device: torch
     """Return ``decoding.beam`` sentences for each context, best first."""
     if decoding.method == "sample":
         return _sorted(_sampled(steps, contexts, decoding, device), decoding)
-    beam = decoding.beam
-    state = steps.begin(beam)
+    return _sorted(_beamed(steps, contexts, decoding, device), decoding)
+
+
+@dataclass(frozen=True, slots=True)
+class _Beams:
+    """The beams of some contexts during a search."""
+
+    numbers: Tensor  # numbers of the contexts: [contexts]
+    sums: Tensor  # log-probabilities: [contexts, beam]
+    lengths: Tensor  # [contexts, beam]
+    ended: Tensor  # [contexts, beam]
+    history: Tensor  # words so far: [contexts, beam, time]
+
+    @staticmethod
+    def new(contexts: int, beam: int, device: torch.device) -> _Beams:
+        """Return beams without words."""
+        zeros = torch.zeros(contexts, beam, device=device)
+        history = torch.empty((contexts, beam, 0), dtype=torch.long, device=device)
+        return _Beams(torch.arange(contexts, device=device), zeros, zeros, zeros.bool(), history)
+
+    def part(self, rows: Tensor) -> _Beams:
+        """Return the beams of some contexts."""
+        return _Beams(self.numbers[rows], self.sums[rows], self.lengths[rows], self.ended[rows], self.history[rows])
+
+
+def _beamed(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
+    """Search all beams; contexts whose hypotheses have all ended are removed from time to time."""
+    beam, finished = decoding.beam, list[_Beams]()
+    state, beams = steps.begin(beam), _Beams.new(contexts, beam, device)
     words = torch.full((contexts * beam,), steps.bos, device=device)
-    history = torch.empty((contexts * beam, 0), dtype=torch.long, device=device)
-    sums = torch.zeros(contexts, beam, device=device)
-    lengths = torch.zeros(contexts, beam, device=device)
-    ended = torch.zeros(contexts, beam, dtype=torch.bool, device=device)
     for step in range(decoding.max_tokens):
         log_probs, state = steps.advance(state, words)  # [contexts · beam, vocabulary]
-        allowed = _allowed(log_probs, history, steps, decoding, step)
-        parents, words, possible = _best(allowed, sums, lengths, ended, steps.eos, decoding, step)
-        rows = (torch.arange(contexts, device=device)[:, None] * beam + parents).reshape(-1)  # [contexts · beam]
-        was_ended = ended.gather(1, parents)
-        gained = log_probs[rows, words.reshape(-1)].view(contexts, beam)
-        sums = sums.gather(1, parents) + gained.masked_fill(was_ended, 0.0).masked_fill(~possible, -torch.inf)
-        words = words.masked_fill(was_ended, steps.eos)
-        lengths = lengths.gather(1, parents) + (~was_ended)
-        ended = was_ended | (words == steps.eos)
-        history = torch.cat([history[rows], words.reshape(-1, 1)], dim=1)
-        state, words = steps.select(state, rows), words.reshape(-1)
-        if bool(ended.all()):
+        beams, rows = _extended(beams, log_probs, steps, decoding, step)
+        state, words = steps.select(state, rows), beams.history[:, :, -1].reshape(-1)
+        going = ~beams.ended.all(dim=1)  # [contexts]
+        if not bool(going.any()):
             break
-    return _sorted(Hypotheses(history.view(contexts, beam, -1), sums, lengths), decoding)
+        left = int(going.sum())
+        if step % CHECK_EVERY == CHECK_EVERY - 1 and left * beam >= FEW_ROWS and left < 0.8 * len(going):
+            state = steps.keep(state, going.repeat_interleave(beam).nonzero().squeeze(1))
+            finished.append(beams.part(~going))
+            beams = beams.part(going)
+            words = beams.history[:, :, -1].reshape(-1)
+    return _collected([*finished, beams], contexts, steps.eos)
+
+
+def _extended(
+    beams: _Beams, log_probs: Tensor, steps: Steps[State], decoding: Decoding, step: int
+) -> tuple[_Beams, Tensor]:
+    """Return beams with one more word, and the rows that they continue: [contexts · beam]."""
+    contexts, beam = beams.sums.shape
+    allowed = _allowed(log_probs, beams.history.flatten(0, 1), steps, decoding, step)
+    best = _best_diverse if decoding.method == "diverse" else _best
+    parents, words, possible = best(allowed, beams, steps.eos, decoding, step)
+    rows = (torch.arange(contexts, device=parents.device)[:, None] * beam + parents).reshape(-1)  # [contexts · beam]
+    was_ended = beams.ended.gather(1, parents)
+    gained = log_probs[rows, words.reshape(-1)].view(contexts, beam)
+    sums = beams.sums.gather(1, parents) + gained.masked_fill(was_ended, 0.0).masked_fill(~possible, -torch.inf)
+    words = words.masked_fill(was_ended, steps.eos)
+    lengths = beams.lengths.gather(1, parents) + (~was_ended)
+    before = beams.history.flatten(0, 1)[rows].view(contexts, beam, -1)
+    history = torch.cat([before, words[:, :, None]], dim=2)
+    return _Beams(beams.numbers, sums, lengths, was_ended | (words == steps.eos), history), rows
+
+
+def _collected(parts: Sequence[_Beams], contexts: int, eos: int) -> Hypotheses:
+    """Return the beams of all contexts in their order."""
+    width = parts[-1].history.shape[2]
+    order = torch.cat([part.numbers for part in parts]).argsort()
+    assert len(order) == contexts
+    pad = torch.nn.functional.pad
+    ids = [pad(part.history, (0, width - part.history.shape[2]), value=eos) for part in parts]
+    sums, lengths = torch.cat([part.sums for part in parts]), torch.cat([part.lengths for part in parts])
+    return Hypotheses(torch.cat(ids)[order], sums[order], lengths[order])
 
 
 def _sampled(steps: Steps[State], contexts: int, decoding: Decoding, device: torch.device) -> Hypotheses:
@@ -147,20 +199,40 @@ def _without_repeats(allowed: Tensor, history: Tensor, size: int, eos: int) -> T
     return allowed
 
 
-def _best(
-    allowed: Tensor, sums: Tensor, lengths: Tensor, ended: Tensor, eos: int, decoding: Decoding, step: int
+def _best(allowed: Tensor, beams: _Beams, eos: int, decoding: Decoding, step: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the best continuations of each beam: parents, words, and whether one exists; each [contexts, beam].
+
+    Only the best words of each hypothesis are compared: no hypothesis can take more places than the beam has.
+    """
+    contexts, beam = beams.sums.shape
+    gains, choices = allowed.topk(min(beam, allowed.shape[1]), dim=1)  # [contexts · beam, choices] each
+    gains, choices = (part.view(contexts, beam, -1) for part in (gains, choices))
+    stays = torch.full_like(gains, -torch.inf)
+    stays[:, :, 0] = 0.0
+    ended = beams.ended[:, :, None]
+    gains, choices = torch.where(ended, stays, gains), choices.masked_fill(ended, eos)  # a finished one stays as it is
+    norms = (beams.lengths + (~beams.ended)).clamp(min=1) ** decoding.length_power
+    values = (beams.sums[:, :, None] + gains) / norms[:, :, None]
+    if step == 0:  # all rows are equal before the first word, so only the first continues
+        values[:, 1:] = -torch.inf
+    value, chosen = values.flatten(1).topk(beam, dim=1)
+    parents = torch.div(chosen, choices.shape[2], rounding_mode="floor")
+    return parents, choices.flatten(1).gather(1, chosen), value.isfinite()
+
+
+def _best_diverse(
+    allowed: Tensor, beams: _Beams, eos: int, decoding: Decoding, step: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the best continuations of each beam: parents, words, and whether one exists; each [contexts, beam]."""
+    """Return the best continuations of groups of beams that avoid each other's words, as `_best` does."""
+    sums, lengths, ended, groups = beams.sums, beams.lengths, beams.ended, decoding.groups
     contexts, beam = sums.shape
     vocabulary = allowed.shape[1]
     gains = allowed.view(contexts, beam, vocabulary)
     stay = torch.full_like(gains, -torch.inf)
     stay[:, :, eos] = 0.0
     gains = torch.where(ended[:, :, None], stay, gains)  # a finished hypothesis does not change
-    totals = sums[:, :, None] + gains
     norms = (lengths + (~ended)).clamp(min=1) ** decoding.length_power
-    values = totals / norms[:, :, None]
-    groups = decoding.groups if decoding.method == "diverse" else 1
+    values = (sums[:, :, None] + gains) / norms[:, :, None]
     if step == 0:
         # All rows of a group are equal before the first word, so only the first continues.
         first_only = torch.arange(beam, device=values.device) % (beam // groups) != 0

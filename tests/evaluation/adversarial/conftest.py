@@ -14,8 +14,8 @@ import torch
 from tests.helpers.tiny_adversarial import SMALL, pages
 
 from weft.corpora.text.tokenizers import BpeTokenizer
-from weft.evaluation.adversarial import tree_evaluator
 from weft.evaluation.adversarial.chunks import Chunks, select_chunks
+from weft.evaluation.adversarial.evaluators import tree_evaluator
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 
 

@@ -14,14 +14,15 @@ from torch import Tensor  # noqa: E402
 
 from weft.corpora.text.tokenizers import WordTokenizer  # noqa: E402
 from weft.document import Document  # noqa: E402
-from weft.evaluation.adversarial import tree_evaluator  # noqa: E402
-from weft.evaluation.adversarial.features import Floats, SentenceFeatures, SentenceScores  # noqa: E402
+from weft.evaluation.adversarial.evaluators import tree_evaluator  # noqa: E402
+from weft.evaluation.adversarial.evaluators.features import Floats, SentenceFeatures, SentenceScores  # noqa: E402
+from weft.evaluation.adversarial.evaluators.network_evaluator import NetworkInputs, _previous, network_verdicts  # noqa: E402
+from weft.evaluation.adversarial.evaluators.sentence_encoder import SentenceEncoder  # noqa: E402
+from weft.evaluation.adversarial.evaluators.surface_tables import surface_tables  # noqa: E402
+from weft.evaluation.adversarial.evaluators.tree_evaluator import tree_verdicts  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: E402
-from weft.evaluation.adversarial.network_evaluator import _previous, network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.options import EvaluatorSettings  # noqa: E402
-from weft.evaluation.adversarial.sentence_encoder import SentenceEncoder  # noqa: E402
 from weft.evaluation.adversarial.token_rows import Integers, TokenRows  # noqa: E402
-from weft.evaluation.adversarial.tree_evaluator import tree_verdicts  # noqa: E402
 from weft.evaluation.adversarial.verdicts import Verdicts, adversuc_measures  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
 from weft.training.devices import start_runtime  # noqa: E402
@@ -91,8 +92,8 @@ def by_network(
 ) -> Verdicts:
     chosen = embedding_of(tokenizer) if embedding is None else embedding
     with start_runtime("cpu") as runtime:
-        nothing = torch.zeros(len(labelled.rows), 0)
-        return network_verdicts(labelled, nothing, (), chosen, tokenizer.pad_id, settings, runtime, seed=1)
+        inputs = NetworkInputs(chosen, torch.zeros(len(labelled.rows), 0))
+        return network_verdicts(labelled, inputs, tokenizer.pad_id, settings, runtime, seed=1)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -228,6 +229,36 @@ def test_a_sentence_is_compared_with_the_one_before_and_the_mean_of_all_before()
     before, mean = _previous(vectors)
     assert before.tolist() == [[[0, 0], [1, 2], [3, 6], [8, 1]]]
     assert mean.tolist() == [[[0, 0], [1, 2], [2, 4], [4, 3]]]
+
+
+def test_a_network_learns_from_surface_features_what_words_do_not_show(tokenizer: WordTokenizer) -> None:
+    labelled = make_chunks(tokenizer, told=False)
+    generator = np.random.default_rng(3)
+    surface = {
+        (side, part): (generator.normal(size=(size, 1, 3)) + (2.0 if side == "human" else -2.0)).astype(np.float32)
+        for side in SIDES
+        for part, size in SIZES.items()
+    }
+    inputs = NetworkInputs(embedding_of(tokenizer), torch.zeros(len(labelled.rows), 0))
+    with start_runtime("cpu") as runtime:
+        found = [
+            lead(network_verdicts(labelled, one, tokenizer.pad_id, QUICK, runtime, seed=1))
+            for one in (inputs, replace(inputs, surface=surface), replace(inputs, likeness=False))
+        ]
+    assert found[1] > 2 and abs(found[0]) < 1 and abs(found[2]) < 1
+
+
+def test_surface_features_are_scaled_by_the_training_part(tokenizer: WordTokenizer) -> None:
+    labelled = make_chunks(tokenizer)
+    seen = np.bincount(labelled.rows.flat, minlength=tokenizer.vocabulary_size)
+    known = SentenceFeatures(labelled.rows, tokenizer, (torch.randn(len(labelled.rows), 2), (2,)), seen)
+    tables = surface_tables(labelled, known)
+    both = np.concatenate([tables[side, "train"] for side in SIDES])[:, 0]  # [chunks, 2 · features]
+    half = both.shape[1] // 2
+    assert np.abs(both[:, :half].mean(axis=0)).max() < 0.1 and np.abs(both[:, half:]).max() <= 1
+    assert np.abs(both[:, half:].mean(axis=0)).max() < 0.05  # ranks lie around the middle
+    flipped = surface_tables(replace(labelled, human={**labelled.human, "dev": labelled.human["test"]}), known)
+    assert np.array_equal(flipped["human", "train"], tables["human", "train"])
 
 
 # What trees look at ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.helpers.tiny_adversarial import SMALL, TINY, job_of, odds, pages, tiny_options  # noqa: E402
+from tests.helpers.tiny_adversarial import SMALL, TINY, WORDS, job_of, odds, pages, tiny_options  # noqa: E402
 
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
@@ -22,8 +22,8 @@ from weft.evaluation.adversarial import continuations  # noqa: E402
 from weft.evaluation.adversarial.chunks import PARTS, Chunks, SelectionSettings, load_chunks, select_chunks  # noqa: E402
 from weft.evaluation.adversarial.continuations import load_continuations  # noqa: E402
 from weft.evaluation.adversarial.controls import label_control  # noqa: E402
+from weft.evaluation.adversarial.evaluators.network_evaluator import NetworkInputs, network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks, label_continuations  # noqa: E402
-from weft.evaluation.adversarial.network_evaluator import network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.options import EvaluatorSettings, adversarial_settings  # noqa: E402
 from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays  # noqa: E402
 from weft.evaluation.adversarial.token_rows import TokenRows, canonical_rows  # noqa: E402
@@ -230,9 +230,8 @@ def accuracy(labelled: LabelledChunks, settings: EvaluatorSettings) -> float:
     torch.manual_seed(0)
     with start_runtime("cpu") as runtime:
         embedding = torch.randn(31, 8) * 8**-0.5
-        found = network_verdicts(
-            labelled, torch.zeros(len(labelled.rows), 0), (), embedding, 0, settings, runtime, seed=1
-        )
+        inputs = NetworkInputs(embedding, torch.zeros(len(labelled.rows), 0))
+        found = network_verdicts(labelled, inputs, 0, settings, runtime, seed=1)
     return float(np.mean(np.concatenate([found.human["test"] > 0, found.machine["test"] <= 0])))
 
 
@@ -247,7 +246,8 @@ def test_evaluators_learn_in_reduced_precision_too() -> None:
     labelled, settings = synthetic(1, told_by=30), replace(TINY, epochs=1)
     runtime = Runtime(torch.device("cpu"), bf16=True)
     vectors = torch.randn(len(labelled.rows), 12).half()
-    found = network_verdicts(labelled, vectors, (4, 4, 4), torch.randn(31, 8), 0, settings, runtime, seed=1)
+    inputs = NetworkInputs(torch.randn(31, 8), vectors, (4, 4, 4))
+    found = network_verdicts(labelled, inputs, 0, settings, runtime, seed=1)
     assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 8
 
 
@@ -349,6 +349,47 @@ def test_models_and_controls_from_data_to_result(model: Seq2Seq, folder: Path, d
     assert found.model == "control-repeat-last" and found.n_pairs == 5 and found.estimator == "exact"
 
 
+def test_every_kind_of_evaluator_can_be_chosen(folder: Path, data: Path, tmp_path: Path) -> None:
+    """Each has measures of its own, and a later run that adds one keeps the verdicts of the others."""
+    options = tiny_options(tmp_path / "work", folder)
+    (control,) = load_subjects("adversarial", "control-repeat-last", {})
+    evaluate("adversarial", control, str(data), options)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "work" / "verdicts").iterdir()}
+    more = {"evaluator.plain": True, "evaluator.surface": True, "evaluator.outside": str(tiny_bert(tmp_path / "bert"))}
+    found = evaluate("adversarial", control, str(data), replace(options, settings={**options.settings, **more}))
+    for prefix in ("", "plain_", "surface_", "outside_"):
+        assert all(found.metrics[f"{prefix}adversuc_{n}"] is not None for n in (1, 2, 3))
+        assert found.settings["evaluators"][f"{prefix}3"]["trainings"][0]["steps"] > 0
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in before.items())
+    none = evaluate(
+        "adversarial", control, str(data), replace(options, settings={**options.settings, "evaluator.seeds": 0})
+    )
+    assert "adversuc_1" not in none.metrics and "lengths_adversuc_1" in none.metrics
+
+
+def tiny_bert(folder: Path) -> Path:
+    """A folder with an untrained BERT whose tokenizer knows the words of the pages."""
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS]
+    pieces = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="[UNK]"))
+    pieces.pre_tokenizer = pre_tokenizers.Whitespace()
+    config = transformers.BertConfig(
+        vocab_size=len(names), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+    )
+    transformers.BertModel(config).save_pretrained(str(folder))
+    pieces.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_an_outside_evaluator_that_is_not_there_is_told(folder: Path, data: Path, tmp_path: Path) -> None:
+    (control,) = load_subjects("adversarial", "control-repeat-last", {})
+    options = tiny_options(tmp_path / "work", folder, outside=str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigError, match="no pretrained model"):
+        evaluate("adversarial", control, str(data), options)
+
+
 def test_controls_of_another_seed_get_verdicts_of_their_own(folder: Path, data: Path, tmp_path: Path) -> None:
     options = tiny_options(tmp_path / "work", folder)
     (control,) = load_subjects("adversarial", "control-random-sentence", {})
@@ -368,7 +409,7 @@ def test_controls_of_another_seed_get_verdicts_of_their_own(folder: Path, data: 
         ({"evaluator.hidden": "many"}, "wrong type"),
         ({"decoding.beam": True}, "wrong type"),
         ({"decoding.max_tokens": 82}, "sentences that long"),
-        ({"evaluator.seeds": 0}, "out of range"),
+        ({"evaluator.seeds": -1}, "out of range"),
         ({"decoding.alike": float("nan")}, "alike is not a finite number"),
         ({"decoding.length_power": -3.0}, "length_power out of range"),
     ],

@@ -161,7 +161,7 @@ def test_topics_that_guide_are_among_the_weights(tmp_path: Path) -> None:
 def test_only_the_informed_evaluator_asks_the_networks(
     tmp_path: Path, data: Path, folder: Path, model: Seq2Seq, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from weft.evaluation.adversarial.features import SentenceScores
+    from weft.evaluation.adversarial.evaluators.features import SentenceScores
 
     subject = with_combination(Subject(model, "seq2seq"), "uni")
 

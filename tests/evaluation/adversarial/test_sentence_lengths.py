@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
+from weft.evaluation.adversarial.evaluators.tree_evaluator import length_verdicts
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks, match_lengths, mean_tokens
 from weft.evaluation.adversarial.token_rows import TokenRows
-from weft.evaluation.adversarial.tree_evaluator import length_verdicts
 
 PARTS = ("train", "dev", "test")
 

@@ -19,12 +19,12 @@ from tests.helpers.tiny_adversarial import FEW, WORDS, job_of, tiny_options  # n
 from torch import device as Device  # noqa: E402, N812
 
 from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
-from weft.evaluation.adversarial import continuations, experiment, writing  # noqa: E402
+from weft.evaluation.adversarial import continuations, panel, writing  # noqa: E402
 from weft.evaluation.adversarial.chunks import PARTS, Chunks, SelectionSettings, load_chunks  # noqa: E402
 from weft.evaluation.adversarial.continuations import WritingJob, load_continuations  # noqa: E402
 from weft.evaluation.adversarial.controls import label_control  # noqa: E402
+from weft.evaluation.adversarial.evaluators.network_evaluator import network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: E402
-from weft.evaluation.adversarial.network_evaluator import network_verdicts  # noqa: E402
 from weft.evaluation.adversarial.token_rows import TokenRows  # noqa: E402
 from weft.evaluation.adversarial.writing import write_continuations, write_next_sentences  # noqa: E402
 from weft.evaluation.evaluate import evaluate  # noqa: E402
@@ -287,11 +287,11 @@ def test_vectors_stand_at_the_sentences_they_were_made_of(
 
     real = network_verdicts
 
-    def recorded(labelled: LabelledChunks, vectors: Any, *arguments: Any, **options: Any) -> Any:
-        seen.append((labelled, vectors))
-        return real(labelled, vectors, *arguments, **options)
+    def recorded(labelled: LabelledChunks, inputs: Any, *arguments: Any, **options: Any) -> Any:
+        seen.append((labelled, inputs.vectors))
+        return real(labelled, inputs, *arguments, **options)
 
-    monkeypatch.setattr(experiment, "network_verdicts", recorded)
+    monkeypatch.setattr(panel, "network_verdicts", recorded)
     evaluate(
         "adversarial",
         with_combination(Subject(model, "tiny"), "uni"),

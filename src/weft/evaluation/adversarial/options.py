@@ -32,7 +32,20 @@ class EvaluatorSettings(Settings):
     weight_decay: float = setting(0.05, "Weight decay of AdamW.")
     second: bool = setting(True, "Whether boosted trees evaluate too, on all chunks and on chunks of equal lengths.")
     informed: bool = setting(True, "Whether boosted trees with scores of the reader's networks evaluate too.")
-    seeds: int = setting(3, "Neural evaluators per length, each with a seed of its own; their mean counts.", minimum=1)
+    plain: bool = setting(False, "Whether a network that reads words alone, as the paper describes it, evaluates too.")
+    surface: bool = setting(False, "Whether a network that also reads the features of the trees evaluates too.")
+    outside: str = setting(
+        "",
+        "Folder of a BERT of transformers that is trained further to evaluate too; minilm: all-MiniLM-L6-v2 of the "
+        "extra hf; empty: none.",
+    )
+    outside_epochs: int = setting(
+        2, "Passes of that model over the training chunks, each at a random length.", minimum=1
+    )
+    outside_rate: float = setting(1e-4, "Highest learning rate of that model.")
+    seeds: int = setting(
+        3, "Neural evaluators per kind and length, each with a seed of its own; their mean counts. 0: none.", minimum=0
+    )
     # Where chunks overlap, human sentences occur in several chunks and machine sentences never do, which is a way to
     # tell them apart in the training part only.
     apart: bool = setting(False, "Whether evaluators are trained only on chunks that share no sentence.")

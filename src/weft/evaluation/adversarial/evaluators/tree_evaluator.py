@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.evaluation.adversarial.features import Floats, SentenceFeatures, SentenceScores, chunk_features
+from weft.evaluation.adversarial.evaluators.features import Floats, SentenceFeatures, SentenceScores, chunk_features
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
 from weft.evaluation.adversarial.token_rows import Integers
 from weft.evaluation.adversarial.verdicts import Verdicts

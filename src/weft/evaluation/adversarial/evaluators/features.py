@@ -143,24 +143,32 @@ def chunk_features(
 ) -> Floats:
     """Return a row of features for every chunk: [chunks, features].
 
-    For every sentence of a continuation: counts and shares of kinds of tokens, their difference from the mean of the
-    context, and overlap and similarity with the sentences before it. With ``scored`` (the reader's networks, and their
-    scores of all sentences alone [sentences]) also the scores of the language model and of the forward model.
+    With ``scored`` (the reader's networks, and their scores of all sentences alone [sentences]) these are the features
+    of `place_features`, and the scores of the language model and of the forward model.
     """
-    context = chunks[:, :CONTEXT]
-    usual = known.single[context].mean(axis=1)  # [chunks, kinds]
-    columns = [] if scored is None else [scored[1][context].mean(axis=1)[:, None]]
+    columns = [] if scored is None else [scored[1][chunks[:, :CONTEXT]].mean(axis=1)[:, None]]
     for place in range(CONTEXT, chunks.shape[1]):
-        one = chunks[:, place]
-        before = chunks[:, place - 1]
-        columns += [known.single[one], known.single[one] - usual]
+        own = place_features(chunks, place, known)
         if scored is not None:
+            before, one = chunks[:, place - 1], chunks[:, place]
             after, alone = scored[0].after(rows, np.stack([before, one], axis=1)), scored[1][one]
-            columns += [alone[:, None], after[:, None], (after - alone)[:, None]]
-        pairs = [
-            (known.overlap(one, chunks[:, other]), known.similarity(one, chunks[:, other])) for other in range(place)
-        ]
-        nearest = np.concatenate(pairs[-1], axis=1)
-        every = np.stack([np.concatenate(pair, axis=1) for pair in pairs])  # [sentences before, chunks, kinds]
-        columns += [nearest, every.max(axis=0), every.mean(axis=0)]
+            kinds = 2 * known.single.shape[1]
+            own = np.concatenate(
+                [own[:, :kinds], alone[:, None], after[:, None], (after - alone)[:, None], own[:, kinds:]], axis=1
+            )
+        columns.append(own)
+    return np.concatenate(columns, axis=1).astype(np.float32)
+
+
+def place_features(chunks: Integers, place: int, known: SentenceFeatures) -> Floats:
+    """Return features of the sentence at one place of every chunk: [chunks, features].
+
+    They are counts and shares of kinds of tokens, their difference from the mean of the context, and overlap and
+    similarity with the sentences before: with the nearest, the highest, and the mean.
+    """
+    one = chunks[:, place]
+    usual = known.single[chunks[:, :CONTEXT]].mean(axis=1)  # [chunks, kinds]
+    pairs = [(known.overlap(one, chunks[:, other]), known.similarity(one, chunks[:, other])) for other in range(place)]
+    every = np.stack([np.concatenate(pair, axis=1) for pair in pairs])  # [sentences before, chunks, kinds]
+    columns = [known.single[one], known.single[one] - usual, every[-1], every.max(axis=0), every.mean(axis=0)]
     return np.concatenate(columns, axis=1).astype(np.float32)

@@ -1,20 +1,24 @@
-"""The neural evaluator: a word LSTM for every sentence, a sentence LSTM on top, and a sigmoid: human or machine.
+"""Neural evaluators: a word LSTM for every sentence, a sentence LSTM on top, and a sigmoid: human or machine.
+
+There are three kinds, by what they read (`NetworkInputs`): words alone; also vectors of a reader, and how similar
+sentences are (the first evaluator); and also the features of the boosted trees.
 
 Reference: Li & Jurafsky 2017, section 4.3; Kannan & Vinyals 2017 (adversarial evaluation); Bowman et al. 2016.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from weft.evaluation.adversarial.evaluators.features import Floats
+from weft.evaluation.adversarial.evaluators.surface_tables import SurfaceTables
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
 from weft.evaluation.adversarial.options import EvaluatorSettings
 from weft.evaluation.adversarial.token_rows import Integers, TokenRows
@@ -28,42 +32,73 @@ SHARPNESS = 3.0  # factor of cosines, which vary less than the other inputs
 READ_AT_ONCE = 1024  # chunks scored in one batch
 
 
+@dataclass(frozen=True)
+class NetworkInputs:
+    """What an evaluator reads beside words.
+
+    Attributes:
+        embedding: The initial word vectors: [vocabulary, dimensions].
+        vectors: The reader's vectors of all sentences: [sentences, size]; size 0 without a reader.
+        groups: Sizes of the groups in these vectors.
+        likeness: Whether the network compares each sentence with those before.
+        surface: For each side and part, features of every sentence of a continuation [chunks, sentences of a
+            continuation, features]; empty without features.
+    """
+
+    embedding: Tensor
+    vectors: Tensor
+    groups: tuple[int, ...] = ()
+    likeness: bool = True
+    surface: SurfaceTables = field(default_factory=dict)
+
+    @property
+    def surface_shape(self) -> tuple[int, int]:
+        """Number of sentences of a continuation, and of features of each."""
+        found = next(iter(self.surface.values()), None)
+        return (0, 0) if found is None else (found.shape[1], found.shape[2])
+
+
 class EvaluatorNetwork(nn.Module):
     """Reads chunks of sentences.
 
     A sentence's vector is made of the last state of a word LSTM, the mean of its word vectors and, if there is a
     reader, the reader's vector. The sentence LSTM reads each vector together with its similarity to the sentence
     before and to all sentences before, because an LSTM alone is slow to learn that two vectors should be similar.
+    Without likeness, the vector is made of the last state alone, and nothing else is read.
 
     Args:
-        vocabulary: Number of token ids.
-        dimensions: Size of word vectors.
-        groups: Sizes of the groups in the reader's vectors; empty without a reader.
-        settings: The other sizes.
+        inputs: What it reads.
+        settings: The sizes.
     """
 
-    def __init__(self, vocabulary: int, dimensions: int, groups: Sequence[int], settings: EvaluatorSettings) -> None:
+    def __init__(self, inputs: NetworkInputs, settings: EvaluatorSettings) -> None:
         super().__init__()
-        self.groups, frozen = tuple(groups), sum(groups)
+        (vocabulary, dimensions), width = inputs.embedding.shape, settings.width
+        self.groups, self.likeness, frozen = inputs.groups, inputs.likeness, sum(inputs.groups)
         self.embedding = Embedding(vocabulary, dimensions)
         self.words = make_lstm(dimensions, settings.hidden, 1, 0.0)
         self.normal = nn.LayerNorm(frozen) if frozen else None
-        self.sentence = nn.Linear(settings.hidden + dimensions + frozen, settings.width)
-        self.text = make_lstm(5 * settings.width + 2 * len(self.groups), settings.width, 1, 0.0)
-        self.verdict = nn.Linear(settings.width, 1)
+        self.sentence = nn.Linear(settings.hidden + (dimensions if inputs.likeness else 0) + frozen, width)
+        turns, features = inputs.surface_shape
+        self.surface = SurfaceReader(turns, features, settings) if features else None
+        further = 2 * len(self.groups) + (width if features else 0)
+        self.text = make_lstm((5 if inputs.likeness else 1) * width + further, width, 1, 0.0)
+        self.verdict = nn.Linear((2 if features else 1) * width, 1)
         self.dropout = settings.dropout
 
     def _sentences(self, ids: Tensor, lengths: Tensor, known: Tensor) -> Tensor:
         """Return sentence vectors: [sentences, width]."""
         embedded = self._with_dropout(self.embedding(ids))  # [sentences, time, dimensions]
         states, _ = self.words(embedded)  # [sentences, time, hidden]
-        last = states[torch.arange(len(states), device=states.device), lengths - 1]
-        real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
-        mean = (embedded * real[:, :, None]).sum(dim=1) / lengths[:, None]  # [sentences, dimensions]
-        parts = [last, mean] if self.normal is None else [last, mean, self.normal(known.to(last.dtype))]
+        parts = [states[torch.arange(len(states), device=states.device), lengths - 1]]
+        if self.likeness:
+            real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+            parts.append((embedded * real[:, :, None]).sum(dim=1) / lengths[:, None])  # [sentences, dimensions]
+        if self.normal is not None:
+            parts.append(self.normal(known.to(states.dtype)))
         return torch.tanh(self.sentence(self._with_dropout(torch.cat(parts, dim=-1))))
 
-    def forward(self, ids: Tensor, lengths: Tensor, known: Tensor, places: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, lengths: Tensor, known: Tensor, places: Tensor, surface: Tensor) -> Tensor:
         """Return the log-odds of chunks being human: [chunks].
 
         Args:
@@ -71,13 +106,20 @@ class EvaluatorNetwork(nn.Module):
             lengths: [sentences].
             known: [sentences, size] the reader's vectors.
             places: [chunks, sentences of a chunk] numbers of sentences.
+            surface: [chunks, sentences of a continuation, features].
         """
         vectors = self._sentences(ids, lengths, known)[places]  # [chunks, sentences, width]
-        others = _previous(vectors)
+        others = _previous(vectors) if self.likeness else ()
         likeness = [part for other in others for part in (vectors * other, (vectors - other).abs())]
         inputs = [self._with_dropout(torch.cat([vectors, *likeness], dim=-1)), *self._cosines(known[places])]
+        whole = []
+        if self.surface is not None:
+            each, all_features = self.surface(surface)
+            before = each.new_zeros(len(each), places.shape[1] - each.shape[1], each.shape[2])
+            inputs.append(torch.cat([before, each], dim=1))
+            whole.append(all_features)
         states, _ = self.text(torch.cat(inputs, dim=-1))  # [chunks, sentences, width]
-        odds: Tensor = self.verdict(self._with_dropout(states[:, -1])).squeeze(1)
+        odds: Tensor = self.verdict(self._with_dropout(torch.cat([states[:, -1], *whole], dim=-1))).squeeze(1)
         return odds.float()
 
     def _cosines(self, frozen: Tensor) -> list[Tensor]:
@@ -90,6 +132,22 @@ class EvaluatorNetwork(nn.Module):
 
     def _with_dropout(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout, self.training)
+
+
+class SurfaceReader(nn.Module):
+    """Reads the features of continuations: those of each sentence for the sentence LSTM, and all for the verdict."""
+
+    def __init__(self, turns: int, features: int, settings: EvaluatorSettings) -> None:
+        super().__init__()
+        width, drop = settings.width, nn.Dropout(settings.dropout)
+        self.each = nn.Sequential(nn.Linear(features, width), nn.ReLU(), drop, nn.Linear(width, width))
+        self.whole = nn.Sequential(
+            nn.Linear(turns * features, 2 * width), nn.ReLU(), drop, nn.Linear(2 * width, width), nn.ReLU()
+        )
+
+    def forward(self, surface: Tensor) -> tuple[Tensor, Tensor]:
+        """Return vectors of sentences [chunks, sentences of a continuation, width] and of chunks [chunks, width]."""
+        return self.each(surface), self.whole(surface.flatten(1))
 
 
 def _previous(vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -107,21 +165,25 @@ class ChunkBatch:
     ids: Integers
     lengths: Integers
     places: Integers
-    labels: npt.NDArray[np.float32]
+    labels: Floats
+    surface: Floats  # [chunks, sentences of a continuation, features]
 
 
-def make_batch(rows: TokenRows, chunks: Integers, labels: npt.NDArray[np.float32], pad: int) -> ChunkBatch:
+def make_batch(rows: TokenRows, chunks: Integers, labels: Floats, surface: Floats, pad: int) -> ChunkBatch:
     """Return a batch of chunks; a sentence that several share is read once."""
     numbers, places = np.unique(chunks, return_inverse=True)
     ids, lengths = rows.padded(numbers, pad)
-    return ChunkBatch(numbers, ids, lengths, places.reshape(chunks.shape), labels)
+    return ChunkBatch(numbers, ids, lengths, places.reshape(chunks.shape), labels, surface)
 
 
 class ChunkStream:
     """Batches of as many human as machine chunks; satisfies `weft.training.loop.Batches`."""
 
-    def __init__(self, labelled: LabelledChunks, part: str, *, pairs: int, pad: int, seed: int) -> None:
+    def __init__(
+        self, labelled: LabelledChunks, part: str, surface: SurfaceTables, *, pairs: int, pad: int, seed: int
+    ) -> None:
         self.rows, self.human, self.machine = labelled.rows, labelled.human[part], labelled.machine[part]
+        self.surface = [_surface_of(surface, side, part, len(self.human)) for side in ("human", "machine")]
         self.pairs, self.pad, self.seed = pairs, pad, seed
 
     def epoch(self, number: int) -> list[Integers]:
@@ -133,14 +195,18 @@ class ChunkStream:
         """Return a batch."""
         chunks = np.concatenate([self.human[pairs], self.machine[pairs]])  # [2 · pairs, sentences]
         labels = np.repeat(np.array([1.0, 0.0], dtype=np.float32), len(pairs))
-        return make_batch(self.rows, chunks, labels, self.pad)
+        surface = np.concatenate([table[pairs] for table in self.surface])
+        return make_batch(self.rows, chunks, labels, surface, self.pad)
+
+
+def _surface_of(surface: SurfaceTables, side: str, part: str, count: int) -> Floats:
+    """Return the features of a side and part, or an empty array without features."""
+    return surface[side, part] if surface else np.zeros((count, 0, 0), dtype=np.float32)
 
 
 def network_verdicts(
     labelled: LabelledChunks,
-    vectors: Tensor,
-    groups: Sequence[int],
-    embedding: Tensor,
+    inputs: NetworkInputs,
     pad: int,
     settings: EvaluatorSettings,
     runtime: Runtime,
@@ -148,39 +214,36 @@ def network_verdicts(
     seed: int = 1,
     on_report: Callable[[Report], None] | None = None,
 ) -> Verdicts:
-    """Train an evaluator, stopped early by the dev part, and return its verdicts on dev and test.
-
-    ``vectors`` [sentences, size] are the reader's vectors of all sentences (size 0 without a reader), in groups of the
-    given sizes; ``embedding`` [vocabulary, dimensions] are the initial word vectors.
-    """
+    """Train an evaluator, stopped early by the dev part, and return its verdicts on dev and test."""
     seed_step(seed, 0, 0)
-    network = EvaluatorNetwork(len(embedding), embedding.shape[1], groups, settings)
-    network.embedding.weight.data.copy_(embedding)
+    network = EvaluatorNetwork(inputs, settings)
+    network.embedding.weight.data.copy_(inputs.embedding)
     network.to(runtime.device)
+    vectors = inputs.vectors
 
     def read(batch: ChunkBatch) -> Tensor:
         known = vectors[torch.from_numpy(batch.numbers).to(vectors.device)].to(runtime.device).float()
-        arrays = (batch.ids, batch.lengths, batch.places)
-        ids, lengths, places = (torch.from_numpy(array).to(runtime.device) for array in arrays)
-        odds: Tensor = network(ids, lengths, known, places)
+        arrays = (batch.ids, batch.lengths, batch.places, batch.surface)
+        ids, lengths, places, surface = (torch.from_numpy(array).to(runtime.device) for array in arrays)
+        odds: Tensor = network(ids, lengths, known, places, surface)
         return odds
 
     @torch.inference_mode()
-    def log_odds(chunks: Integers) -> npt.NDArray[np.float32]:
-        found = []
+    def log_odds(side: str, part: str) -> Floats:
+        chunks, found = getattr(labelled, side)[part], []
+        surface = _surface_of(inputs.surface, side, part, len(chunks))
         for start in range(0, len(chunks), READ_AT_ONCE):
-            part = chunks[start : start + READ_AT_ONCE]
-            batch = make_batch(labelled.rows, part, np.zeros(len(part), dtype=np.float32), pad)
+            cut = slice(start, start + READ_AT_ONCE)
+            labels = np.zeros(len(chunks[cut]), dtype=np.float32)
+            batch = make_batch(labelled.rows, chunks[cut], labels, surface[cut], pad)
             with runtime.autocast():
                 found.append(read(batch).cpu().numpy())
         return np.concatenate(found).astype(np.float32)
 
-    stream = ChunkStream(labelled, "train", pairs=settings.pairs, pad=pad, seed=seed)
-    dev = ChunkStream(labelled, "dev", pairs=READ_AT_ONCE, pad=pad, seed=0)
+    stream = ChunkStream(labelled, "train", inputs.surface, pairs=settings.pairs, pad=pad, seed=seed)
+    dev = ChunkStream(labelled, "dev", inputs.surface, pairs=READ_AT_ONCE, pad=pad, seed=0)
     training = _train(network, read, stream, dev, settings, runtime, on_report)
-    human, machine = (
-        {part: log_odds(side[part]) for part in ("dev", "test")} for side in (labelled.human, labelled.machine)
-    )
+    human, machine = ({part: log_odds(side, part) for part in ("dev", "test")} for side in ("human", "machine"))
     return Verdicts(human, machine, training)
 
 

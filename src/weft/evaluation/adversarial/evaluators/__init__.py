@@ -1,0 +1,1 @@
+"""Evaluators: classifiers that tell human continuations from those of a machine."""
