@@ -40,9 +40,9 @@ def names(measured: Measured) -> dict[str, Any]:
     """Return everything that a template can use, by name."""
     results, facts = measured.results, measured.facts
     methods = (
-        measured.value, measured.interval, measured.bounds, measured.compare, measured.names, measured.documents,
-        measured.pairs, measured.ties, measured.cases, measured.right, measured.sentences, measured.setting,
-        measured.record,
+        measured.value, measured.shown, measured.interval, measured.bounds, measured.compare, measured.names,
+        measured.documents, measured.pairs, measured.ties, measured.cases, measured.right, measured.sentences,
+        measured.setting, measured.record,
     )  # fmt: skip
     numbers = {method.__name__: method for method in methods}
     tables = {

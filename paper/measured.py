@@ -146,6 +146,11 @@ class Measured:
             raise PageError(f"result {task}/{name}.json has no value of {metric}")
         return Value(found)
 
+    def shown(self, task: str, name: str, metric: str = "accuracy") -> str:
+        """Return a metric of a result as text, or a dash if it was not measured."""
+        model, _, variant = name.partition(".")
+        return decimal(cell_of(self.averaged.get((task, model, variant)), metric).value)
+
     def interval(self, task: str, name: str, metric: str = "accuracy") -> str:
         """Return a metric with its 95% interval, as the tables print it."""
         self.value(task, name, metric)

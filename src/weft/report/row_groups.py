@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.evaluation.result import Key, without_seed
-from weft.report.paper_numbers import COHERENCE, PAPER, PaperRow, PaperTable
+from weft.report.paper_numbers import COHERENCE, PAPER, TABLES, PaperRow, PaperTable
 from weft.report.row_names import ADDED, AS_IN_PAPER, Added, added_name, is_of_grid
 
 SHARDS = re.compile(r"(?:(?P<way>.+)-)?shards-(?P<count>\d+)")  # variant of a point of the learning curve
@@ -66,7 +66,7 @@ def split_variant(variant: str) -> tuple[str, str]:
 
 
 def groups_of(table: PaperTable, results: Iterable[Key]) -> list[Group]:
-    """Return the rows of a table: those of the paper, then measured ones that the paper does not have.
+    """Return the rows of a table: those of the paper, those of its other tables, then others that were measured.
 
     Args:
         table: The table.
@@ -78,9 +78,16 @@ def groups_of(table: PaperTable, results: Iterable[Key]) -> list[Group]:
         return _flat(table, there)
     groups = [_group(table, row, there) for row in table.rows]
     used = {(line.model, line.variant) for group in groups for line in group.lines}
-    others = sorted({(model, split_variant(variant)[0]) for model, variant in there - used})
-    groups += [_group(table, PaperRow(name_of(model, way), (), model, way), there - used) for model, way in others]
-    return groups
+    others = {(model, split_variant(variant)[0]) for model, variant in there - used}
+    further = [_elsewhere(*key) or PaperRow(name_of(*key), (), *key) for key in sorted(others)]
+    further.sort(key=lambda row: _elsewhere(row.model, row.way) is None)
+    return groups + [_group(table, row, there - used) for row in further]
+
+
+def _elsewhere(model: str, way: str) -> PaperRow | None:
+    """Return a row of another table of the paper, without its numbers, or None."""
+    rows = (row for table in TABLES if table.grouped for row in table.rows if (row.model, row.way) == (model, way))
+    return next((replace(row, values=()) for row in rows), None)
 
 
 def _flat(table: PaperTable, there: set[tuple[str, str]]) -> list[Group]:
