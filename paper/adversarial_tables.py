@@ -1,4 +1,4 @@
-"""The tables and numbers below Table 4: accuracies of the evaluators, sentence lengths, agreement of rankings."""
+"""The tables below Table 4: AdverSuc by every evaluator, accuracies, sentence lengths, agreement of rankings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from paper.measured import Value
 from weft.evaluation.metrics import kendall_tau
 from weft.evaluation.result import Key, Result
-from weft.report.row_groups import name_of
+from weft.report.paper_numbers import BEAM, TABLES
+from weft.report.row_groups import groups_of, name_of, split_variant
 from weft.report.table_formats import NOTHING, decimal, pipe
 
 TURNS = (1, 2, 3)
@@ -17,14 +18,64 @@ ACCURACIES = {  # column -> metric
     "right on human text": "human_accuracy",
     "on machine text": "machine_accuracy",
     "on human text, threshold at even odds": "raw_human_accuracy",
+    "with surface features, on both": "surface_accuracy",
     "second, on both": "second_accuracy",
     "informed, on both": "informed_accuracy",
+    "outside, on both": "outside_accuracy",
 }
 LENGTHS = {
     "accuracy from lengths alone": "lengths_accuracy",
     "AdverSuc by second evaluator, lengths matched": "matched_adversuc",
     "AdverSuc, informed": "informed_adversuc",
 }
+
+
+EVALUATORS = {  # column -> prefix of its measures
+    "words alone": "plain_",
+    "first": "",
+    "first, threshold at even odds": "raw_",
+    "with surface features": "surface_",
+    "trees (second)": "second_",
+    "trees and Seq2Seq's scores (informed)": "informed_",
+    "MiniLM (outside)": "outside_",
+}
+
+SHORT_NAMES = {
+    "LSTM": "", "LSTM with surface features": "surface_", "trees": "second_", "informed trees": "informed_",
+    "MiniLM": "outside_",
+}  # fmt: skip
+
+
+def by_every_evaluator(results: Mapping[Key, Result]) -> str:
+    """Return AdverSuc by every kind of evaluator for one / two / three sentences, as Markdown."""
+    header = ["system", "row", *EVALUATORS]
+    lines, before = [pipe(header), pipe(["---"] * len(header))], ""
+    for group in groups_of(TABLES[3], results):
+        for line in group.lines:
+            found = results.get(("adversarial", line.model, line.variant))
+            cells = [all_lengths(found, f"{prefix}adversuc") for prefix in EVALUATORS.values()]
+            lines.append(pipe(["" if group.label == before else group.label, line.name, *cells]))
+            before = group.label
+    return "\n".join(lines) + "\n"
+
+
+def every_evaluator(results: Mapping[Key, Result], *names: str) -> str:
+    """Return AdverSuc of a system by each evaluator that judged it, for one / two / three sentences, in one line.
+
+    Args:
+        results: The results.
+        names: Model and variant, such as ``vlv-gm.mmi``; the first that was measured is shown.
+    """
+    keys = [("adversarial", *name.split(".", 1)) for name in names]
+    found = next((results[key] for key in keys if key in results), None)
+    shown = {name: all_lengths(found, f"{prefix}adversuc") for name, prefix in SHORT_NAMES.items()}
+    return ", ".join(f"{name} {cell}" for name, cell in shown.items() if cell != NOTHING) or NOTHING
+
+
+def all_lengths(result: Result | None, metric: str) -> str:
+    """Return a metric for one / two / three sentences."""
+    values = [None if result is None else result.metrics.get(f"{metric}_{turns}") for turns in TURNS]
+    return NOTHING if None in values else " / ".join(map(decimal, values))
 
 
 def _systems(results: Mapping[Key, Result]) -> dict[str, Result]:
@@ -65,11 +116,13 @@ def _tokens(result: Result) -> str:
 
 
 def ranked_systems(results: Mapping[Key, Result]) -> list[Result]:
-    """Return the results that are ranked: neither controls nor systems judged by evaluators trained differently."""
+    """Return the results of the first run that are ranked: neither controls nor evaluators trained differently."""
     return [
         result
         for name, result in _systems(results).items()
-        if not name.startswith("control-") and not result.settings.get("evaluator", {}).get("apart")
+        if not name.startswith("control-")
+        and not result.settings.get("evaluator", {}).get("apart")
+        and split_variant(result.variant)[1] not in (BEAM, "sampled")
     ]
 
 

@@ -48,6 +48,7 @@ def names(measured: Measured) -> dict[str, Any]:
     tables = {
         function.__name__: partial(function, results)
         for function in (
+            adversarial_tables.by_every_evaluator, adversarial_tables.every_evaluator,
             adversarial_tables.evaluator_accuracies, adversarial_tables.sentence_lengths,
             adversarial_tables.ranked_systems, adversarial_tables.ranking_agreement, adversarial_tables.seed_spread,
             miniature_tables.miniature_scores, miniature_tables.probe_accuracies,

@@ -1,4 +1,4 @@
-"""Which results stand in which row of Tables 1 to 3: a row as in the paper, then those that add something to it."""
+"""Which results stand in which row of the tables: a row as in the paper, then those that add something to it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ def _group(table: PaperTable, row: PaperRow, there: set[tuple[str, str]]) -> Gro
     lines = []
     if row.values or row.paper in mine:
         missing = "-".join(filter(None, (row.way, row.paper)))
-        lines.append(Line(AS_IN_PAPER, row.model, mine.pop(row.paper, missing)))
+        name = next((one.name for one in known if (one.model, one.variant) == ("", row.paper)), AS_IN_PAPER)
+        lines.append(Line(name, row.model, mine.pop(row.paper, missing)))
     listed = [one.variant for one in known if not one.model]
     further = sorted(set(mine) - set(listed), key=lambda rest: (rest.count("-"), rest))
     for one in (*(Added(rest, added_name(rest)) for rest in further), *known):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from weft.report.paper_numbers import COHERENCE, GLOVE, PAPER
+from weft.report.paper_numbers import BEAM, COHERENCE, GLOVE, PAPER
 
 AS_IN_PAPER = "as in the paper"
 
@@ -25,6 +25,14 @@ ON_FIXED = "+ contrast, on our fixed Seq2Seq"
 ON_ENCODERS = "+ contrast on the bound, fixed encoders of our Seq2Seq"
 LEXICAL = "+ lexical attention, dropout, contrast"
 AND_PRECEDENCE = ", precedence"
+
+WRITING = (
+    Added(BEAM, "beam search"),
+    Added("sampled", "the best of ten samples"),
+    Added("", "the best of ten samples, first run"),
+    Added("one-sample", "one sample, first run"),
+    Added("apart", "first run, evaluators trained on chunks that share no sentence"),
+)
 
 # Table -> model -> its results in the order of the rows. Results that are not listed get a name from their variant.
 ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
@@ -59,6 +67,7 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
         "entity-grid": (Added("", "generative grid", "entity-grid-generative"),),
         "foltz-glove": VECTORS,
     },
+    4: dict.fromkeys(("vlv-gm", "hmm-lda-gm", "seq2seq"), WRITING),
 }
 PRECEDENCE_MODELS = ("hmm-lda-gm", "seq2seq", "vlv-gm", "weft-small")  # their orders use it, unless named `coherence`
 

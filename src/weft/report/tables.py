@@ -93,7 +93,7 @@ def _columns(table: PaperTable) -> tuple[Column, ...]:
         if any(row.values for row in table.rows):
             columns.append(Column(f"{name}, paper", ours=False))
             name = f"{name}, weft"
-        columns.append(Column(name, ours=True, split=table.grouped and bool(task)))
+        columns.append(Column(name, ours=True, split=table.grouped and table.split and bool(task)))
     return (*columns, *(Column(name, ours=True) for name, _, _ in table.beside))
 
 
