@@ -66,8 +66,8 @@ def every_evaluator(results: Mapping[Key, Result], *names: str) -> str:
         results: The results.
         names: Model and variant, such as ``vlv-gm.mmi``; the first that was measured is shown.
     """
-    keys = [("adversarial", *name.split(".", 1)) for name in names]
-    found = next((results[key] for key in keys if key in results), None)
+    split = [name.split(".", 1) for name in names]
+    found = next((results[key] for one in split if (key := ("adversarial", one[0], one[1])) in results), None)
     shown = {name: all_lengths(found, f"{prefix}adversuc") for name, prefix in SHORT_NAMES.items()}
     return ", ".join(f"{name} {cell}" for name, cell in shown.items() if cell != NOTHING) or NOTHING
 
