@@ -72,7 +72,7 @@ class PretrainedNetwork(nn.Module):
         super().__init__()
         # Security: local files only, no remote code, no pickled weights.
         options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-        self.encoder = AutoModel.from_pretrained(str(folder), dtype=torch.float32, add_pooling_layer=False, **options)
+        self.encoder = AutoModel.from_pretrained(str(folder), add_pooling_layer=False, **options).float()
         self.verdict = nn.Linear(2 * self.encoder.config.hidden_size, 1)
 
     def forward(self, ids: Tensor, kinds: Tensor, real: Tensor) -> Tensor:
