@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from paper.adversarial_tables import (
+    by_every_evaluator,
     evaluator_accuracies,
+    every_evaluator,
     ranked_systems,
     ranking_agreement,
     seed_spread,
@@ -44,6 +46,27 @@ def result(model: str, wins: list[float], variant: str = "", **changes: Any) -> 
 
 def by_key(*results: Result) -> dict[Key, Result]:
     return {(one.task, one.model, one.variant): one for one in results}
+
+
+def judged(model: str, variant: str, **adversuc: float) -> Result:
+    """A result of Table 4 with the same AdverSuc for one, two and three sentences, by evaluator."""
+    metrics = {f"{name}adversuc_{n}": value for name, value in adversuc.items() for n in (1, 2, 3)}
+    return replace(result(model, [1.0], variant, task="adversarial"), metrics=metrics)
+
+
+def test_adversuc_is_shown_by_every_evaluator_and_for_every_way_of_writing() -> None:
+    """Also for rows that were not measured, and for evaluators that did not judge a row."""
+    results = by_key(
+        judged("vlv-gm", "mmi", **{"": 0.3, "second_": 0.2}),
+        judged("vlv-gm", "mmi-beam", **{"": 0.02, "outside_": 0.01}),
+    )
+    lines = by_every_evaluator(results).splitlines()[2:]
+    assert len(lines) == 6  # five systems of the paper by beam search, and one by sampling
+    beam, sampled = lines[:2]
+    assert ".020 / .020 / .020" in beam and ".010 / .010 / .010" in beam and ".200" not in beam
+    assert ".300 / .300 / .300" in sampled and ".200 / .200 / .200" in sampled
+    assert every_evaluator(results, "vlv-gm.mmi-sampled", "vlv-gm.mmi").count(".300") == 3
+    assert every_evaluator(results, "seq2seq.mmi") == "–"
 
 
 def test_a_row_is_compared_with_the_one_as_in_the_paper_and_with_the_next_model() -> None:
