@@ -16,13 +16,14 @@ torch = pytest.importorskip("torch")
 
 from tests.helpers.tiny_adversarial import SMALL, TINY, WORDS, job_of, odds, pages, tiny_options  # noqa: E402
 
-from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
+from weft.corpora.text.tokenizers import BpeTokenizer, WordTokenizer  # noqa: E402
 from weft.errors import ConfigError, CorpusError  # noqa: E402
 from weft.evaluation.adversarial import continuations  # noqa: E402
 from weft.evaluation.adversarial.chunks import PARTS, Chunks, SelectionSettings, load_chunks, select_chunks  # noqa: E402
 from weft.evaluation.adversarial.continuations import load_continuations  # noqa: E402
 from weft.evaluation.adversarial.controls import label_control  # noqa: E402
 from weft.evaluation.adversarial.evaluators.network_evaluator import NetworkInputs, network_verdicts  # noqa: E402
+from weft.evaluation.adversarial.evaluators.pretrained_evaluator import pretrained_verdicts  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks, label_continuations  # noqa: E402
 from weft.evaluation.adversarial.options import EvaluatorSettings, adversarial_settings  # noqa: E402
 from weft.evaluation.adversarial.saved_arrays import read_arrays, write_arrays  # noqa: E402
@@ -246,9 +247,27 @@ def test_evaluators_learn_in_reduced_precision_too() -> None:
     labelled, settings = synthetic(1, told_by=30), replace(TINY, epochs=1)
     runtime = Runtime(torch.device("cpu"), bf16=True)
     vectors = torch.randn(len(labelled.rows), 12).half()
+    sides = {"human": labelled.human, "machine": labelled.machine}
+    surface = {
+        (side, part): np.ones((len(chunks), chunks.shape[1] - 3, 5), dtype=np.float32)
+        for side, parts in sides.items()
+        for part, chunks in parts.items()
+    }
     inputs = NetworkInputs(torch.randn(31, 8), vectors, (4, 4, 4))
-    found = network_verdicts(labelled, inputs, 0, settings, runtime, seed=1)
-    assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 8
+    for one in (inputs, replace(inputs, surface=surface)):
+        found = network_verdicts(labelled, one, 0, settings, runtime, seed=1)
+        assert np.isfinite(found.human["test"]).all() and found.training["steps"] == 8
+
+
+def test_the_outside_evaluator_learns_in_reduced_precision_too(tmp_path: Path) -> None:
+    """It reads the texts, whatever tokenizer they come from."""
+    labelled, tokenizer = synthetic(1, told_by=30), WordTokenizer.train([" ".join(WORDS)] * 2)
+    runtime, settings = Runtime(torch.device("cpu"), bf16=True), replace(TINY, outside_epochs=1)
+    rows = TokenRows.of([[1 + token % 20 for token in labelled.rows.row(n)] for n in range(len(labelled.rows))])
+    found = pretrained_verdicts(
+        [replace(labelled, rows=rows)], tiny_bert(tmp_path / "bert"), tokenizer, settings, runtime, seed=1
+    )
+    assert len(found) == 1 and np.isfinite(found[0].human["test"]).all() and found[0].training["steps"] > 0
 
 
 def test_the_same_seed_gives_the_same_verdicts() -> None:
