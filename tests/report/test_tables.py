@@ -105,7 +105,7 @@ def test_the_grid_has_a_table_of_its_own() -> None:
     assert len(set(variants)) == 8
     results = by_key(*(measured("accidents", "discriminative", f"{variant}-seed-1") for variant in variants))
     lines = [line for one in groups_of(TABLES[0], results) for line in one.lines if line.model == "discriminative"]
-    assert [line.variant for line in lines] == ["paper"]
+    assert [line.variant for line in lines] == ["paper-window-4", "paper"]
     wikipedia = by_key(measured(PAIRS, "discriminative", "paper-likeness-seed-1"))
     assert len(group(TABLES[1], wikipedia, "Discriminative Model").lines) == 2
 

@@ -37,7 +37,10 @@ WRITING = (
 # Table -> model -> its results in the order of the rows. Results that are not listed get a name from their variant.
 ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
     1: {
-        "discriminative": (Added("", "+ permutations as negatives, likeness, maximum over states, AdamW"),),
+        "discriminative": (
+            Added(PAPER, f"{AS_IN_PAPER}, cliques of three sentences, first settings"),
+            Added("", "+ permutations as negatives, likeness, maximum over states, AdamW"),
+        ),
         "recursive": (Added("", "+ permutations as negatives, likeness, AdamW"),),
         "seq2seq": (Added("", "one training, its first stage alone"),),
         "vlv-gm": (Added("", "one training, + contrast on the bound (accidents)"),),
