@@ -309,7 +309,7 @@ def test_orders_of_a_text_are_scored_as_texts(tokenizer: BpeTokenizer) -> None:
         expected = [score.value for score in way.score([document.reorder(order) for order in orders])]
         assert found[:3] == pytest.approx(expected[:3], abs=1e-5)
         assert found[3:] == expected[3:] == [None, None]
-    assert model.score([document])[0].estimator == "iwae-3"
+    assert model.score([document])[0].estimator == "prior-3"
     assert len(model.score([document])[0].transitions) == 3
 
 
@@ -334,7 +334,7 @@ def test_what_is_known_of_orders_serves_all_combinations_but_no_other_estimate(
     orders = [[0, 1, 2], [2, 1, 0]]
     found = {way: zoo_model.combined(way).order_scores(document, orders) for way in ("uni", "bi", "mmi")}
     assert len(calls) == 2, "once forward, once backward"
-    assert estimator_of(zoo_model) == "iwae-2"
+    assert estimator_of(zoo_model) == "prior-2"
     assert len({tuple(values) for values in found.values()}) == 3
     more = zoo_model.adjusted({"samples": 7}).order_scores(document, orders)
     assert len(calls) == 4

@@ -59,9 +59,9 @@ class VlvGmSettings(GenerativeFields, Settings):
     )
     frozen: str = frozen_field()
     estimator: str = setting(
-        "iwae",
-        "Estimate of log-probabilities: z from the posterior (iwae, importance sampling; elbo, the lower bound), "
-        "from the prior (prior), or the higher of iwae and prior (tighter).",
+        "prior",
+        "Estimate of log-probabilities: z from the prior (prior), from the posterior (iwae, importance sampling; elbo, "
+        "the lower bound), or the higher of prior and iwae (tighter).",
         choices=ESTIMATORS,
         adjustable=True,
     )
