@@ -4,9 +4,9 @@
         [--permutations 5] [--few 5] [--many 100] [--device auto] [--seed 1] [--out results/benchmarks/bounds.json]
 
 An estimate draws z from the posterior (elbo, iwae) or from the prior (prior), or takes the higher of both (tighter).
-Every estimate is a lower bound in expectation, so a higher mean is a better estimate of the log-probability. Printed for
-each: nats per sentence of originals and of permutations, both directions together; the accuracies of uni, bi and MMI; and
-the share of texts for which z from the prior gives the higher bound.
+Every estimate is a lower bound in expectation, so a higher mean is a better estimate of the log-probability. Printed
+for each: nats per sentence of originals and of permutations, both directions together; the accuracies of uni, bi and
+MMI; and the share of texts for which z from the prior gives the higher bound.
 """
 
 from __future__ import annotations
@@ -106,17 +106,18 @@ def main() -> int:
     options = parser.parse_args()
     path = find_data(options.data, options.data_root)
     texts = islice(read_jsonl(path), options.documents)
-    documents = [PermutedDocument(one, permutations(one, count=options.permutations, seed=options.seed)) for one in texts]
+    count, seed = options.permutations, options.seed
+    documents = [PermutedDocument(one, permutations(one, count=count, seed=seed)) for one in texts]
     report: dict[str, Any] = {
         "benchmark": "bounds", "model": options.model, "data": path.name, "documents": len(documents),
-        "permutations": options.permutations, "seed": options.seed, "weft": VERSION, "estimates": {}, "prior_higher": {},
+        "permutations": count, "seed": seed, "weft": VERSION, "estimates": {}, "prior_higher": {},
     }  # fmt: skip
     found: dict[str, list[Bounds]] = {}
     with start_runtime(options.device) as runtime:
         trained = VlvGm.load(model_folder(options.model)).to(runtime.device)
         for one in estimates(options.few, options.many):
             chosen = trained.adjusted({"estimator": one.kind, "samples": one.samples})
-            report["estimates"][one.name], found[one.name] = report_of(chosen, documents, options.seed)
+            report["estimates"][one.name], found[one.name] = report_of(chosen, documents, seed)
             print(one.name, json.dumps(report["estimates"][one.name]), flush=True)
     for n in (options.few, options.many):
         report["prior_higher"][str(n)] = higher(found[f"prior-{n}"], found[f"iwae-{n}"])

@@ -44,6 +44,9 @@ def train(
             chosen, parts=part, data_root=data_root, command=options.command_line(), progress=progress
         ).inner
     if missing := untrained_parts(trained):
-        message(f"trained {', '.join(part)}; {chosen.run.out} is written once {', '.join(missing)} are trained too")
+        message(
+            f"trained {', '.join(part)}; train {', '.join(missing)} too, "
+            f"then give the command without --part to write {chosen.run.out}"
+        )
     else:
         message(f"wrote {chosen.run.out}")

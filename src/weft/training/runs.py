@@ -34,7 +34,7 @@ def train(
 
     Args:
         config: The configuration.
-        parts: Parts of a neural model to train; its folder is written once all parts are trained.
+        parts: Parts of a neural model to train; its folder is written by a run of all parts, which skips trained ones.
         data_root: The folder of the research data.
         command: The command to record.
         progress: Called with the progress of the run.
