@@ -44,6 +44,7 @@ MODELS: Mapping[str, str] = {
     "discriminative": "weft.models.discriminative.clique_model:Discriminative",
     "discriminative-pair": "weft.models.discriminative.pair_model:DiscriminativePair",
     "recursive": "weft.models.discriminative.recursive_model:Recursive",
+    "reader": "weft.models.reader.reader:Reader",
     "random": "weft.models.trivial:RandomModel",
     "year-sort": "weft.models.trivial:YearSort",
 }

@@ -52,6 +52,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "discriminative": {"dimensions": 16, "hidden": 16, "width": 16},
     "discriminative-pair": {"dimensions": 16, "hidden": 16, "width": 16},
     "recursive": {"dimensions": 16, "hidden": 16, "width": 16},
+    "reader": {"hidden": 16, "layers": 2, "local_layers": 1, "heads": 2, "feed_forward": 32, "pair": 8, "fewest": 3},
 }
 
 
@@ -197,7 +198,7 @@ def test_fitting_twice_with_one_seed_gives_the_same_model(model: CoherenceModel)
 UNTRAINED = (
     "entity-grid", "entity-grid-generative", "foltz-lsa", "foltz-lda", "hmm-lda", "hmm-lda-gm", "seq2seq", "vlv-gm",
     "content-hmm", "syntax-hmm", "syntax-local", "hmm-entity", "hmm-content",
-    "discriminative", "discriminative-pair", "recursive",
+    "discriminative", "discriminative-pair", "recursive", "reader",
 )  # fmt: skip
 
 
@@ -241,6 +242,7 @@ OUT_OF_RANGE = [
     ("discriminative", "each", (0, 1001)),
     ("discriminative-pair", "width", (0, -1)),
     ("recursive", "hidden", (0, -1)),
+    ("reader", "local_layers", (-1, 7)),
     ("hf", "longest", (15, 0, -1)),
     ("hf", "batch_tokens", (-1,)),
 ]

@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,6 +56,7 @@ class WriterState:
     paragraphs: int = 0
     articles: int = 0
     dropped: int = 0
+    by_input: tuple[int, ...] = ()  # articles of each input so far
 
     def after(self, encoded: EncodedDocuments, tokens: int) -> WriterState:
         """Return the state after some documents are appended."""
@@ -68,7 +69,13 @@ class WriterState:
             paragraphs=self.paragraphs + len(encoded.paragraphs),
             articles=self.articles + len(encoded.articles),
             dropped=self.dropped + encoded.dropped,
+            by_input=self._articles_by_input(encoded),
         )
+
+    def _articles_by_input(self, encoded: EncodedDocuments) -> tuple[int, ...]:
+        counts = [*self.by_input, *[0] * (encoded.source + 1 - len(self.by_input))]
+        counts[encoded.source] += len(encoded.articles)
+        return tuple(counts)
 
 
 class StoreWriter:
@@ -153,6 +160,7 @@ class StoreWriter:
             "weft": VERSION,
             "dtype": dtype_for(self.tokenizer.vocabulary_size),
             "counts": {**counts, "dropped_paragraphs": self.state.dropped},
+            "articles_by_input": list(self.state.by_input),
             "vocabulary_size": self.tokenizer.vocabulary_size,
             "tokenizer": self.tokenizer.fingerprint,
             "fingerprint": fingerprint_of(self.recipe),
@@ -178,6 +186,7 @@ def load_writer_state(partial: Path, recipe: Mapping[str, Any]) -> WriterState |
     try:
         body = json.loads((partial / PROGRESS).read_text(encoding="utf-8"))
         state, lengths = WriterState(**body["state"]), dict(body["lengths"])
+        state = replace(state, by_input=tuple(state.by_input))
         earlier = dict(body["recipe"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -121,6 +121,17 @@ class TokenStore:
         """Return the number of tokens of every sentence."""
         return np.diff(self.sentence_offsets)  # [sentences]
 
+    def article_inputs(self) -> list[tuple[str, int]]:
+        """Return the name and the number of articles of each input, in store order.
+
+        A store of an earlier weft, which does not record the inputs of its articles, has one input without a name.
+        """
+        counts = self.info.body.get("articles_by_input", [])
+        names = [str(one.get("name", "")) for one in self.info.body.get("inputs", [])]
+        if len(counts) > len(names) or sum(counts) != self.info.counts["articles"]:
+            return [("", self.info.counts["articles"])]
+        return list(zip(names, counts, strict=False))
+
     def gather(self, numbers: ArrayLike) -> tuple[Ids, Offsets]:
         """Return the concatenated ids of many sentences, and the start of each (and the end)."""
         chosen = np.asarray(numbers, dtype=np.int64)  # [batch]

@@ -25,27 +25,27 @@ def load_backend(text: str, source: str) -> Backend:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the library's panics are not Exceptions
-        raise _not_a_tokenizer(source, str(error)) from None
+        raise not_a_tokenizer(source, str(error)) from None
 
 
 def check_bpe(body: dict[str, Any], source: str) -> None:
     """Raise ModelError if a file is not a byte-level BPE as weft writes it."""
     model, before = body.get("model"), body.get("pre_tokenizer")
     if not isinstance(model, dict) or model.get("type") != "BPE" or not isinstance(before, dict):
-        raise _not_a_tokenizer(source, "no byte-level BPE model")
+        raise not_a_tokenizer(source, "no byte-level BPE model")
     if before.get("type") != "ByteLevel" or before.get("add_prefix_space") is not True:
-        raise _not_a_tokenizer(source, "another pre-tokenizer")
+        raise not_a_tokenizer(source, "another pre-tokenizer")
     changed = [part for part in ("normalizer", "truncation", "padding", "post_processor") if body.get(part)]
     if changed or model.get("dropout"):
-        raise _not_a_tokenizer(source, f"extra steps: {', '.join(changed) or 'dropout'}")
+        raise not_a_tokenizer(source, f"extra steps: {', '.join(changed) or 'dropout'}")
     _check_bpe_ids(model.get("vocab"), source)
 
 
 def _check_bpe_ids(vocabulary: object, source: str) -> None:
     if not isinstance(vocabulary, dict) or [vocabulary.get(name) for name in (PAD, BOS, EOS)] != [0, 1, 2]:
-        raise _not_a_tokenizer(source, f"no {PAD}, {BOS}, {EOS} at ids 0, 1, 2")
+        raise not_a_tokenizer(source, f"no {PAD}, {BOS}, {EOS} at ids 0, 1, 2")
     if set(vocabulary.values()) != set(range(len(vocabulary))):
-        raise _not_a_tokenizer(source, "ids with gaps or repeats")
+        raise not_a_tokenizer(source, "ids with gaps or repeats")
 
 
 def piece_bytes(names: Sequence[str]) -> list[bytes]:
@@ -76,11 +76,11 @@ def word_counts(body: dict[str, Any], source: str) -> list[tuple[str, int]]:
         )
     pieces, counts = body.get("words"), body.get("counts")
     if not isinstance(pieces, list) or not isinstance(counts, list) or len(pieces) != len(counts):
-        raise _not_a_tokenizer(source, "words and counts that do not match")
+        raise not_a_tokenizer(source, "words and counts that do not match")
     if not all(isinstance(piece, str) for piece in pieces) or not all(type(count) is int for count in counts):
-        raise _not_a_tokenizer(source, "words that are not text or counts that are not numbers")
+        raise not_a_tokenizer(source, "words that are not text or counts that are not numbers")
     if len({PAD, BOS, EOS, UNK, *pieces}) != len(pieces) + 4:
-        raise _not_a_tokenizer(source, "a word twice")
+        raise not_a_tokenizer(source, "a word twice")
     return list(zip(pieces, counts, strict=True))
 
 
@@ -89,9 +89,9 @@ def parse_json(text: str, source: str) -> dict[str, Any]:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        raise _not_a_tokenizer(source, text[:40]) from None
+        raise not_a_tokenizer(source, text[:40]) from None
     if not isinstance(body, dict):
-        raise _not_a_tokenizer(source, f"a JSON {type(body).__name__}")
+        raise not_a_tokenizer(source, f"a JSON {type(body).__name__}")
     return body
 
 
@@ -99,7 +99,7 @@ def read_text(path: Path) -> str:
     """Return the text of a tokenizer file."""
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise _not_a_tokenizer(str(path), f"{path.stat().st_size:,} bytes")
+            raise not_a_tokenizer(str(path), f"{path.stat().st_size:,} bytes")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ModelError(
@@ -109,14 +109,15 @@ def read_text(path: Path) -> str:
             next_step="check the path, or omit the tokenizer to train one",
         ) from None
     except UnicodeDecodeError:
-        raise _not_a_tokenizer(str(path), "bytes that are not UTF-8") from None
+        raise not_a_tokenizer(str(path), "bytes that are not UTF-8") from None
 
 
-def _not_a_tokenizer(source: str, seen: str) -> ModelError:
+def not_a_tokenizer(source: str, seen: str) -> ModelError:
+    """Return the error of a file that is not a tokenizer."""
     return ModelError(
         f"{source} is not a tokenizer of weft",
         seen=seen,
-        allowed="a tokenizer.json that weft wrote (byte-level BPE or words)",
+        allowed="a tokenizer.json that weft wrote (byte-level BPE or words), or word pieces of a BERT-like encoder",
         next_step="check the path, or omit the tokenizer to train one",
     )
 

@@ -41,10 +41,10 @@ KINDS = ("bpe", "words")
 
 
 class Tokenizer(ABC):
-    """The base of both kinds of tokenizer.
+    """The base of all kinds of tokenizer.
 
     Attributes:
-        name: ``bpe`` or ``words``.
+        name: ``bpe``, ``words`` or ``wordpiece``.
         vocabulary_size: Number of ids, special tokens included.
         pad_id: The id of padding.
         bos_id: The id of the start of a sentence.
@@ -230,7 +230,7 @@ def train_tokenizer(kind: str, sentences: Iterable[str], *, vocabulary_size: int
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
-    """Return a saved tokenizer of either kind.
+    """Return a saved tokenizer of any kind.
 
     Raises:
         ModelError: The file is missing, or is not a tokenizer of weft.
@@ -247,7 +247,9 @@ def tokenizer_from_text(text: str, *, source: str = "tokenizer.json") -> Tokeniz
     body = parse_json(text, source)
     if body.get("format") == WORDS_FORMAT:
         return WordTokenizer(word_counts(body, source))
-    return BpeTokenizer(text, source=source)
+    from weft.corpora.text.word_pieces import WordPieceTokenizer, is_word_pieces  # it imports this module
+
+    return WordPieceTokenizer(text, source=source) if is_word_pieces(body) else BpeTokenizer(text, source=source)
 
 
 def _check_size(size: int, smallest: int) -> None:

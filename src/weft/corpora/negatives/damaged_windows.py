@@ -1,0 +1,143 @@
+"""Damage to windows of a token store: intruding and repeated sentences, joined texts, exchanged and moved sentences.
+
+A window is a list of sentence numbers with, for each sentence, the text that it belongs to and its place there. All
+labels follow from these: which of two sentences comes first, which one follows, and where a given order breaks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Whole = npt.NDArray[np.int64]
+STRANGER = -1  # the text of a sentence that does not belong here
+NEIGHBOURHOOD = 4000  # sentences on either side of a text that strangers come from: mostly texts of the same kind
+KINDS = ("stranger", "elsewhere", "joined", "repeated")
+KIND_SHARES = (0.35, 0.25, 0.2, 0.2)
+CHANGES = ("neighbours", "pair", "moved", "shuffled")
+CHANGE_SHARES = (0.35, 0.2, 0.3, 0.15)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Sentences of a store in reading order.
+
+    Attributes:
+        numbers: Sentence numbers: [sentences].
+        texts: The text of each sentence, 0 or 1; `STRANGER` for one that does not belong here: [sentences].
+        positions: The place of each sentence in its text: [sentences].
+    """
+
+    numbers: Whole
+    texts: Whole
+    positions: Whole
+
+    @classmethod
+    def plain(cls, start: int, size: int) -> Window:
+        """Return consecutive sentences of one text."""
+        places = np.arange(size)
+        return cls(start + places, np.zeros(size, dtype=np.int64), places)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def insert(self, number: int, place: int) -> Window:
+        """Return the window with a sentence put in before ``place`` that does not belong there."""
+        return Window(
+            np.insert(self.numbers, place, number),
+            np.insert(self.texts, place, STRANGER),
+            np.insert(self.positions, place, 0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where the sentences of damaged windows come from."""
+
+    article: tuple[int, int]  # first sentence of the window's article, and the end
+    total: int  # sentences of the store
+
+    def stranger(self, generator: np.random.Generator) -> int | None:
+        """Return a sentence of another article nearby; None if there is no other article."""
+        low, high = self.article
+        before, after = min(low, NEIGHBOURHOOD), min(self.total - high, NEIGHBOURHOOD)
+        if before + after == 0:
+            return None
+        drawn = int(generator.integers(before + after))
+        return low - before + drawn if drawn < before else high + drawn - before
+
+    def elsewhere(self, window: Window, generator: np.random.Generator) -> int | None:
+        """Return a sentence of the same article, not next to the window; None if there is none."""
+        low, high = self.article
+        own = window.numbers[(window.numbers >= low) & (window.numbers < high)]
+        left, right = int(own.min()) - 1, int(own.max()) + 2  # the sentence next to the window could follow it
+        before, after = max(0, left - low), max(0, high - right)
+        if before + after == 0:
+            return None
+        drawn = int(generator.integers(before + after))
+        return low + drawn if drawn < before else right + drawn - before
+
+
+def damaged(window: Window, kind: str, around: Surroundings, generator: np.random.Generator) -> Window:
+    """Return a window with one damage of a kind of `KINDS`; unchanged if the store has no sentence for it.
+
+    Example:
+        >>> around = Surroundings((0, 4), 9)
+        >>> damaged(Window.plain(0, 4), "repeated", around, np.random.default_rng(1)).texts.tolist().count(STRANGER)
+        1
+    """
+    if kind == "joined":
+        return _joined(window, around, generator)
+    if kind == "repeated":
+        number: int | None = int(generator.choice(window.numbers))
+    elif kind == "elsewhere":
+        number = around.elsewhere(window, generator)
+    else:
+        number = around.stranger(generator)
+    if number is None:
+        return window
+    return window.insert(number, int(generator.integers(len(window) + 1)))
+
+
+def _joined(window: Window, around: Surroundings, generator: np.random.Generator) -> Window:
+    """Return the beginning of a window, followed by sentences of another text."""
+    start = around.stranger(generator)
+    if start is None or len(window) < 4:
+        return window
+    kept = int(generator.integers(2, len(window) - 1))
+    low, high = around.article
+    limit = low if start < low else around.total  # the other text must not run into this one
+    start = max(0, min(start, limit - (len(window) - kept)))
+    if start < high and start + len(window) - kept > low:
+        return window
+    added = np.arange(len(window) - kept)
+    return Window(
+        np.concatenate([window.numbers[:kept], start + added]),
+        np.concatenate([window.texts[:kept], np.ones(len(added), dtype=np.int64)]),
+        np.concatenate([window.positions[:kept], added]),
+    )
+
+
+def changed_order(size: int, change: str, generator: np.random.Generator) -> Whole:
+    """Return an order of a window's sentences with one change of `CHANGES`.
+
+    Example:
+        >>> sorted(changed_order(6, "moved", np.random.default_rng(1)).tolist())
+        [0, 1, 2, 3, 4, 5]
+    """
+    order = np.arange(size)
+    if size < 2:
+        return order
+    if change == "shuffled":
+        return generator.permutation(size)
+    if change == "neighbours":
+        left = int(generator.integers(size - 1))
+        right = left + 1
+    else:
+        left, right = (int(place) for place in generator.choice(size, 2, replace=False))
+    if change == "moved":
+        return np.insert(np.delete(order, left), right, left)
+    order[[left, right]] = order[[right, left]]
+    return order

@@ -1,0 +1,269 @@
+"""Batches of windows of consecutive sentences from a token store, across the paragraphs of an article."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.corpora.negatives.damaged_windows import (
+    CHANGE_SHARES,
+    CHANGES,
+    KIND_SHARES,
+    KINDS,
+    STRANGER,
+    Surroundings,
+    Window,
+    changed_order,
+    damaged,
+)
+from weft.corpora.store.token_store import TokenStore
+from weft.errors import ConfigError, CorpusError
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBatch:
+    """Windows, each with its sentences in reading order.
+
+    Attributes:
+        sentences: [sentences, time] token ids with the marks of start and end, padded on the right.
+        lengths: [sentences]
+        places: [windows, longest] the sentence at each place; −1 after the end of a window.
+        texts: [windows, longest] the text of each sentence; `STRANGER` for one that does not belong there.
+        positions: [windows, longest] the place of each sentence in its text.
+        changed: [windows, longest] another order of the places; places after the end stay.
+        slots: [windows, longest] a random number for each sentence, different within a window.
+    """
+
+    sentences: Whole
+    lengths: Whole
+    places: Whole
+    texts: Whole
+    positions: Whole
+    changed: Whole
+    slots: Whole
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def longest(self) -> int:
+        """Number of tokens of the longest window."""
+        real = self.places >= 0
+        return int((self.lengths[np.maximum(self.places, 0)] * real).sum(axis=1).max())
+
+    def rows(self, start: int, step: int) -> WindowBatch:
+        """Return every ``step``-th window from ``start``: the share of one process of a distributed run."""
+        share = replace(
+            self, places=self.places[start::step], texts=self.texts[start::step], slots=self.slots[start::step],
+            positions=self.positions[start::step], changed=self.changed[start::step],
+        )  # fmt: skip
+        used = share.places[share.places >= 0]  # [sentences of the share]
+        new = np.full(len(self.lengths) + 1, -1)  # the last entry is for −1, no sentence
+        new[used] = np.arange(len(used))
+        return replace(share, sentences=self.sentences[used], lengths=self.lengths[used], places=new[share.places])
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """How windows are drawn.
+
+    Attributes:
+        fewest: Smallest number of sentences of a window.
+        most: Largest number of sentences of a window.
+        window_tokens: Largest number of tokens of a window, marks included.
+        sentence_tokens: Longer sentences are cut.
+        at_paragraphs: Share of windows that start with a paragraph; others start anywhere.
+        damaged: Share of windows with intruding or repeated sentences or with the end of another text.
+        strangers: Largest number of damages of such a window.
+        slots: Number of slots.
+        mixture: How often the windows of an input are drawn in an epoch, by a part of its name.
+    """
+
+    fewest: int = 5
+    most: int = 32
+    window_tokens: int = 640
+    sentence_tokens: int = 46
+    at_paragraphs: float = 0.7
+    damaged: float = 0.4
+    strangers: int = 1
+    slots: int = 64
+    mixture: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """The windows of one batch: first sentences and sizes, and the seed of their damage."""
+
+    starts: Whole  # [windows]
+    sizes: Whole  # [windows]
+    seed: tuple[int, ...]
+
+
+class WindowStream:
+    """Training batches of windows of a store.
+
+    Args:
+        store: The prepared corpus.
+        batch_tokens: Tokens per batch, without padding.
+        seed: Seed of windows, damage and order.
+        options: How windows are drawn.
+
+    Raises:
+        CorpusError: No article has enough sentences.
+        ConfigError: The mixture cannot be read.
+    """
+
+    def __init__(self, store: TokenStore, *, batch_tokens: int, seed: int, options: WindowOptions) -> None:
+        self.store, self.batch_tokens, self.seed, self.options = store, batch_tokens, seed, options
+        tokenizer = store.tokenizer()
+        self.pad, self.marks = tokenizer.pad_id, (tokenizer.bos_id, tokenizer.eos_id)
+        self.paragraphs = np.asarray(store.paragraph_offsets)
+        self.articles = self.paragraphs[np.asarray(store.article_offsets)]  # [articles + 1]
+        lengths = np.minimum(store.lengths() + 2, options.sentence_tokens)  # [sentences] with both marks
+        self.ends = np.concatenate([[0], np.cumsum(lengths)])  # [sentences + 1]
+        sizes = np.diff(self.articles)
+        weights = mixture_weights(store.article_inputs(), options.mixture) * (sizes >= options.fewest)
+        mean_size = (options.fewest + min(options.most, options.window_tokens / max(1.0, float(lengths.mean())))) / 2
+        self.draws = weights * np.maximum(1.0, sizes / mean_size)  # [articles] expected windows in an epoch
+        if not self.draws.sum():
+            raise CorpusError(
+                "the store has no article for training",
+                seen=f"{len(sizes)} articles",
+                allowed=f"articles of {options.fewest} sentences or more",
+                next_step="prepare a corpus with longer articles, or lower model.fewest",
+            )
+
+    def epoch(self, number: int) -> list[WindowPlan]:
+        """Return the batches of an epoch; windows of a batch have about the same number of tokens."""
+        generator = np.random.default_rng([self.seed, number])
+        counts = np.floor(self.draws + generator.random(len(self.draws))).astype(np.int64)
+        owners = np.repeat(np.arange(len(counts)), counts)  # [windows] article of each
+        starts = self._starts(owners, generator)
+        sizes = self._sizes(starts, self.articles[owners + 1], generator)
+        kept = sizes >= 2  # of one sentence there is nothing to learn
+        starts, sizes = starts[kept], sizes[kept]
+        tokens = self.ends[starts + sizes] - self.ends[starts]  # [windows]
+        order = np.lexsort((generator.random(len(tokens)), tokens // 16))
+        filled = np.cumsum(tokens[order]) // self.batch_tokens
+        groups = np.split(order, np.flatnonzero(np.diff(filled)) + 1)
+        generator.shuffle(groups)
+        return [
+            WindowPlan(starts[group], sizes[group], (self.seed, number, place)) for place, group in enumerate(groups)
+        ]
+
+    def _starts(self, owners: Whole, generator: np.random.Generator) -> Whole:
+        """Return the first sentence of each window: a start of a paragraph, or any sentence of its article."""
+        low, high = self.articles[owners], self.articles[owners + 1]
+        first, last = np.asarray(self.store.article_offsets)[[owners, owners + 1]]
+        drawn = generator.random((2, len(owners)))
+        paragraph = self.paragraphs[first + (drawn[0] * (last - first)).astype(np.int64)]
+        anywhere = low + (drawn[1] * (high - low)).astype(np.int64)
+        chosen = np.where(generator.random(len(owners)) < self.options.at_paragraphs, paragraph, anywhere)
+        # A window that would be too short starts earlier.
+        starts: Whole = np.minimum(chosen, high - self.options.fewest)
+        return starts
+
+    def _sizes(self, starts: Whole, ends: Whole, generator: np.random.Generator) -> Whole:
+        """Return the number of sentences of each window, within its article and the largest number of tokens."""
+        options = self.options
+        wanted = generator.integers(options.fewest, options.most + 1, len(starts))
+        fitting = np.searchsorted(self.ends, self.ends[starts] + options.window_tokens, side="right") - 1 - starts
+        sizes: Whole = np.minimum(np.minimum(wanted, ends - starts), fitting)
+        return sizes
+
+    def batch(self, pairs: WindowPlan) -> WindowBatch:
+        """Return a batch of windows, some of them damaged, read from the store."""
+        generator = np.random.default_rng(pairs.seed)
+        windows = [
+            self._window(int(start), int(size), generator)
+            for start, size in zip(pairs.starts, pairs.sizes, strict=True)
+        ]
+        sizes = np.array([len(window) for window in windows])
+        real = np.arange(sizes.max()) < sizes[:, None]  # [windows, longest]
+        places = np.full(real.shape, -1)
+        places[real] = np.arange(int(sizes.sum()))
+        texts, positions = np.full(real.shape, STRANGER), np.zeros(real.shape, dtype=np.int64)
+        texts[real] = np.concatenate([window.texts for window in windows])
+        positions[real] = np.concatenate([window.positions for window in windows])
+        changed = np.broadcast_to(np.arange(sizes.max()), real.shape).copy()
+        changes = generator.choice(CHANGES, len(windows), p=CHANGE_SHARES)
+        changed[real] = np.concatenate(
+            [changed_order(size, change, generator) for size, change in zip(sizes, changes, strict=True)]
+        )
+        most = max(self.options.slots, int(sizes.max()))
+        slots = np.argsort(generator.random((len(windows), most)), axis=1)[:, : sizes.max()] % self.options.slots
+        numbers = np.concatenate([window.numbers for window in windows])
+        return WindowBatch(*self._tokens(numbers), places, texts, positions, changed, slots)
+
+    def _window(self, start: int, size: int, generator: np.random.Generator) -> Window:
+        window = Window.plain(start, size)
+        if generator.random() >= self.options.damaged:
+            return window
+        article = int(np.searchsorted(self.articles, start, side="right")) - 1
+        around = Surroundings((int(self.articles[article]), int(self.articles[article + 1])), self.store.sentence_count)
+        for kind in generator.choice(KINDS, int(generator.integers(1, self.options.strangers + 1)), p=KIND_SHARES):
+            window = damaged(window, str(kind), around, generator)
+        return window
+
+    def _tokens(self, numbers: Whole) -> tuple[Whole, Whole]:
+        """Return the marked ids of sentences, [sentences, time], and their lengths, [sentences]."""
+        flat, offsets = self.store.gather(numbers)
+        rows = [flat[start:end] for start, end in pairwise(offsets)]
+        return marked_rows(rows, self.marks, self.pad, self.options.sentence_tokens)
+
+
+def marked_rows(rows: Sequence[npt.ArrayLike], marks: tuple[int, int], pad: int, longest: int) -> tuple[Whole, Whole]:
+    """Return sentences with marks of start and end as a padded matrix, [rows, time], and their lengths, [rows].
+
+    Example:
+        >>> marked_rows([[5, 6, 7], [8]], (1, 2), 0, 4)[0].tolist()
+        [[1, 5, 6, 2], [1, 8, 2, 0]]
+    """
+    cut = [np.asarray(row, dtype=np.int64)[: longest - 2] for row in rows]
+    lengths = np.array([len(row) + 2 for row in cut], dtype=np.int64)
+    matrix = np.full((len(cut), int(lengths.max())), pad, dtype=np.int64)
+    inside = np.arange(matrix.shape[1])
+    matrix[(inside > 0) & (inside < lengths[:, None] - 1)] = np.concatenate(cut)
+    matrix[:, 0] = marks[0]
+    matrix[np.arange(len(cut)), lengths - 1] = marks[1]
+    return matrix, lengths
+
+
+def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDArray[np.float64]:
+    """Return how often the windows of each article are drawn in an epoch: [articles].
+
+    Args:
+        inputs: Name and number of articles of each input.
+        mixture: Parts of names with numbers, such as ``train.=2 story5=0.5``; the last that fits counts, others have 1.
+            Names that no input has are ignored, because validation data have other names.
+
+    Raises:
+        ConfigError: The mixture cannot be read.
+
+    Example:
+        >>> mixture_weights([("train-00.jsonl", 2), ("train.news.jsonl", 1)], "news=3").tolist()
+        [1.0, 1.0, 3.0]
+    """
+    weights = np.ones(len(inputs))
+    for item in mixture.split():
+        part, equals, value = item.partition("=")
+        fitting = [number for number, (name, _) in enumerate(inputs) if part in name]
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = -1.0
+        if not (equals and part and np.isfinite(weight) and weight >= 0):
+            raise ConfigError(
+                "cannot read the mixture",
+                seen=item,
+                allowed="NAME=NUMBER, such as story5=0.5",
+                next_step="correct model.mixture",
+            )
+        weights[fitting] = weight
+    return np.repeat(weights, [count for _, count in inputs])

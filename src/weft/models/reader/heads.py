@@ -1,0 +1,101 @@
+"""The heads of the reader: precedence, next sentence, and breaks of a given order."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+RATE = 4.0  # how much faster than the encoder the heads learn
+FEW = -1e4  # log-odds of what is impossible; finite in 16 bits, so that no gradient becomes NaN
+GAP_SCORES = 4
+
+
+class FastLinear(nn.Linear):
+    """A linear layer that learns `RATE` times as fast: its weights are stored divided by `RATE`.
+
+    Adam moves every weight by about the learning rate, so a weight that is multiplied after it moves further.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = True) -> None:
+        super().__init__(inputs, outputs, bias=bias)
+        with torch.no_grad():
+            self.weight.normal_(std=inputs**-0.5 / RATE)
+            if bias:
+                self.bias.zero_()
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return the product with the weights."""
+        return RATE * super().forward(values)
+
+
+class PairHeads(nn.Module):
+    """Precedence and next sentence of all pairs of sentences of a text."""
+
+    def __init__(self, size: int, pair: int) -> None:
+        super().__init__()
+        self.scale = pair**-0.5
+        self.norm = nn.LayerNorm(size)
+        self.earlier, self.later = FastLinear(size, pair, bias=False), FastLinear(size, pair, bias=False)
+        self.early = FastLinear(size, 1, bias=False)
+        self.before, self.after = FastLinear(size, pair), FastLinear(size, pair)
+
+    def forward(self, vectors: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the log-odds that i precedes j, antisymmetric, and log p(j follows i): [texts, most, most] each."""
+        vectors = self.norm(vectors)
+        joint = self.earlier(vectors) @ self.later(vectors).transpose(1, 2) * self.scale + self.early(vectors)
+        odds = (joint - joint.transpose(1, 2)).float()
+        logits = (self.before(vectors) @ self.after(vectors).transpose(1, 2) * self.scale).float()
+        self_or_padding = torch.eye(real.shape[1], dtype=torch.bool, device=real.device) | ~real[:, None]
+        return odds, logits.masked_fill(self_or_padding, FEW).log_softmax(dim=2)
+
+
+class BreakHead(nn.Module):
+    """Log-odds that an order breaks between two neighbouring sentences.
+
+    The encoder does not know the order. This head reads it: a gap is described by the vectors of both sentences and by
+    their precedence and next-sentence scores; two convolutions over the gaps then read the gaps on either side, because
+    an intruding sentence makes two breaks and a moved one a weak gap elsewhere.
+    """
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(size)
+        self.left, self.right = FastLinear(size, width), FastLinear(size, width)
+        self.both, self.scores = FastLinear(width, width), FastLinear(GAP_SCORES, width)
+        self.mix_first = nn.Conv1d(width, width, 3, padding=1)
+        self.mix_second = nn.Conv1d(width, width, 3, padding=1)
+        self.output = FastLinear(width, 1)
+
+    def forward(self, vectors: Tensor, scores: Tensor, real: Tensor) -> Tensor:
+        """Return log-odds of breaks: [texts, gaps].
+
+        Args:
+            vectors: Sentences in the given order: [texts, gaps + 1, size].
+            scores: Scores of each gap: [texts, gaps, GAP_SCORES].
+            real: Which gaps are between two sentences: [texts, gaps].
+        """
+        vectors = self.norm(vectors)
+        left, right = self.left(vectors[:, :-1]), self.right(vectors[:, 1:])  # [texts, gaps, width]
+        gaps = functional.gelu(left + right + self.both(left * right) + self.scores(scores.to(left.dtype)))
+        kept = real[:, None].to(gaps.dtype)  # [texts, 1, gaps]
+        mixed = gaps.transpose(1, 2) * kept  # [texts, width, gaps]
+        for layer in (self.mix_first, self.mix_second):
+            mixed = (mixed + functional.gelu(layer(mixed))) * kept
+        found: Tensor = self.output(mixed.transpose(1, 2))[:, :, 0].float()
+        return found
+
+
+def gap_scores(odds: Tensor, follows: Tensor, order: Tensor) -> Tensor:
+    """Return what the pair heads say about the gaps of an order: [texts, gaps, GAP_SCORES].
+
+    Args:
+        odds: Log-odds that i precedes j: [texts, most, most].
+        follows: Log-probability that j follows i: [texts, most, most].
+        order: The sentence at each place: [texts, most].
+    """
+    left, right = order[:, :-1], order[:, 1:]
+    rows = torch.arange(len(order), device=order.device)[:, None]
+    forward, backward = follows[rows, left, right], follows[rows, right, left]
+    best = follows.amax(dim=2)[rows, left]
+    return torch.stack([odds[rows, left, right], forward, backward, forward - best], dim=2).clamp(-20.0, 20.0)

@@ -1,0 +1,142 @@
+"""The network of the reader: the encoder, its heads, and their losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from weft.corpora.negatives.damaged_windows import STRANGER
+from weft.corpora.store.window_batches import WindowBatch
+from weft.models.common.neural.batch_tensors import to_device
+from weft.models.reader.heads import BreakHead, PairHeads, gap_scores
+from weft.models.reader.text_encoder import (
+    EncoderSizes,
+    PackedTokens,
+    TextEncoder,
+    Texts,
+    pack,
+    sentence_vectors,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the network says about texts, whatever their order."""
+
+    vectors: Tensor  # of each sentence: [texts, most, 2 · hidden]
+    odds: Tensor  # log-odds that i precedes j: [texts, most, most]
+    follows: Tensor  # log p(j follows i): [texts, most, most]
+    states: Tensor  # of each word: [texts, longest, hidden]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The truth about windows."""
+
+    texts: Tensor  # text of each sentence: [windows, most]
+    positions: Tensor  # place of each sentence in its text: [windows, most]
+    real: Tensor  # false after the end of a window: [windows, most]
+
+    @property
+    def known(self) -> Tensor:
+        """Which sentences belong to a text: [windows, most]."""
+        return self.real & (self.texts != STRANGER)
+
+    @property
+    def steps(self) -> Tensor:
+        """How far after i sentence j stands in the same text, 0 if they are not of one text: [windows, most, most]."""
+        same = (self.texts[:, :, None] == self.texts[:, None]) & self.known[:, :, None] & self.known[:, None]
+        return (self.positions[:, None] - self.positions[:, :, None]) * same
+
+
+class ReaderNetwork(nn.Module):
+    """The encoder and three heads; masked words are predicted with the vectors of the words themselves."""
+
+    def __init__(self, sizes: EncoderSizes, pair: int) -> None:
+        super().__init__()
+        self.encoder = TextEncoder(sizes)
+        self.pairs = PairHeads(2 * sizes.hidden, pair)
+        self.breaks = BreakHead(2 * sizes.hidden, max(8, pair // 2))
+        self.word = nn.Linear(sizes.hidden, sizes.hidden)
+        self.word_norm = nn.LayerNorm(sizes.hidden)
+        self.word_bias = nn.Parameter(torch.zeros(sizes.vocabulary))
+
+    def read(self, texts: Texts, masked: Tensor | None = None) -> tuple[Reading, PackedTokens]:
+        """Read texts without their order."""
+        packed = pack(texts)
+        states = self.encoder(texts, packed, masked)
+        vectors = sentence_vectors(states, texts, packed)
+        odds, follows = self.pairs(vectors, texts.real)
+        return Reading(vectors, odds, follows, states), packed
+
+    def break_odds(self, reading: Reading, order: Tensor, real: Tensor) -> Tensor:
+        """Return log-odds of a break at each gap of an order: [texts, most − 1].
+
+        Args:
+            reading: What the network says about the texts.
+            order: The sentence at each place; sentences after the end of a text stay there: [texts, most].
+            real: Which places have a sentence: [texts, most].
+        """
+        size = reading.vectors.shape[2]
+        vectors = reading.vectors.gather(1, order[:, :, None].expand(-1, -1, size))
+        # Detached: the pair heads learn their own tasks and do not serve this one.
+        scores = gap_scores(reading.odds.detach(), reading.follows.detach(), order)
+        odds: Tensor = self.breaks(vectors, scores, real[:, 1:])
+        return odds
+
+    def masked_loss(self, reading: Reading, packed: PackedTokens, ids: Tensor, masked: Tensor) -> Tensor:
+        """Return the summed loss of masked words of each text: [texts]."""
+        hidden = masked.flatten()[packed.source] & packed.real  # [texts, longest]
+        states = self.word_norm(functional.gelu(self.word(reading.states[hidden])))  # [words, hidden]
+        logits = states @ self.encoder.words.weight.T.to(states.dtype) + self.word_bias.to(states.dtype)
+        losses = functional.cross_entropy(logits.float(), ids.flatten()[packed.source][hidden], reduction="none")
+        return torch.zeros(hidden.shape, device=ids.device).masked_scatter(hidden, losses).sum(dim=1)
+
+
+def batch_texts(batch: WindowBatch, device: torch.device) -> tuple[Texts, Labels]:
+    """Return a training batch as input of the network, and its labels."""
+    longest = batch.longest
+    ids, lengths, places, slots, texts, positions = (
+        to_device(part, device)
+        for part in (batch.sentences, batch.lengths, batch.places, batch.slots, batch.texts, batch.positions)
+    )
+    return Texts(ids, lengths, places, slots, longest), Labels(texts, positions, places >= 0)
+
+
+def mean_of(losses: Tensor, counted: Tensor) -> Tensor:
+    """Return the mean of the counted losses of each text, 0 if none counts: [texts, …] → [texts]."""
+    counted = counted.flatten(1).float()
+    return (losses.flatten(1) * counted).sum(dim=1) / counted.sum(dim=1).clamp(min=1)
+
+
+def precedence_loss(odds: Tensor, labels: Labels) -> Tensor:
+    """Return the mean logistic loss over all pairs of one text that stand in order: [texts]."""
+    return mean_of(functional.softplus(-odds), labels.steps > 0)
+
+
+def next_loss(follows: Tensor, labels: Labels) -> Tensor:
+    """Return the mean negative log-probability of the true next sentence: [texts]."""
+    return mean_of(-follows, labels.steps == 1)
+
+
+def break_loss(odds: Tensor, labels: Labels, order: Tensor) -> Tensor:
+    """Return the mean logistic loss of the gaps of an order: [texts].
+
+    A gap is sound if the right sentence follows the left one in its text. A gap where one sentence was taken out does
+    not count: such a gap often reads well.
+    """
+    rows = torch.arange(len(order), device=order.device)[:, None]
+    left, right = order[:, :-1], order[:, 1:]
+    steps = labels.steps[rows, left, right]  # [texts, gaps]
+    counted = labels.real[:, 1:] & (steps != 2)
+    return mean_of(functional.binary_cross_entropy_with_logits(odds, (steps != 1).float(), reduction="none"), counted)
+
+
+def word_mask(texts: Texts, share: float) -> Tensor:
+    """Return a random share of the words, without the marks of start and end: [sentences, time]."""
+    time = torch.arange(texts.ids.shape[1], device=texts.ids.device)
+    inner = (time > 0) & (time < texts.lengths[:, None] - 1)
+    return inner & (torch.rand(inner.shape, device=inner.device) < share)

@@ -1,0 +1,287 @@
+"""The reader: a model that reads all sentences of a text at once, without their order.
+
+References: Cui et al. 2018 (set encoders for ordering); Chen et al. 2016 (precedence of pairs); Wang et al. 2020
+(MiniLM). Not in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.store.window_batches import WindowBatch, WindowStream
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.document import Document, Score
+from weft.io.model_folder import Artifact, load_artifact
+from weft.io.seeded_hash import hash_order
+from weft.models.common.network_parts import saved_reference, saved_tokenizer
+from weft.models.common.neural.batch_tensors import to_device, zero_loss
+from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
+from weft.models.common.setting_checks import restored_settings, untrained
+from weft.models.reader.bert_weights import check_encoder, encoder_folder, load_encoder
+from weft.models.reader.network import (
+    ReaderNetwork,
+    batch_texts,
+    break_loss,
+    next_loss,
+    precedence_loss,
+    word_mask,
+)
+from weft.models.reader.order_search import best_order
+from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.models.reader.text_encoder import EncoderSizes
+from weft.models.reader.text_tables import TableReader, TextTables
+from weft.progress import Progress, silent
+from weft.protocols import ModelCard
+from weft.scoring.percentiles import Reference, reference_for
+from weft.scoring.uni_bi_mmi import BoundedCache, check_numbers
+from weft.training.loop import Batches, LossPart
+from weft.training.settings import TrainingSettings
+
+REMEMBERED = 8  # texts whose tables are cached
+NO_COMBINATION = ""  # reference scores belong to the model itself
+
+
+class Reader:
+    """Reads all sentences of a text at once and says which comes first, which follows, and where the text breaks.
+
+    One encoder reads the sentences without their order. For every pair of sentences it gives the log-odds that i
+    precedes j, and log p(j follows i). The score of an order is the mean of log p(next) along it, above chance, plus
+    `precedence_weight` times the mean log-odds of its pairs: any order of a text is a look-up. A third head reads the
+    given order and gives the probability of a break at each gap.
+
+    Attributes:
+        tokenizer: The tokenizer; None before training.
+        reference: Reference scores; None before `weft calibrate`.
+
+    Example:
+        >>> Reader(ReaderSettings(layers=4, local_layers=2)).parts
+        ('reader',)
+    """
+
+    name: ClassVar[str] = "reader"
+    card = ModelCard(
+        summary="a transformer that reads all sentences of a text at once, without their order",
+        reference="Cui et al. 2018; Chen et al. 2016; Wang et al. 2020 (MiniLM)",
+        score_range="nats above chance, around -3 to 3",
+        meaning="each sentence is the likeliest of its text to follow, and stands on the right side of the others",
+        comparable="between texts of about the same length",
+        needs="training",
+    )
+    Settings = ReaderSettings
+    parts = (PART,)
+
+    def __init__(self, settings: ReaderSettings | None = None) -> None:
+        self.settings = settings or ReaderSettings()
+        self.tokenizer: Tokenizer | None = None
+        self.reference: Reference | None = None
+        self._reader: TableReader | None = None
+        self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
+
+    # Training ---------------------------------------------------------------------------------------------------------
+
+    def empty_network(self, part: str, tokenizer: Tokenizer) -> ReaderNetwork:  # noqa: ARG002
+        """Return a network of the right shape."""
+        chosen = self.settings
+        sizes = EncoderSizes(
+            tokenizer.vocabulary_size, chosen.hidden, chosen.layers, chosen.local_layers, chosen.heads,
+            chosen.feed_forward, chosen.sentence_tokens, chosen.slots, chosen.dropout,
+        )  # fmt: skip
+        return ReaderNetwork(sizes, chosen.pair)
+
+    def new_network(self, part: str, tokenizer: Tokenizer) -> ReaderNetwork:
+        """Return an untrained network, with the encoder that the settings name."""
+        network = self.empty_network(part, tokenizer)
+        if self.settings.encoder:
+            load_encoder(network.encoder, encoder_folder(self.settings.encoder), tokenizer)
+        return network
+
+    def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:  # noqa: ARG002
+        """Return batches of windows, some of them damaged."""
+        options = self.settings.windows(settings.max_tokens)
+        return WindowStream(store, batch_tokens=settings.batch_tokens, seed=settings.seed, options=options)
+
+    def batch_loss(self, network: torch.nn.Module, batch: WindowBatch, device: torch.device) -> LossPart:
+        """Return the losses of all heads, summed over windows."""
+        if not len(batch):
+            return LossPart(zero_loss(network), 0)
+        assert isinstance(network, ReaderNetwork)
+        chosen = self.settings
+        texts, labels = batch_texts(batch, device)
+        # Validation reads whole texts, as scoring does, so that losses with and without masked words can be compared.
+        masked = word_mask(texts, chosen.masked) if chosen.masked and network.training else None
+        reading, packed = network.read(texts, masked)
+        changed = to_device(batch.changed, device)
+        orders = (torch.arange(changed.shape[1], device=device).expand_as(changed), changed)
+        breaks = [break_loss(network.break_odds(reading, order, texts.real), labels, order) for order in orders]
+        losses = {
+            "precedence": precedence_loss(reading.odds, labels),
+            "next": next_loss(reading.follows, labels),
+            "break": torch.stack(breaks).mean(dim=0),
+        }
+        weights = {"precedence": 1.0, "next": chosen.next_weight, "break": chosen.break_weight}
+        if masked is not None:
+            words = network.masked_loss(reading, packed, texts.ids, masked)
+            losses["words"] = words / max(1.0, chosen.masked * texts.longest)
+            weights["words"] = chosen.masked_weight
+        total = torch.stack([weights[name] * values for name, values in losses.items()]).sum()
+        return LossPart(total, len(batch), {name: values.detach().sum() for name, values in losses.items()})
+
+    def foundation(self, part: str) -> Mapping[str, Tensor]:  # noqa: ARG002
+        """Return an empty mapping: there is one network."""
+        return {}
+
+    def initial_parts(self) -> Mapping[str, str]:
+        """Return an empty mapping: the network starts from that of another reader."""
+        return {}
+
+    def prepare(self) -> None:
+        """Check that the encoder to start from is there and has the configured sizes."""
+        if self.settings.encoder:
+            check_encoder(self.settings, encoder_folder(self.settings.encoder))
+
+    def built_on(self) -> tuple[str, ...]:
+        """Return an empty tuple: no weights are shared with another model folder."""
+        return ()
+
+    def read_texts(self, sentences: Iterable[str], tokenizer: Tokenizer, *, progress: Progress = silent) -> None:
+        """Do nothing: the model needs only the tokens of the store."""
+
+    def fit(self, documents: Iterable[Document], *, seed: int = 1, progress: Progress = silent) -> Self:
+        """Train on documents in memory, with a vocabulary learned from them."""
+        from weft.training.fit_documents import fit_documents
+
+        return fit_documents(self, documents, seed=seed, progress=progress)
+
+    def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        """Take the trained network into the model, rounded as it will be saved."""
+        round_as_saved(networks, self.settings.precision)
+        return self._take(networks, tokenizer)
+
+    def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        network = networks[PART].eval()
+        assert isinstance(network, ReaderNetwork)
+        self.tokenizer = tokenizer
+        self._reader = TableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
+        self._memory = BoundedCache(REMEMBERED)
+        return self
+
+    # Networks ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def reader(self) -> TableReader:
+        """The trained network with its tokenizer.
+
+        Raises:
+            ModelError: It is not trained.
+        """
+        if self._reader is None:
+            raise untrained(self.name)
+        return self._reader
+
+    def networks(self) -> dict[str, torch.nn.Module]:
+        """Return the trained network by part."""
+        return {} if self._reader is None else {PART: self._reader.network}
+
+    def to(self, device: str | torch.device) -> Self:
+        """Move the network to a device."""
+        for network in self.networks().values():
+            network.to(device)
+        return self
+
+    def adjusted(self, changes: Mapping[str, Any]) -> Self:
+        """Return the same trained model with other weights of precedence."""
+        other = type(self)(self.settings.adjusted(changes))
+        other.tokenizer, other.reference, other._reader = self.tokenizer, self.reference, self._reader
+        other._memory = self._memory
+        return other
+
+    # Scoring ----------------------------------------------------------------------------------------------------------
+
+    def tables(self, document: Document) -> TextTables:
+        """Return what the network says about all pairs of sentences of a text of at least two."""
+        return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """Return the score of each document in its own order."""
+        reader, weight = self.reader, self.settings.precedence_weight
+        longer = [document for document in documents if len(document) > 1]
+        tables = iter(reader.tables([document.sentences for document in longer]))
+        scores = []
+        for document in documents:
+            if len(document) < 2:
+                scores.append(Score(None))
+                continue
+            found, order = next(tables), range(len(document))
+            check_numbers(found.follows)
+            scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
+        return scores
+
+    def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
+        """Return the score of each order, by look-ups in the same tables."""
+        if len(document) < 2:
+            return [None] * len(orders)
+        tables = self.tables(document)
+        return [tables.value(order, self.settings.precedence_weight) for order in orders]
+
+    def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:  # noqa: ARG002
+        """Return the order with the highest sum of log p(next) and weighted precedence that the search finds."""
+        if len(document) < 2:
+            return tuple(range(len(document)))
+        tables = self.tables(document)
+        precedence = self.settings.order_weight * tables.precedence / len(document)
+        return best_order(tables.follows, precedence, first=first)
+
+    def break_probabilities(self, document: Document) -> tuple[float, ...]:
+        """Return the probability of a break after each sentence but the last."""
+        if len(document) < 2:
+            return ()
+        odds = self.tables(document).breaks
+        return tuple((1 / (1 + np.exp(-odds))).tolist())
+
+    def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:
+        """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.
+
+        Ties count as not beaten.
+        """
+        if len(document) < 3:
+            return None
+        own = tuple(range(len(document)))
+        orders = [hash_order(len(document), seed, document.id, number) for number in range(shuffles)]
+        value, *others = self.order_scores(document, [own, *(order for order in orders if order != own)])
+        assert value is not None
+        return sum(other is not None and other < value for other in others) / max(1, len(others))
+
+    # Saving -----------------------------------------------------------------------------------------------------------
+
+    def companions(self) -> dict[str, Artifact]:
+        """Return an empty mapping: no other model is saved in the same folder."""
+        return {}
+
+    def save(
+        self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
+    ) -> None:
+        """Write the network and its tokenizer."""
+        if self.tokenizer is None:
+            raise untrained(self.name)
+        save_networks(
+            self.name, self.settings.to_dict(), self.networks(), self.tokenizer, folder, companions={},
+            reference=self.reference, training=training, beside=beside,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`."""
+        artifact = load_artifact(folder)
+        tokenizer = saved_tokenizer(artifact, folder)
+        model = cls(restored_settings(cls.Settings, artifact, folder))
+        networks = load_networks(model.parts, lambda part: model.empty_network(part, tokenizer), artifact, folder)
+        model._take(networks, tokenizer)
+        model.reference = reference_for(saved_reference(artifact, folder), NO_COMBINATION)
+        return model

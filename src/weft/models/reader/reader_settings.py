@@ -1,0 +1,75 @@
+"""Settings of the reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from weft.corpora.store.window_batches import WindowOptions
+from weft.errors import ConfigError
+from weft.settings import CORRECT_VALUE, Settings, setting
+
+PART = "reader"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderSettings(Settings):
+    """Settings of `reader`."""
+
+    model_name: ClassVar[str] = "reader"
+    encoder: str = setting(
+        "", "Folder of a BERT-like encoder to start from, or minilm for that of the extra hf; empty: from scratch."
+    )
+    hidden: int = setting(384, "Size of token states.", minimum=4)
+    layers: int = setting(6, "Number of layers.", minimum=1)
+    local_layers: int = setting(3, "Number of lower layers that read each sentence alone.", minimum=0)
+    heads: int = setting(12, "Number of attention heads.", minimum=1)
+    feed_forward: int = setting(1536, "Size of the hidden layer after attention.", minimum=1)
+    dropout: float = setting(0.1, "Dropout rate in training.", minimum=0, below=1)
+    pair: int = setting(256, "Size of the vectors that the heads compare.", minimum=1)
+    slots: int = setting(64, "Number of slot vectors, which tell the sentences of a text apart.", minimum=1)
+    next_weight: float = setting(0.3, "Weight of the loss of the next sentence.", minimum=0)
+    break_weight: float = setting(0.3, "Weight of the loss of breaks.", minimum=0)
+    masked: float = setting(0.0, "Share of words that are masked and predicted in training.", minimum=0, below=1)
+    masked_weight: float = setting(0.3, "Weight of the loss of masked words.", minimum=0)
+    fewest: int = setting(5, "Number of sentences of the shortest training windows.", minimum=2)
+    most: int = setting(32, "Number of sentences of the longest training windows.", minimum=2)
+    window_tokens: int = setting(640, "Number of tokens of the longest training windows.", minimum=16)
+    sentence_tokens: int = setting(
+        46, "Longer sentences are cut; marks of start and end count.", minimum=3, maximum=512
+    )
+    at_paragraphs: float = setting(0.7, "Share of windows that start with a paragraph.", minimum=0, maximum=1)
+    damaged: float = setting(
+        0.4, "Share of windows with intruding or repeated sentences or the end of another text.", minimum=0, maximum=1
+    )
+    strangers: int = setting(1, "Largest number of damages of such a window.", minimum=1, maximum=16)
+    mixture: str = setting(
+        "", "How often the windows of an input are drawn, by a part of its name, such as `story5=0.5 train-=1`."
+    )
+    precedence_weight: float = setting(0.1, "Weight of the mean precedence in a score.", minimum=0, adjustable=True)
+    order_weight: float = setting(1.0, "Weight of precedence in the search for an order.", minimum=0, adjustable=True)
+    precision: str = setting("int8", "Precision of saved weights.", choices=("int8", "float32"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check(self.local_layers <= self.layers, "local_layers", self.local_layers, f"0 to layers, {self.layers}")
+        self._check(self.hidden % self.heads == 0, "heads", self.heads, f"a divisor of hidden, {self.hidden}")
+        self._check(self.most >= self.fewest, "most", self.most, f"at least fewest, {self.fewest}")
+
+    def _check(self, holds: bool, name: str, seen: int, allowed: str) -> None:
+        if not holds:
+            raise ConfigError(
+                f"{self.model_name}.{name} is out of range", seen=seen, allowed=allowed, next_step=CORRECT_VALUE
+            )
+
+    def parts(self) -> tuple[str, ...]:
+        """Return the name of the only network."""
+        return (PART,)
+
+    def windows(self, longest_sentence: int) -> WindowOptions:
+        """Return how training windows are drawn; ``longest_sentence`` is a limit of the run."""
+        return WindowOptions(
+            fewest=self.fewest, most=self.most, window_tokens=self.window_tokens, slots=self.slots,
+            sentence_tokens=max(3, min(self.sentence_tokens, longest_sentence)), at_paragraphs=self.at_paragraphs,
+            damaged=self.damaged, strangers=self.strangers, mixture=self.mixture,
+        )  # fmt: skip

@@ -1,0 +1,141 @@
+"""Windows of consecutive sentences, their damage, and the mixture of inputs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from weft.corpora.negatives.damaged_windows import (
+    CHANGES,
+    KINDS,
+    STRANGER,
+    Surroundings,
+    Window,
+    changed_order,
+    damaged,
+)
+from weft.corpora.store.prepare import prepare
+from weft.corpora.store.token_store import TokenStore
+from weft.corpora.store.window_batches import WindowOptions, WindowStream, mixture_weights
+from weft.errors import ConfigError, CorpusError
+
+OPTIONS = WindowOptions(fewest=3, most=8, window_tokens=60, sentence_tokens=12)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
+    """Two inputs; every sentence names its file, article and place."""
+    folder = tmp_path_factory.mktemp("windows")
+    for name, articles in (("a", 6), ("b", 3)):
+        lines = []
+        for article in range(articles):
+            paragraphs = [[f"{name} {article} {part} {place}." for place in range(4)] for part in range(3)]
+            lines.append(json.dumps({"id": f"{name}{article}", "paragraphs": paragraphs}))
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+    return prepare([folder / "a.jsonl", folder / "b.jsonl"], folder / "s", tokenizer_kind="words", workers=1)
+
+
+def stream(store: TokenStore, **changes: object) -> WindowStream:
+    return WindowStream(store, batch_tokens=200, seed=1, options=replace(OPTIONS, **changes))  # type: ignore[arg-type]
+
+
+def test_windows_stay_within_articles_and_limits(store: TokenStore) -> None:
+    found = stream(store)
+    for plan in found.epoch(0):
+        for start, size in zip(plan.starts, plan.sizes, strict=True):
+            assert OPTIONS.fewest <= size <= OPTIONS.most
+            assert start // 12 == (start + size - 1) // 12  # an article has 12 sentences
+            assert found.ends[start + size] - found.ends[start] <= OPTIONS.window_tokens
+
+
+def test_some_windows_cross_paragraphs_and_most_start_with_one(store: TokenStore) -> None:
+    plans = stream(store, at_paragraphs=1.0, fewest=5).epoch(0)
+    starts = np.concatenate([plan.starts for plan in plans])
+    assert (starts % 4 == 0).mean() > 0.5  # others would be too short at the end of an article
+    assert all((plan.sizes > 4).all() for plan in plans)
+
+
+def test_an_epoch_and_a_batch_depend_on_their_numbers_alone(store: TokenStore) -> None:
+    one, other = stream(store), stream(store)
+    for left, right in zip(one.epoch(2), other.epoch(2), strict=True):
+        assert np.array_equal(one.batch(left).sentences, other.batch(right).sentences)
+        assert np.array_equal(one.batch(left).changed, other.batch(right).changed)
+    assert any(not np.array_equal(a.starts, b.starts) for a, b in zip(one.epoch(0), one.epoch(1), strict=False))
+
+
+def test_a_batch_has_marked_sentences_and_different_slots(store: TokenStore) -> None:
+    found = stream(store, damaged=0.0)
+    batch = found.batch(found.epoch(0)[0])
+    tokenizer = store.tokenizer()
+    assert (batch.sentences[:, 0] == tokenizer.bos_id).all()
+    assert (batch.sentences[np.arange(len(batch.lengths)), batch.lengths - 1] == tokenizer.eos_id).all()
+    assert (batch.texts[batch.places >= 0] == 0).all()
+    for places, slots, changed in zip(batch.places, batch.slots, batch.changed, strict=True):
+        size = int((places >= 0).sum())
+        assert len(set(slots[:size].tolist())) == size
+        assert sorted(changed[:size].tolist()) == list(range(size))
+        assert changed[size:].tolist() == list(range(size, len(places)))
+
+
+def test_the_shares_of_processes_make_the_whole_batch(store: TokenStore) -> None:
+    found = stream(store)
+    batch = found.batch(found.epoch(0)[0])
+    shares = [batch.rows(rank, 2) for rank in range(2)]
+    assert sum(map(len, shares)) == len(batch)
+    first = shares[1]
+    for row in range(len(first)):
+        own, whole = first.places[row], batch.places[1::2][row]
+        assert np.array_equal(first.sentences[own[own >= 0]], batch.sentences[whole[whole >= 0]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_adds_what_does_not_belong(kind: str) -> None:
+    around = Surroundings((100, 120), 300)
+    for seed in range(50):
+        found = damaged(Window.plain(104, 8), kind, around, np.random.default_rng(seed))
+        strange = found.numbers[found.texts == STRANGER]
+        if kind == "joined":
+            other = found.numbers[found.texts == 1]
+            assert len(other) and len(strange) == 0
+            assert np.array_equal(np.diff(other), np.ones(len(other) - 1))
+            assert not np.any((other >= 100) & (other < 120))
+            continue
+        assert len(strange) == 1
+        inside, own = 100 <= strange[0] < 120, 104 <= strange[0] < 112
+        assert (inside, own) == {"stranger": (False, False), "elsewhere": (True, False), "repeated": (True, True)}[kind]
+
+
+def test_a_store_of_one_window_has_no_strangers() -> None:
+    window = Window.plain(0, 5)
+    for kind in ("stranger", "elsewhere", "joined"):
+        assert damaged(window, kind, Surroundings((0, 5), 5), np.random.default_rng(1)) is window
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_orders_are_permutations(change: str) -> None:
+    for seed in range(20):
+        order = changed_order(7, change, np.random.default_rng(seed))
+        assert sorted(order.tolist()) == list(range(7))
+        assert change == "shuffled" or order.tolist() != list(range(7))
+
+
+def test_the_store_knows_the_inputs_of_its_articles(store: TokenStore) -> None:
+    assert store.article_inputs() == [("a.jsonl", 6), ("b.jsonl", 3)]
+
+
+def test_a_mixture_draws_inputs_more_or_less_often(store: TokenStore) -> None:
+    plans = stream(store, mixture="a.=0 b.=4").epoch(0)
+    starts = np.concatenate([plan.starts for plan in plans])
+    assert (starts >= 6 * 12).all()
+    assert len(starts) > 12
+
+
+def test_a_mixture_that_cannot_be_read_is_refused(store: TokenStore) -> None:
+    for mixture in ("a", "a=x", "a=-1", "=1", "a=nan"):
+        with pytest.raises(ConfigError, match="cannot read the mixture"):
+            mixture_weights(store.article_inputs(), mixture)
+    with pytest.raises(CorpusError, match="no article for training"):
+        stream(store, mixture="a.=0 b.=0")

@@ -1,0 +1,231 @@
+"""The reader: nothing depends on batches or on the order of the input, look-ups are scores, and it can learn."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weft.corpora.text.tokenizers import BpeTokenizer
+from weft.corpora.text.word_pieces import WordPieceTokenizer
+from weft.document import Document
+from weft.errors import ConfigError, ModelError
+from weft.models.reader.bert_weights import encoder_folder, load_encoder
+from weft.models.reader.network import Labels, break_loss
+from weft.models.reader.order_search import best_order
+from weft.models.reader.reader import Reader
+from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.protocols import Arranger, NeuralModel, OrderScorer
+from weft.training.fit_documents import fit_documents
+from weft.training.settings import TrainingSettings
+
+SENTENCES = (
+    "The cat chased a mouse through the garden.",
+    "The mouse hid under an old tree.",
+    "Later, it came out again.",
+    "In 1929 the stock market fell sharply.",
+    "Banks closed.",
+    "By 1933 the market had begun to recover, and investors, who had lost their money, came back.",
+)
+TEXT = Document("d", SENTENCES)
+SMALL = ReaderSettings(hidden=32, layers=2, local_layers=1, heads=4, feed_forward=64, pair=16, fewest=2, slots=16)
+
+
+def untrained_reader(settings: ReaderSettings = SMALL) -> Reader:
+    torch.manual_seed(1)
+    model = Reader(settings)
+    tokenizer = BpeTokenizer.train(SENTENCES, vocabulary_size=400)
+    return model.assemble({PART: model.new_network(PART, tokenizer)}, tokenizer)
+
+
+def test_it_keeps_the_contracts_of_training_scoring_and_ordering() -> None:
+    model = untrained_reader()
+    assert isinstance(model, NeuralModel)
+    assert isinstance(model, OrderScorer)
+    assert isinstance(model, Arranger)
+
+
+@pytest.mark.parametrize("local_layers", [0, 1, 2])
+def test_another_order_of_the_input_only_reorders_the_tables(local_layers: int) -> None:
+    model = untrained_reader(replace(SMALL, local_layers=local_layers))
+    order = [3, 0, 5, 1, 4, 2]
+    whole, other = model.tables(TEXT), model.tables(TEXT.reorder(order))
+    assert other.follows == pytest.approx(whole.follows[np.ix_(order, order)], abs=1e-5)
+    assert other.precedence == pytest.approx(whole.precedence[np.ix_(order, order)], abs=1e-5)
+    assert whole.precedence == pytest.approx(-whole.precedence.T, abs=1e-6)
+
+
+def test_batches_do_not_change_tables() -> None:
+    model = untrained_reader()
+    texts = [TEXT.sentences, TEXT.sentences[:2], TEXT.sentences[2:5], ("One.", "Two two two two two two two two.")]
+    together = model.reader.tables(texts)
+    for text, tables in zip(texts, together, strict=True):
+        alone = model.reader.tables([text])[0]
+        assert tables.follows == pytest.approx(alone.follows, abs=1e-5)
+        assert tables.precedence == pytest.approx(alone.precedence, abs=1e-5)
+        assert tables.breaks == pytest.approx(alone.breaks, abs=1e-5)
+
+
+def test_rows_are_probabilities() -> None:
+    follows = untrained_reader().tables(TEXT).follows - np.log(5)
+    np.fill_diagonal(follows, -np.inf)
+    assert np.exp(follows).sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_scores_of_orders_are_look_ups() -> None:
+    model = untrained_reader()
+    orders = [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 0, 1, 4, 3, 5]]
+    expected = [score.value for score in model.score([TEXT.reorder(order) for order in orders])]
+    assert model.order_scores(TEXT, orders) == pytest.approx(expected, abs=1e-5)
+
+
+def test_breaks_depend_on_the_given_order() -> None:
+    model = untrained_reader()
+    own, swapped = model.break_probabilities(TEXT), model.break_probabilities(TEXT.reorder([0, 1, 2, 4, 3, 5]))
+    assert len(own) == len(TEXT) - 1
+    assert all(0 < one < 1 for one in own)
+    assert own != pytest.approx(swapped, abs=1e-5)
+
+
+def test_the_search_finds_the_best_of_all_orders_of_short_texts() -> None:
+    generator = np.random.default_rng(1)
+    best = 0
+    for _ in range(20):
+        follows, drawn = generator.normal(size=(2, 6, 6))
+        precedence = (drawn - drawn.T) / 6
+
+        def gain(order: tuple[int, ...], follows: np.ndarray = follows, before: np.ndarray = precedence) -> float:
+            steps = sum(follows[i, j] for i, j in pairwise(order))
+            return float(steps + np.triu(before[np.ix_(order, order)], 1).sum())
+
+        found = best_order(follows, precedence)
+        assert best_order(follows, precedence, first=3)[0] == 3
+        best += gain(found) > max(map(gain, permutations(range(6)))) - 1e-9
+    assert best >= 10  # a local search: usually, not always
+
+
+def test_a_gap_after_a_removed_sentence_does_not_count() -> None:
+    labels = Labels(torch.tensor([[0, 0, 0, 0]]), torch.tensor([[0, 1, 2, 3]]), torch.ones(1, 4, dtype=torch.bool))
+    own, moved = torch.tensor([[0, 1, 2, 3]]), torch.tensor([[1, 2, 0, 3]])
+    sound = torch.tensor([[-20.0, -20.0, -20.0]])
+    assert float(break_loss(sound, labels, own)) == pytest.approx(0.0, abs=1e-6)
+    assert float(break_loss(torch.tensor([[-20.0, 20.0, 20.0]]), labels, moved)) == pytest.approx(0.0, abs=1e-6)
+    skipped = torch.tensor([[0, 2, 3, 1]])  # 1 was taken out between 0 and 2
+    assert float(break_loss(torch.tensor([[5.0, -20.0, 20.0]]), labels, skipped)) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_it_learns_the_order_of_a_tiny_corpus() -> None:
+    """Numbered sentences: the order is in the words, and a reader that learns must find it."""
+    names = ("first", "second", "third", "fourth", "fifth", "sixth")
+    things = ("cat", "dog", "house", "river", "tree", "road", "song", "storm")
+    corpus = [Document(f"c{n}", tuple(f"The {name} {thing}." for name in names)) for n, thing in enumerate(things)]
+    settings = TrainingSettings(steps=150, warmup=10, learning_rate=2e-3, batch_tokens=600, validate_every=0)
+    chosen = replace(SMALL, fewest=4, dropout=0.0, masked=0.1)
+    model = fit_documents(Reader(chosen), corpus, settings=settings, vocabulary=400)
+    text = Document("new", tuple(f"The {name} river." for name in names))
+    assert model.arrange(text.reorder([4, 1, 5, 0, 2, 3])) == (3, 1, 4, 5, 0, 2)
+    assert model.shuffles_beaten(text) == 1.0
+    sound = model.break_probabilities(text)
+    intruded = model.break_probabilities(Document("i", (*text.sentences[:3], "The first storm.", *text.sentences[3:])))
+    assert max(sound) < 0.5 < min(intruded[2:4])
+
+
+def test_every_weight_gets_a_gradient(tmp_path: Path) -> None:
+    from weft.corpora.store.prepare import prepare
+
+    (tmp_path / "t.txt").write_text("\n\n".join(" ".join(SENTENCES) for _ in range(3)))
+    store = prepare([tmp_path / "t.txt"], tmp_path / "s", vocabulary_size=400, workers=1)
+    model = Reader(replace(SMALL, masked=0.3))
+    network = model.new_network(PART, store.tokenizer())
+    stream = model.training_batches(PART, store, 0, TrainingSettings(steps=1))
+    model.batch_loss(network, stream.batch(stream.epoch(0)[0]), torch.device("cpu")).total.backward()
+    assert [name for name, weight in network.named_parameters() if weight.grad is None] == []
+
+
+# Starting from a trained encoder --------------------------------------------------------------------------------------
+
+
+def tiny_bert(folder: Path) -> Path:
+    """A folder like that of a BERT-like encoder, with random weights."""
+    from safetensors.torch import save_file
+
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,0123456789"]
+    vocabulary = {piece: number for number, piece in enumerate([*pieces, *(f"##{one}" for one in pieces[5:])])}
+    model = {"type": "WordPiece", "vocab": vocabulary, "unk_token": "[UNK]", "continuing_subword_prefix": "##"}
+    body = {
+        "model": {**model, "max_input_chars_per_word": 100},
+        "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "truncation": {"max_length": 8, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
+    }
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    shapes = {"embeddings.word_embeddings.weight": (len(vocabulary), 32), "embeddings.LayerNorm.weight": (32,)}
+    shapes |= {"embeddings.position_embeddings.weight": (64, 32), "embeddings.token_type_embeddings.weight": (2, 32)}
+    shapes |= {"embeddings.LayerNorm.bias": (32,)}
+    for layer in range(2):
+        for name, rows, columns in (
+            ("attention.self.query", 32, 32), ("attention.self.key", 32, 32), ("attention.self.value", 32, 32),
+            ("attention.output.dense", 32, 32), ("intermediate.dense", 64, 32), ("output.dense", 32, 64),
+        ):  # fmt: skip
+            shapes |= {f"encoder.layer.{layer}.{name}.weight": (rows, columns)}
+            shapes |= {f"encoder.layer.{layer}.{name}.bias": (rows,)}
+        for name in ("attention.output.LayerNorm", "output.LayerNorm"):
+            shapes |= {f"encoder.layer.{layer}.{name}.{key}": (32,) for key in ("weight", "bias")}
+    torch.manual_seed(1)
+    folder.mkdir()
+    save_file({name: torch.randn(shape) for name, shape in shapes.items()}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(sizes))
+    (folder / "tokenizer.json").write_text(json.dumps(body))
+    return folder
+
+
+def test_it_starts_from_a_trained_encoder(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path / "bert")
+    tokenizer = WordPieceTokenizer((folder / "tokenizer.json").read_text())
+    model = Reader(replace(SMALL, encoder=str(folder)))
+    model.prepare()
+    first, second = (model.new_network(PART, tokenizer).encoder for _ in range(2))
+    for name, weight in first.state_dict().items():
+        assert name == "slots.weight" or torch.equal(weight, second.state_dict()[name]), name
+    model.assemble({PART: model.new_network(PART, tokenizer)}, tokenizer)
+    model.save(tmp_path / "m")
+    assert Reader.load(tmp_path / "m").score([TEXT]) == model.score([TEXT])
+
+
+def test_an_encoder_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path / "bert")
+    with pytest.raises(ConfigError, match=r"reader.layers differs.*saw 1; allowed: 2"):
+        Reader(replace(SMALL, encoder=str(folder), layers=1)).prepare()
+    with pytest.raises(ModelError, match="no BERT-like encoder found"):
+        encoder_folder(str(tmp_path))
+    other = BpeTokenizer.train(SENTENCES, vocabulary_size=400)
+    with pytest.raises(ConfigError, match="different tokenizers"):
+        load_encoder(Reader(SMALL).empty_network(PART, other).encoder, folder, other)
+
+
+def test_its_layers_are_those_of_bert(tmp_path: Path) -> None:
+    """Reference test: a text of one sentence, local layers only, equals the encoder of the transformers library."""
+    transformers = pytest.importorskip("transformers", reason="the extra `hf` is not installed")
+    folder = tiny_bert(tmp_path / "bert")
+    tokenizer = WordPieceTokenizer((folder / "tokenizer.json").read_text())
+    model = Reader(replace(SMALL, encoder=str(folder), local_layers=2))
+    network = model.new_network(PART, tokenizer).eval()
+    with torch.no_grad():
+        network.encoder.slots.weight.zero_()
+    model._take({PART: network}, tokenizer)
+    given = model.reader._input([("a cat sat.",)])
+    states = network.read(given)[0].states[0]
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.vocabulary_size, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=64, max_position_embeddings=64,
+    )  # fmt: skip
+    from safetensors.torch import load_file
+
+    bert = transformers.BertModel(config, add_pooling_layer=False).eval()
+    bert.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
+    assert torch.allclose(bert(given.ids).last_hidden_state[0], states, atol=1e-4)
