@@ -143,7 +143,7 @@ def test_every_weight_gets_a_gradient(tmp_path: Path) -> None:
     model = Reader(replace(SMALL, masked=0.3))
     network = model.new_network(PART, store.tokenizer())
     stream = model.training_batches(PART, store, 0, TrainingSettings(steps=1))
-    model.batch_loss(network, stream.batch(stream.epoch(0)[0]), torch.device("cpu")).total.backward()
+    model.batch_loss(network, stream.batch(stream.epoch(0)[0]), torch.device("cpu")).total.backward()  # type: ignore[no-untyped-call]
     assert [name for name, weight in network.named_parameters() if weight.grad is None] == []
 
 
