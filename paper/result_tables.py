@@ -9,7 +9,7 @@ from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import SEEDED, Key, Result, without_seed
 from weft.report.model_facts import ModelFacts
-from weft.report.paper_numbers import TABLES, PaperTable
+from weft.report.paper_numbers import TABLES, WINDOW, PaperTable
 from weft.report.plot_data import make_plots
 from weft.report.row_groups import Line, name_of
 from weft.report.row_names import CHANGES, grid_variants
@@ -49,10 +49,10 @@ def _side_by_side(table: PaperTable, results: Results, tasks: Mapping[str, str])
     return render(build_table(changed, kept), "markdown")
 
 
-def discriminative_grid(results: Results) -> str:
+def discriminative_grid(results: Results, first: str = WINDOW) -> str:
     """Return the discriminative model with all combinations of negatives, pooling and likeness, as Markdown."""
     numbers = Numbers({key: result for key, result in results.items() if key[0] in DOMAINS})
-    lines = [Line(_grid_name(variant), "discriminative", variant) for variant in grid_variants()]
+    lines = [Line(_grid_name(variant), "discriminative", variant) for variant in grid_variants(first)]
     columns = tuple(Column(domain, ours=True, split=True) for domain in DOMAINS)
     rows = [Row(line.name, "", tuple(numbers.cell(domain, "accuracy", line) for domain in DOMAINS)) for line in lines]
     return render(RenderedTable(0, "", columns, tuple(rows)), "markdown")
