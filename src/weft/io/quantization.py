@@ -1,4 +1,4 @@
-"""Quantisation: matrices as int8 with one scale per row; vectors stay float32."""
+"""Quantisation: matrices as int8 with one scale per row, or as float16; vectors stay float32."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
 
     Args:
         weights: Tensors by name.
-        precision: ``int8`` (each row of a matrix is rounded to 1/127 of its largest value) or ``float32``.
+        precision: ``int8`` (each row of a matrix is rounded to 1/127 of its largest value), ``float16`` (matrices) or
+            ``float32``.
 
     Example:
         >>> import torch
@@ -36,6 +37,8 @@ def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
             scale = np.maximum(np.abs(full).max(axis=1) / np.float32(127), np.float32(1e-12))  # [rows]
             packed[name] = np.rint(full / scale[:, None]).astype(np.int8)
             packed[name + SCALE] = scale
+        elif precision == "float16" and full.ndim == 2:
+            packed[name] = full.astype(np.float16)
         else:
             packed[name] = full
     return packed

@@ -147,6 +147,13 @@ def test_every_weight_gets_a_gradient(tmp_path: Path) -> None:
     assert [name for name, weight in network.named_parameters() if weight.grad is None] == []
 
 
+@pytest.mark.parametrize("precision", ["int8", "float16", "float32"])
+def test_saving_does_not_change_scores(precision: str, tmp_path: Path) -> None:
+    model = untrained_reader(replace(SMALL, precision=precision))
+    model.save(tmp_path / "m")
+    assert Reader.load(tmp_path / "m").score([TEXT]) == model.score([TEXT])
+
+
 # Starting from a trained encoder --------------------------------------------------------------------------------------
 
 

@@ -48,7 +48,7 @@ class ReaderSettings(Settings):
     )
     precedence_weight: float = setting(0.1, "Weight of the mean precedence in a score.", minimum=0, adjustable=True)
     order_weight: float = setting(1.0, "Weight of precedence in the search for an order.", minimum=0, adjustable=True)
-    precision: str = setting("int8", "Precision of saved weights.", choices=("int8", "float32"))
+    precision: str = setting("int8", "Precision of saved weights.", choices=("int8", "float16", "float32"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
