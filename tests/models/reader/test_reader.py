@@ -135,16 +135,22 @@ def test_it_learns_the_order_of_a_tiny_corpus() -> None:
     assert max(sound) < 0.5 < min(intruded[2:4])
 
 
-def test_every_weight_gets_a_gradient(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reduced", [False, True])
+def test_every_weight_gets_a_finite_gradient(reduced: bool, tmp_path: Path) -> None:
+    """Also in bfloat16, in which a GPU trains."""
     from weft.corpora.store.prepare import prepare
 
     (tmp_path / "t.txt").write_text("\n\n".join(" ".join(SENTENCES) for _ in range(3)))
     store = prepare([tmp_path / "t.txt"], tmp_path / "s", vocabulary_size=400, workers=1)
     model = Reader(replace(SMALL, masked=0.3))
+    torch.manual_seed(1)
     network = model.new_network(PART, store.tokenizer())
     stream = model.training_batches(PART, store, 0, TrainingSettings(steps=1))
-    model.batch_loss(network, stream.batch(stream.epoch(0)[0]), torch.device("cpu")).total.backward()  # type: ignore[no-untyped-call]
-    assert [name for name, weight in network.named_parameters() if weight.grad is None] == []
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=reduced):
+        loss = model.batch_loss(network, stream.batch(stream.epoch(0)[0]), torch.device("cpu"))
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    for name, weight in network.named_parameters():
+        assert weight.grad is not None and torch.isfinite(weight.grad).all(), name
 
 
 @pytest.mark.parametrize("precision", ["int8", "float16", "float32"])
