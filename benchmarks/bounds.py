@@ -1,12 +1,13 @@
-"""Lower bounds of vlv-gm by every estimate: how high they are, and how often originals score above permutations.
+"""Log-probabilities of vlv-gm by every estimate: how high they are, and how often originals score above permutations.
 
     python benchmarks/bounds.py --model zoo/vlv-gm [--data wikipedia/valid.paragraphs.jsonl] [--documents 100]
         [--permutations 5] [--few 5] [--many 100] [--device auto] [--seed 1] [--out results/benchmarks/bounds.json]
 
 An estimate draws z from the posterior (elbo, iwae) or from the prior (prior), or takes the higher of both (tighter).
-Every estimate is a lower bound in expectation, so a higher mean is a better estimate of the log-probability. Printed
-for each: nats per sentence of originals and of permutations, both directions together; the accuracies of uni, bi and
-MMI; and the share of texts for which z from the prior gives the higher bound.
+elbo, iwae and prior are lower bounds in expectation, so a higher mean is a better estimate of the log-probability;
+tighter, the higher of two noisy bounds, can be above the log-probability, the more so with few samples. Printed for
+each: nats per sentence of originals and of permutations, both directions together; the accuracies of uni, bi and
+MMI; and the share of texts for which z from the prior gives the higher estimate.
 """
 
 from __future__ import annotations

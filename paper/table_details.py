@@ -116,7 +116,7 @@ def _same_lines(group: Group, other: Group) -> Iterator[Pair]:
     for line in group.lines:
         for same in other.lines:
             if line.name == same.name:
-                name = "" if line.name == AS_IN_PAPER else f" ({line.name})"
+                name = "" if line.name == AS_IN_PAPER else f" (both: {line.name})"
                 yield f"{group.label} − {other.label}{name}", line, same
 
 

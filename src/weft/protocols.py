@@ -218,6 +218,10 @@ class Estimator(Protocol):
         """Name of the estimate, such as ``iwae-5``."""
 
     @property
+    def kind(self) -> str:
+        """What is averaged over the samples, such as ``iwae``."""
+
+    @property
     def samples(self) -> int:
         """Number of samples."""
 

@@ -23,7 +23,8 @@ COMMITTEE = (Added("committee", "+ committee"), Added("power", "+ power"), Added
 VECTORS = (Added(f"{GLOVE}-content", "without function words"), Added("", "vectors of 30,000 words"))
 ON_FIXED = "+ contrast, on our fixed Seq2Seq"
 ON_ENCODERS = "+ contrast on the bound, fixed encoders of our Seq2Seq"
-LEXICAL = "+ lexical attention, dropout, contrast"
+LEXICAL = "+ lexical attention, more dropout, longer training, contrast"
+FIRST_SETTINGS = "first settings: cliques of three sentences"
 AND_PRECEDENCE = ", precedence"
 
 WRITING = (
@@ -38,14 +39,14 @@ WRITING = (
 ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
     1: {
         "discriminative": (
-            Added(PAPER, f"{AS_IN_PAPER}, cliques of three sentences, first settings"),
+            Added(PAPER, FIRST_SETTINGS),
             Added("", "+ permutations as negatives, likeness, maximum over states, AdamW"),
         ),
         "recursive": (
-            Added(PAPER, f"{AS_IN_PAPER}, cliques of three sentences, first settings"),
+            Added(PAPER, FIRST_SETTINGS),
             Added("", "+ permutations as negatives, likeness, AdamW"),
         ),
-        "seq2seq": (Added("", "one training, its first stage alone"),),
+        "seq2seq": (Added("", "first stage only (600 steps), one training"),),
         "vlv-gm": (Added("", "one training, + contrast on the bound (accidents)"),),
         "entity-grid": (Added("", "+ boundary transitions"),),
         "syntax-hmm": COMMITTEE,

@@ -24,6 +24,7 @@ from weft.evaluation.adversarial.chunks import PARTS, Chunks, SelectionSettings,
 from weft.evaluation.adversarial.continuations import WritingJob, load_continuations  # noqa: E402
 from weft.evaluation.adversarial.controls import label_control  # noqa: E402
 from weft.evaluation.adversarial.evaluators.network_evaluator import network_verdicts  # noqa: E402
+from weft.evaluation.adversarial.experiment import estimate_record  # noqa: E402
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks  # noqa: E402
 from weft.evaluation.adversarial.token_rows import TokenRows  # noqa: E402
 from weft.evaluation.adversarial.writing import write_continuations, write_next_sentences  # noqa: E402
@@ -39,6 +40,7 @@ from weft.models.common.neural.guided_decoding import encode_rows  # noqa: E402
 from weft.models.common.neural.sentence_predictor import padded  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
 from weft.models.vlv.bulk_writer import ChainWriter  # noqa: E402
+from weft.models.vlv.estimators import ESTIMATORS, Estimate  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.scoring.uni_bi_mmi import Combine  # noqa: E402
 
@@ -247,14 +249,15 @@ def test_all_that_decides_continuations_is_in_their_fingerprint(chunks: Chunks) 
         job,
         replace(job, weights="others"),
         replace(job, chunks=replace(chunks, fingerprint="others")),
-        replace(job, further={"samples": 2}),
+        *(replace(job, further=estimate_record(Estimate(kind, 2))) for kind in ESTIMATORS),
+        *(replace(job, further=estimate_record(Estimate(kind, 1))) for kind in ESTIMATORS if kind != "iwae"),
         replace(job, further={}),
         *(replace(job, decoding=replace(FEW, **change)) for change in changes),
     ]
     ways: Sequence[Combine] = ("uni", "bi", "mmi")
     prints = {replace(one, combine=way).fingerprint for one in jobs for way in ways}
     assert len(prints) == len(jobs) * len(ways)
-    assert job.fingerprint == replace(job, further={"samples": 1}).fingerprint
+    assert job.fingerprint == replace(job, further=estimate_record(Estimate("iwae", 1))).fingerprint
 
 
 def test_verdicts_are_used_again_only_where_nothing_has_changed(

@@ -231,7 +231,7 @@ def _integrated(exact: VariationalPredictor) -> tuple[float, float]:
 
 
 def test_importance_sampling_over_a_chain_rises_to_the_integral(tokenizer: BpeTokenizer) -> None:
-    exact = integrated(predictor(tokenizer, Estimate()))
+    exact = integrated(predictor(tokenizer, Estimate("iwae")))
     whole = sum(exact)
 
     def found(kind: str, samples: int, seed: int) -> Any:

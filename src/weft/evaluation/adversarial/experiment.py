@@ -28,7 +28,7 @@ from weft.evaluation.task_contract import EvaluateOptions, Outcome
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import writing_model
 from weft.progress import Progress
-from weft.protocols import NetworkModel, SearchEstimatingModel
+from weft.protocols import Estimator, NetworkModel, SearchEstimatingModel
 from weft.scoring.uni_bi_mmi import Combine
 from weft.training.devices import Runtime
 
@@ -68,7 +68,7 @@ class AdversarialExperiment:
                 allowed=self.tokenizer.fingerprint[:12],
                 next_step="set evaluator.reader to a Seq2Seq with the model's tokenizer",
             )
-        further = {"samples": model.search_estimate.samples} if isinstance(model, SearchEstimatingModel) else {}
+        further = estimate_record(model.search_estimate) if isinstance(model, SearchEstimatingModel) else {}
         job = WritingJob(name, weights_hash(model), self.chunks, decoding, combine, further)
         return load_continuations(writer, job, self.folder, progress=self.progress)
 
@@ -112,3 +112,15 @@ class AdversarialExperiment:
             negatives_sha256=self.chunks.fingerprint,
             settings=recorded,
         )
+
+
+def estimate_record(estimate: Estimator) -> dict[str, Any]:
+    """Return what continuations depend on in an estimate; `iwae` is not named, as in the first continuations.
+
+    Example:
+        >>> from weft.models.vlv.estimators import Estimate
+        >>> estimate_record(Estimate("iwae", 5)), estimate_record(Estimate("prior", 5))
+        ({'samples': 5}, {'samples': 5, 'estimator': 'prior'})
+    """
+    kind = {} if estimate.kind == "iwae" else {"estimator": estimate.kind}
+    return {"samples": estimate.samples, **kind}

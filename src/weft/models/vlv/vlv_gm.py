@@ -101,17 +101,16 @@ class VlvGm(GenerativeModel):
     @property
     def estimate(self) -> Estimate:
         """The estimate of log-probabilities in scoring."""
-        return self._estimate(self.settings.samples)
+        return self._estimate(self.settings.estimator, self.settings.samples)
 
     @property
     def search_estimate(self) -> Estimate:
-        """The estimate of log-probabilities in searching for an order."""
-        return self._estimate(self.settings.search_samples)
+        """The estimate of log-probabilities in searching for an order and in reranking; ``prior`` for ``tighter``."""
+        kind = self.settings.estimator
+        return self._estimate("prior" if kind == "tighter" else kind, self.settings.search_samples)
 
-    def _estimate(self, samples: int) -> Estimate:
-        if not self.settings.noisy:
-            return EXACT
-        return Estimate(self.settings.estimator, samples, self.settings.noise_seed)
+    def _estimate(self, kind: str, samples: int) -> Estimate:
+        return Estimate(kind, samples, self.settings.noise_seed) if self.settings.noisy else EXACT
 
     # Training ---------------------------------------------------------------------------------------------------------
 
