@@ -16,6 +16,7 @@ from weft.corpora.text.word_pieces import WordPieceTokenizer
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
+from weft.models.reader.heads import PairHeads
 from weft.models.reader.network import Labels, break_loss
 from weft.models.reader.order_search import best_order
 from weft.models.reader.reader import Reader
@@ -75,6 +76,16 @@ def test_rows_are_probabilities() -> None:
     follows = untrained_reader().tables(TEXT).follows - np.log(5)
     np.fill_diagonal(follows, -np.inf)
     assert np.exp(follows).sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_before_training_similar_sentences_follow_each_other() -> None:
+    torch.manual_seed(1)
+    heads = PairHeads(64, 32)
+    vectors = torch.randn(1, 4, 64)
+    vectors[0, 2] = vectors[0, 0] + 0.1 * torch.randn(64)
+    follows = heads(vectors, torch.ones(1, 4, dtype=torch.bool))[1][0]
+    assert int(follows[0].argmax()) == 2
+    assert int(follows[2].argmax()) == 0
 
 
 def test_scores_of_orders_are_look_ups() -> None:

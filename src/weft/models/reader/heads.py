@@ -39,6 +39,9 @@ class PairHeads(nn.Module):
         self.earlier, self.later = FastLinear(size, pair, bias=False), FastLinear(size, pair, bias=False)
         self.early = FastLinear(size, 1, bias=False)
         self.before, self.after = FastLinear(size, pair), FastLinear(size, pair)
+        # Equal at first: a trained encoder then starts with the similarity of sentences, which tells a text from its
+        # permutations far better than random weights do.
+        self.after.load_state_dict(self.before.state_dict())
 
     def forward(self, vectors: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """Return the log-odds that i precedes j, antisymmetric, and log p(j follows i): [texts, most, most] each."""
