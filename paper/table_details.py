@@ -122,6 +122,8 @@ def _same_lines(group: Group, other: Group) -> Iterator[Pair]:
 
 def _difference(averaged: Results, task: str, metric: str, first: Line, second: Line) -> Comparison | None:
     """Return the first line minus the second, or None if one is missing or they have different negatives."""
+    if not all(task.startswith(line.domain) for line in (first, second)):
+        return None
     found = [averaged.get((task, line.model, line.variant)) for line in (first, second)]
     one, other = found
     if one is None or other is None or metric not in one.per_document or metric not in other.per_document:

@@ -89,8 +89,16 @@ def test_every_result_of_the_repository_has_one_row_with_a_name_of_its_own() -> 
         groups = groups_of(table, published_results())
         for one in groups:
             assert len({line.name for line in one.lines}) == len(one.lines), one.label
-        lines = [(line.model, line.variant) for one in groups for line in one.lines]
+        lines = [(line.model, line.variant, line.domain) for one in groups for line in one.lines]
         assert len(lines) == len(set(lines))
+
+
+def test_trainings_that_differ_between_domains_have_lines_of_their_own_and_no_average() -> None:
+    results = by_key(*(measured(domain, "vlv-gm", "mmi") for domain in ("accidents", "earthquakes")))
+    rows = rows_of(TABLES[0], results, "VLV-GM (MMI)")
+    measured_cells = [[number for number, cell in enumerate(row.cells) if cell.value is not None] for row in rows]
+    assert [len(numbers) for numbers in measured_cells] == [1, 1]
+    assert measured_cells[0] != measured_cells[1]
 
 
 def test_names_are_of_results_that_exist() -> None:

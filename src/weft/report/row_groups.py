@@ -22,6 +22,7 @@ class Line:
     name: str  # what it adds, or that it is as in the paper; empty if the group has no other line
     model: str
     variant: str  # without the seed
+    domain: str = ""  # the beginning of its tasks, if not all tasks of the table belong to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,6 @@ def _group(table: PaperTable, row: PaperRow, there: set[tuple[str, str]]) -> Gro
     for one in (*(Added(rest, added_name(rest)) for rest in further), *known):
         if one.model and (one.model, one.variant) in there:
             lines.append(Line(one.name, one.model, one.variant))
-        elif not one.model and one.variant in mine:
-            lines.append(Line(one.name, row.model, mine[one.variant]))
+        elif not one.model and one.variant in mine and any(task.startswith(one.domain) for task in table.tasks):
+            lines.append(Line(one.name, row.model, mine[one.variant], one.domain))
     return Group(row.label, row.values, row.way, tuple(lines))

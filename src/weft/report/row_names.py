@@ -17,6 +17,7 @@ class Added:
     variant: str  # without combination and seed
     name: str  # what it adds
     model: str = ""  # its model, if it is not that of the row
+    domain: str = ""  # where the trainings of two domains differ: the beginning of the tasks of this one
 
 
 COMMITTEE = (Added("committee", "+ committee"), Added("power", "+ power"), Added("", "+ committee and power"))
@@ -47,7 +48,10 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
             Added("", "+ permutations as negatives, likeness, AdamW"),
         ),
         "seq2seq": (Added("", "first stage only (600 steps), one training"),),
-        "vlv-gm": (Added("", "one training, + contrast on the bound (accidents)"),),
+        "vlv-gm": (
+            Added("", "one training, + contrast on the bound", domain="accidents"),
+            Added("", "one training", domain="earthquakes"),
+        ),
         "entity-grid": (Added("", "+ boundary transitions"),),
         "syntax-hmm": COMMITTEE,
         "content-hmm": COMMITTEE,

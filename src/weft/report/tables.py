@@ -128,6 +128,8 @@ class Numbers:
 
     def cell(self, task: str, metric: str, line: Line) -> Cell:
         """Return a number with its interval over documents and its spread over seeds, or an empty cell."""
+        if not task.startswith(line.domain):
+            return Cell()
         key = (task, line.model, line.variant)
         seeds = [value for one in self._seeds.get(key, []) if (value := one.metrics.get(metric)) is not None]
         spread = statistics.stdev(seeds) if len(seeds) > 1 else None
