@@ -59,7 +59,17 @@ def seq2seq(tokenizer: WordTokenizer) -> Seq2Seq:
 @pytest.fixture(scope="module")
 def chain(tokenizer: WordTokenizer) -> VlvGm:
     made = VlvGm(
-        VlvGmSettings(dimensions=12, hidden=12, layers=1, feed=False, latent=3, width=8, samples=1, precision="float32")
+        VlvGmSettings(
+            dimensions=12,
+            hidden=12,
+            layers=1,
+            feed=False,
+            latent=3,
+            width=8,
+            estimator="iwae",
+            samples=1,
+            precision="float32",
+        )
     )
     return assembled(made, tokenizer, seed=4)
 

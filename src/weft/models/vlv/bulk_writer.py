@@ -60,7 +60,11 @@ class ChainWriter(BulkDecoders):
         return self.proposals(found, contexts, pairs)
 
     def state_after(self, read: ReadText, count: int) -> ChainState:
-        """Return the state of the chain after each context, with latent variables at their posterior means."""
+        """Return the state of the chain after each context, with latent variables at their posterior means.
+
+        The sentences of a context are known, so their posterior is used with every estimate; the scorer of a text draws
+        the z of earlier sentences as the estimate says.
+        """
         chain = self.chains[0]
         vectors = chain.read(read.vectors).view(count, -1, chain.memory.hidden_size)  # [contexts, sentences, width]
         state = chain.begin(vectors[:, 0])
