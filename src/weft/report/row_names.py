@@ -26,6 +26,8 @@ ON_FIXED = "+ contrast, on our fixed Seq2Seq"
 ON_ENCODERS = "+ contrast on the bound, fixed encoders of our Seq2Seq"
 LEXICAL = "+ lexical attention, more dropout, longer training, contrast"
 FIRST_SETTINGS = "first settings: cliques of three sentences"
+SHORTER = Added(f"{PAPER}-short", "shorter training, with a first stage for each seed")
+WITHOUT_Z = Added(f"{PAPER}-without-z", "the same chain without z")
 AND_PRECEDENCE = ", precedence"
 
 WRITING = (
@@ -60,9 +62,10 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
         "foltz-glove": VECTORS,
     },
     2: {
-        "seq2seq": (Added("", LEXICAL),),
-        "vlv-gm": (Added("", ON_ENCODERS),),
+        "seq2seq": (SHORTER, Added("", LEXICAL)),
+        "vlv-gm": (WITHOUT_Z, SHORTER, Added("", ON_ENCODERS)),
         "hmm-lda-gm": (
+            SHORTER,
             Added("", ON_FIXED),
             Added("peek", "+ topics that see the sentence, on our fixed Seq2Seq"),
         ),
@@ -71,7 +74,7 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
         "foltz-glove": VECTORS,
     },
     3: {
-        "seq2seq": (Added(COHERENCE, LEXICAL), Added("", LEXICAL + AND_PRECEDENCE)),
+        "seq2seq": (SHORTER, Added(COHERENCE, LEXICAL), Added("", LEXICAL + AND_PRECEDENCE)),
         "vlv-gm": (Added(COHERENCE, ON_ENCODERS), Added("", ON_ENCODERS + AND_PRECEDENCE)),
         "hmm-lda-gm": (Added(COHERENCE, ON_FIXED), Added("", ON_FIXED + AND_PRECEDENCE)),
         "weft-small": (Added(COHERENCE, "transitions alone"), Added("", "+ precedence")),
