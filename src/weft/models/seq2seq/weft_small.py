@@ -126,7 +126,7 @@ class WeftSmall:
 
     def __init__(
         self,
-        settings: WeftSmallSettings = WeftSmallSettings(),  # noqa: B008  frozen
+        settings: WeftSmallSettings = WeftSmallSettings(),
         *,
         networks: Networks | None = None,
     ) -> None:

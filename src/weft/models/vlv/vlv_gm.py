@@ -95,7 +95,7 @@ class VlvGm(GenerativeModel):
         needs="trained weights (pip install ./zoo) or training",
     )
 
-    def __init__(self, settings: VlvGmSettings = VlvGmSettings()) -> None:  # noqa: B008  frozen
+    def __init__(self, settings: VlvGmSettings = VlvGmSettings()) -> None:
         super().__init__(settings)
 
     @property
