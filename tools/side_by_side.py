@@ -3,11 +3,11 @@
     python tools/side_by_side.py configs/paper/generative-rows.jobs --slots 14 --minutes 25
     python tools/side_by_side.py configs/paper/generative-rows.jobs --list
 
-Each job of the file is a line ``name: command``, with ``name (after one two): command`` if it needs other jobs first. A
-line that ends with a backslash goes on in the next, and lines that begin with # are comments. Jobs that are higher up in
-the file start first. The output of each job goes to a file in --logs. Jobs that have not ended after --minutes are asked
-to stop: a training then writes a checkpoint, and the same command continues it. One GPU trains many small networks at
-once in less time than one after the other.
+Each job of the file is a line ``name: command``, with ``name (after one two): command`` if it needs other jobs first.
+A line that ends with a backslash goes on in the next, and lines that begin with # are comments. Jobs that are higher up
+in the file start first. The output of each job goes to a file in --logs. Jobs that have not ended after --minutes are
+asked to stop: a training then writes a checkpoint, and the same command continues it. One GPU trains many small
+networks at once in less time than one after the other.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tools.side_by_side import DONE, FAILED, STOPPED, WAITING, read_jobs, run_jobs
 
 ROWS = Path(__file__).parents[2] / "configs/paper/generative-rows.jobs"
