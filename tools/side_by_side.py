@@ -1,4 +1,4 @@
-"""Run the commands of a file side by side, in the order of their dependencies.
+"""Run the commands of files side by side, in the order of their dependencies.
 
     python tools/side_by_side.py configs/paper/generative-rows.jobs --slots 14 --minutes 25
     python tools/side_by_side.py configs/paper/generative-rows.jobs --list
@@ -112,14 +112,14 @@ def _look_at(job: Job) -> None:
 def main() -> int:
     """Run the jobs of a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="file of jobs")
+    parser.add_argument("files", type=Path, nargs="+", help="files of jobs; a job may need one of an earlier file")
     parser.add_argument("--slots", type=int, default=4, help="number of jobs at once")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="time after which running jobs are stopped")
     parser.add_argument("--logs", type=Path, default=Path("runs/logs"), help="folder for the output of jobs")
     parser.add_argument("--only", nargs="*", default=[], help="names of jobs to run, with those they need")
     parser.add_argument("--list", action="store_true", help="print the jobs instead")
     options = parser.parse_args()
-    jobs = read_jobs(options.file.read_text(encoding="utf-8").splitlines())
+    jobs = read_jobs(line for file in options.files for line in file.read_text(encoding="utf-8").splitlines())
     chosen = needed(jobs, options.only) if options.only else jobs
     if options.list:
         for job in chosen:

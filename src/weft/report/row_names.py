@@ -31,11 +31,11 @@ WITHOUT_Z = Added(f"{PAPER}-without-z", "the same chain without z")
 AND_PRECEDENCE = ", precedence"
 
 WRITING = (
-    Added(BEAM, "beam search"),
-    Added("sampled", "the best of ten samples"),
-    Added("", "the best of ten samples, first run"),
-    Added("one-sample", "one sample, first run"),
-    Added("apart", "first run, evaluators trained on chunks that share no sentence"),
+    Added(BEAM, "as in the paper: beam search"),
+    Added("sampled", "the best of ten samples, trained as in the paper"),
+    Added("", "the best of ten samples, + contrast, first run"),
+    Added("one-sample", "one sample, + contrast, first run"),
+    Added("apart", "+ contrast, first run, evaluators trained on chunks that share no sentence"),
 )
 
 # Table -> model -> its results in the order of the rows. Results that are not listed get a name from their variant.
