@@ -133,6 +133,7 @@ def test_speaker_labels(line: str, name: str) -> None:
 def test_one_label_is_no_transcript_and_two_items_are_no_list() -> None:
     assert layout_warnings(["Anna: Hello.", "It rains."], 2) == ()
     assert layout_warnings(["- eggs", "- milk"], 2) == ()
+    assert layout_warnings(["(a) (1) was violated.", "(a) (3) was not.", "(a) (1) protects them."], 3) == ()
     assert count_lines(["", " ", "\t"]).items == 0
 
 

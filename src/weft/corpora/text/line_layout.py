@@ -18,7 +18,8 @@ HEADING_WORDS = 8  # a heading has no more words
 SHORT_LINE_WORDS, SHORT_LINES = 4, 4  # so many lines in a row, each with no more words, are a list without bullets
 COLUMN_MARKS, COMMAS = 2, 3  # at the least in the row of a table, and in one of comma-separated values
 
-_ITEM = re.compile(r"(?:[-*+•·‣◦▪●○✓✔☐]|\[[ xX]?\]|\(?\d{1,2}[.)]|\(?(?:[a-z]|[ivx]{2,4})\))\s+\S")
+# A second bracket follows in the numbers of sections: "§ 8 (a) (1)" may be split before its first bracket.
+_ITEM = re.compile(r"(?:[-*+•·‣◦▪●○✓✔☐]|\[[ xX]?\]|\(?\d{1,2}[.)]|\(?(?:[a-z]|[ivx]{2,4})\))\s+[^\s(]")
 _MARKED_HEADING = re.compile(r"#{1,6}\s+\S|={3,}$|-{3,}$|<h[1-6]")
 _GAP = re.compile(r"\S(?: {3,}|\t\s*)(?=\S)")
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?"
