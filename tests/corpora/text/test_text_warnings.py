@@ -18,22 +18,22 @@ from weft.corpora.text.text_warnings import layout_warnings, text_warnings
 from weft.document import Document, Score, TextWarning
 
 SOUND = {
-    "story": "The dog barks in the night and the cat looks at him. Then the cat sleeps in the garden. At dawn they eat.",
+    "story": "The dog barks in the night and the cat looks at him. Then the cat sleeps outside. At dawn they eat.",
     "title": "My Trip\n\nI went to the sea last week. The water was cold. We swam anyway, and then we ate on the pier.",
-    "verse": "The boats are sleeping in the bay,\nTheir masts are writing on the sky,\nAnd what the evening has to say\n"
-    "It says to none but you and I.\nWe stay. We watch the water rise.\nThe tide has come to close our eyes.",
+    "verse": "The boats are sleeping in the bay,\nTheir masts are writing on the sky,\nAnd what the evening has\n"
+    "To say it says to none but you and I.\nWe stay. We watch the water rise.\nThe tide has come to close our eyes.",
     "times": "At 12:03 the train left. At 12:30 it stopped in a tunnel. Nobody knew why. The lights went out at 12:41.",
-    "names": "Maria Sanchez met Giovanni Rossi in Guadalajara. Pedro Almeida joined them from Lisbon. Nakamura came later.",
-    "science": "Phosphorylated kinases enter the nucleus of the cell. Knockdown of the enzyme stopped chemotaxis. These "
-    "findings point to a role of metalloproteinases in the growth of tumours.",
-    "dialogue": '"Are you coming?" she asked.\n\n"No," he said.\n\n"Why not?"\n\n"Because it is raining, and I have no coat."',
-    "law": "Sec. 12. The tenant shall pay the rent. The landlord shall keep the roof. (a) A late fee of 2% is due monthly.",
+    "names": "Maria Sanchez met Giovanni Rossi in Guadalajara. Pedro Almeida came from Lisbon. Nakamura was late.",
+    "science": "Phosphorylated kinases enter the nucleus of the cell. Knockdown of the enzyme stopped chemotaxis. "
+    "These findings point to a role of metalloproteinases in the growth of tumours.",
+    "dialogue": '"Are you coming?" she asked.\n\n"No," he said.\n\n"Why not?"\n\n"It is raining, and I have no coat."',
+    "law": "Sec. 12. The tenant shall pay the rent. The landlord shall keep the roof. (a) A fee of 2% is due monthly.",
     "chat": "yeah we went there lol. it was so cool omg. then mike fell in the pond haha.",
     "old": "Ay, thou art a knave. Wherefore dost thou weep? 'Tis but a scratch, quoth he.",
     "loans": "The word Schadenfreude is German. So is Zeitgeist. English borrowed both, and nobody complained.",
     "capitals": "THE CAT SLEPT ON THE MAT. IT PURRED LOUDLY. THEN IT WOKE AND ATE.",
-    "abstract": "Background: sleep is short. Methods: we asked forty people. Results: they slept six hours. Conclusion: "
-    "more sleep is needed.",
+    "abstract": "Background: sleep is short. Methods: we asked forty people. Results: they slept six hours. "
+    "Conclusion: more sleep is needed.",
     "recipe": "Preheat the oven to 180 degrees. Mix flour, sugar and two eggs in a bowl. Bake it for half an hour.",
 }
 WARNED = [
@@ -43,7 +43,7 @@ WARNED = [
     ("not-english", "Собака лает. Кошка спит. Идёт дождь."),
     ("not-english", "这只狗在叫。猫看到了狗。天在下雨。"),
     ("not-english", "القط نائم. الكلب ينبح. المطر يهطل."),
-    ("mixed-languages", "The meeting is at nine. La réunion commence à neuf heures du matin. Bring the report. Merci beaucoup."),
+    ("mixed-languages", "The meeting is at nine. La réunion commence à neuf heures du matin. Bring the report."),
     ("mixed-languages", "We went to the market. 我们去了市场。 It was closed. 市场关门了。"),
     ("few-sentences", "The cat slept on the mat. Then it woke."),
     ("list", "To buy\n\n- milk\n- eggs\n- bread"),
@@ -51,14 +51,14 @@ WARNED = [
     ("list", "Name | Age | City\nAnna | 31 | Oslo\nBob | 29 | Rome"),
     ("list", "name,age,city,job\nAnna,31,Oslo,cook\nBob,29,Rome,pilot"),
     ("list", "milk\neggs\nbread\nbutter"),
-    ("list", "Introduction\n\nCats are small. They sleep much.\n\nHabits\n\nThey hunt at night.\n\nFood\n\nThey eat meat."),
+    ("list", "Introduction\n\nCats are small. They sleep much.\n\nHabits\n\nThey hunt.\n\nFood\n\nThey eat meat."),
     ("list", "# Title\n\nSome text is here. It is short.\n\n## Part one\n\nMore text.\n\n## Part two\n\nThe end."),
     ("transcript", "DR SMITH: How do you feel today?\nPATIENT: Not so well.\nDR SMITH: Since when?"),
     ("transcript", "Anna: Hello. How are you? Bob: I am fine. Thank you. Anna: It rains again. Bob: It does."),
     ("transcript", "Speaker 1: Let us begin.\nSpeaker 2: Yes, please.\nSpeaker 1: The first point is money."),
     ("transcript", "[00:01:23] Welcome to the show.\n[00:01:30] Today we talk about bees.\n[00:01:41] They are rare."),
     ("transcript", "12:03 are you there\n12:04 yes I am\n12:05 good, then we can start"),
-    ("transcript", "1\n00:00:01,000 --> 00:00:04,000\nWelcome back.\n\n2\n00:00:04,500 --> 00:00:08,000\nThis is about bees."),
+    ("transcript", "1\n00:00:01,000 --> 00:00:04,000\nWelcome back.\n\n2\n00:00:04,500 --> 00:00:08,000\nBees again."),
     ("transcript", "WEBVTT\n\n00:01.000 --> 00:04.000\nNever drink it cold.\n\n00:05.000 --> 00:09.000\nIt will hurt."),
     ("transcript", "<anna> hi all\n<bob> hello there\n<anna> the house is cold again"),
     ("repetition", "The cat slept on the mat. The cat slept on the mat. The cat slept on the mat."),
