@@ -1,14 +1,40 @@
-"""Document, Window, Score, Continuation: the frozen dataclasses that every part of weft passes on."""
+"""Document, Window, Score, Continuation and the warnings about texts: the values that every part of weft passes on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.data_frames import SCORE_COLUMNS, Tabular
 from weft.errors import CorpusError
 from weft.notebook import continuation_html, score_html
+
+
+class TextWarning(str):
+    """A reason to distrust a score: one plain sentence, which it is as a string, and a code that programs can test.
+
+    Args:
+        code: Stable name of the reason, such as ``few-sentences``.
+        sentence: What is shown to a person.
+
+    Example:
+        >>> warning = TextWarning("few-sentences", "fewer than 3 sentences")
+        >>> print(warning, warning.code)
+        fewer than 3 sentences few-sentences
+    """
+
+    __slots__ = ("code",)
+    code: str
+
+    def __new__(cls, code: str, sentence: str) -> TextWarning:
+        """Return the sentence with its code."""
+        warning = super().__new__(cls, sentence)
+        warning.code = code
+        return warning
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # copies and pickles keep the code
+        return self.code, str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +46,8 @@ class Document:
         sentences: The sentences, in order; a list is stored as a tuple.
         title: A title, or the empty string.
         paragraph_starts: Index of the first sentence of every paragraph; a text of one paragraph has ``(0,)``.
+        layout_warnings: What its lines showed before they were split into sentences, such as a list; two documents
+            that differ in nothing else are equal.
 
     Raises:
         CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters; or the
@@ -35,6 +63,7 @@ class Document:
     sentences: tuple[str, ...]
     title: str = ""
     paragraph_starts: tuple[int, ...] = (0,)
+    layout_warnings: tuple[TextWarning, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not isinstance(self.title, str):
@@ -135,7 +164,7 @@ class Score(Tabular):
         percentile_shuffled: The same percentage among the shuffled reference texts.
         reference: Name of the reference texts, such as ``Wikipedia paragraphs``.
         link_percentiles: For each transition, percentage of the shortest reference texts that score lower.
-        warnings: Reasons to distrust the score, or why there is none.
+        warnings: Reasons to distrust the score, or why there is none; each is a sentence with a ``code``.
 
     Example:
         >>> Score(0.5, (0.9, 0.1), breaks=(1,))
@@ -152,7 +181,7 @@ class Score(Tabular):
     percentile_shuffled: float | None = None
     reference: str = ""
     link_percentiles: tuple[float, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[TextWarning, ...] = ()
 
     @property
     def meaning(self) -> str:
@@ -180,7 +209,8 @@ class Score(Tabular):
             "estimator": self.estimator,
             "percentiles": {"written": self.percentile, "shuffled": self.percentile_shuffled} if placed else None,
             "model": self.model,
-            "warnings": list(self.warnings),
+            "warnings": list(map(str, self.warnings)),
+            "warning_codes": [warning.code for warning in self.warnings],
         }
 
     def rows(self) -> list[dict[str, Any]]:

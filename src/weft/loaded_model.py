@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
-from weft.document import Continuation, Document, Score, weak_links
+from weft.corpora.text.text_warnings import FEW_SENTENCES, text_warnings
+from weft.document import Continuation, Document, Score, TextWarning, weak_links
 from weft.errors import ConfigError, check_known
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import combined_model, writing_model
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
 
 AT_ONCE = 64  # documents scored in one batch
-SHORTEST = 2  # sentences around one transition: links are compared with the shortest reference texts
-ONE_SENTENCE = "no score: the text has one sentence, and a score needs two or more"
-NO_SENTENCE = "no score: the text has no sentence"
-NOTHING_TO_JUDGE = "no score: the model finds nothing to judge in the text"
-SENTENCES_AS_TEXTS = (
-    "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)"
+SHORTEST = 2  # sentences around one transition: a text needs them, and links are compared with such references
+NO_SCORE, REMARK = "no-score", "model"  # codes; a remark is what a model itself says about a text
+ONE_SENTENCE = TextWarning(NO_SCORE, "no score: the text has one sentence, and a score needs two or more")
+NO_SENTENCE = TextWarning(NO_SCORE, "no score: the text has no sentence")
+NOTHING_TO_JUDGE = TextWarning(NO_SCORE, "no score: the model finds nothing to judge in the text")
+SENTENCES_AS_TEXTS = TextWarning(
+    "sentences-as-texts",
+    "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
 )
 
 WithWarnings = TypeVar("WithWarnings", Score, Ordering)
@@ -283,19 +286,26 @@ def _placed(score: Score, reference: Reference, sentences: int) -> Score:
     )
 
 
-def warnings_of(model: object, document: Document, value: float | None) -> tuple[str, ...]:
-    """Return why a text has no score, and what the model says about the text.
+def warnings_of(model: object, document: Document, value: float | None) -> tuple[TextWarning, ...]:
+    """Return why a text has no score, what the model says about the text, and why a score of it would mean little.
 
     Example:
         >>> warnings_of(object(), Document("d", ("Hello.",)), None)
         ('no score: the text has one sentence, and a score needs two or more',)
     """
-    if len(document) < 2:
+    general = [one for one in text_warnings(document) if len(document) >= SHORTEST or one != FEW_SENTENCES]
+    said = {warning.code for warning in general}
+    return (*(one for one in _model_warnings(model, document, value) if one.code not in said), *general)
+
+
+def _model_warnings(model: object, document: Document, value: float | None) -> tuple[TextWarning, ...]:
+    if len(document) < SHORTEST:
         return (ONE_SENTENCE if len(document) else NO_SENTENCE,)
-    found = model.remarks(document) if isinstance(model, RemarkingModel) else ()
+    remarks = model.remarks(document) if isinstance(model, RemarkingModel) else ()
+    found = tuple(one if isinstance(one, TextWarning) else TextWarning(REMARK, one) for one in remarks)
     if value is not None:
         return found
-    return (f"no score: {found[0]}", *found[1:]) if found else (NOTHING_TO_JUDGE,)
+    return (TextWarning(NO_SCORE, f"no score: {found[0]}"), *found[1:]) if found else (NOTHING_TO_JUDGE,)
 
 
 # -- Loading ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from weft.corpora.text.sentences import assemble, split_paragraphs
+from weft.corpora.text.sentences import document_of_text
 from weft.document import Document
 from weft.errors import CorpusError
 
@@ -56,7 +56,7 @@ def one_document(text: object, *, name: str = SINGLE_NAME, language: str = "en")
 
 
 def _document(text: str | Document, name: str, language: str) -> Document:
-    return text if isinstance(text, Document) else assemble(name, split_paragraphs(text, language))
+    return text if isinstance(text, Document) else document_of_text(name, text, language)
 
 
 def _entry(text: object, number: int, language: str) -> Document:

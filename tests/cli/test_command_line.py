@@ -127,7 +127,7 @@ def test_a_mistake_in_the_command_has_four_parts(arguments: tuple[str, ...], lin
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
-    lines = [json.dumps({"id": f"d{n}", "text": "A cat sat. A dog ran."}) for n in range(20_000)]
+    lines = [json.dumps({"id": f"d{n}", "text": "A cat sat. A dog ran. It rained."}) for n in range(20_000)]
     (tmp_path / "many.jsonl").write_text("\n".join(lines))
     command = f"{sys.executable} -m weft score many.jsonl -f json | head -1"
     done = subprocess.run(

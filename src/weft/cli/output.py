@@ -88,7 +88,7 @@ def shown(value: float | None) -> str:
 
 
 class WarningLines:
-    """Shows the warnings about many texts: the first texts of each warning by name, at the end the number of others.
+    """Shows the warnings about many texts: one line per text for the first texts of each warning, then their number.
 
     Args:
         show: Shows a line to the user.
@@ -97,10 +97,10 @@ class WarningLines:
         >>> lines = []
         >>> warnings = WarningLines(lines.append)
         >>> for number in range(5):
-        ...     warnings.add(str(number), ["no score"])
+        ...     warnings.add(str(number), ["no score", "a list"] if number == 0 else ["no score"])
         >>> warnings.close()
         >>> lines[0], lines[-1]
-        ('0: no score', '2 more texts: no score')
+        ('0: no score; a list', '2 more texts: no score')
     """
 
     def __init__(self, show: Callable[[str], None]) -> None:
@@ -108,11 +108,11 @@ class WarningLines:
         self.counts: Counter[str] = Counter()
 
     def add(self, name: str, warnings: Sequence[str]) -> None:
-        """Show the warnings about a text."""
-        for warning in warnings:
-            self.counts[warning] += 1
-            if self.counts[warning] <= NAMED:
-                self.show(f"{name}: {warning}")
+        """Show the warnings about a text that few texts before it had."""
+        self.counts.update(warnings)
+        named = [warning for warning in warnings if self.counts[warning] <= NAMED]
+        if named:
+            self.show(f"{name}: {'; '.join(named)}")
 
     def close(self) -> None:
         """Show how many texts were not named."""

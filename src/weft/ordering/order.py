@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.data_frames import Tabular
-from weft.document import Document
+from weft.document import Document, TextWarning
 from weft.errors import ConfigError, check_known
 from weft.io.seeded_hash import hash_order
 from weft.notebook import ordering_html, shown
@@ -72,11 +72,13 @@ class Ordering(Tabular):
     objective: str = "coherence"
     id: str = ""
     sentences: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[TextWarning, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ordering as plain data, ready for JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        record = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        codes = [warning.code for warning in self.warnings]
+        return record | {"warnings": list(map(str, self.warnings)), "warning_codes": codes}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row: the order, its score and the sentences."""

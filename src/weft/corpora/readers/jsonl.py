@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import assemble, split_paragraphs, tidy_sentence
+from weft.corpora.text.sentences import assemble, document_of_text, tidy_sentence
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.io.compressed_streams import Source, name_of, stem_of
@@ -84,7 +84,7 @@ def document_of(record: Record, language: str = "en") -> Document:
     if "sentences" in fields:
         return assemble(name, [_sentences(record, fields["sentences"], "sentences")], title)
     if "text" in fields:
-        return assemble(name, split_paragraphs(_text(record), language), title)
+        return document_of_text(name, _text(record), language, title)
     raise record.error(
         "no text in the object",
         seen=f"keys {_clip(', '.join(fields)) or 'none at all'}",

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import assemble, blank_line_blocks, split_block, tidy_sentence
+from weft.corpora.text.sentences import blank_line_blocks, document_of_text, split_block, tidy_sentence
+from weft.corpora.text.text_warnings import layout_warnings
 from weft.document import Document
 from weft.io.compressed_streams import Source, stem_of
 
@@ -22,8 +23,8 @@ def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
         >>> document.id, document.sentences, document.paragraph_starts
         ('story', ('It rained.', 'He slept.', 'He woke.'), (0, 2))
     """
-    blocks = blank_line_blocks(open_lines(source, options))
-    document = assemble(stem_of(source), (split_block(" ".join(block), options.language) for _, block in blocks))
+    lines = [line for _, line in open_lines(source, options)]
+    document = document_of_text(stem_of(source), "\n".join(lines), options.language)
     if document.sentences:
         yield document
 
@@ -41,7 +42,8 @@ def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Itera
     for number, block in blank_line_blocks(open_lines(source, options)):
         sentences = split_block(" ".join(block), options.language)
         if sentences:
-            yield Document(f"{stem_of(source)}:{number}", sentences)
+            warnings = layout_warnings(block, len(sentences))
+            yield Document(f"{stem_of(source)}:{number}", sentences, layout_warnings=warnings)
 
 
 def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import assemble, split_paragraphs
+from weft.corpora.text.sentences import document_of_text
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, open_bytes, stem_of
@@ -116,7 +116,7 @@ def _check_columns(names: list[str], source: Source, options: ReadOptions) -> No
 
 
 def _document(name: str, text: str, language: str) -> Iterator[Document]:
-    document = assemble(name, split_paragraphs(text, language))
+    document = document_of_text(name, text, language)
     if document.sentences:
         yield document
 

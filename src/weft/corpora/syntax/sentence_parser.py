@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from weft.corpora.syntax.parsed_sentence import ParsedSentence
-from weft.corpora.text.english_detection import looks_english
-from weft.document import Document
+from weft.corpora.text.language_detection import looks_english
+from weft.document import Document, TextWarning
 from weft.progress import Progress, silent
 
-NOT_ENGLISH = "it has few common English words, and the parser is for English only"
+NOT_ENGLISH = TextWarning("not-english", "the text does not look English, and the parser is for English only")
 
 
 class SentenceParser(Protocol):

@@ -6,8 +6,10 @@ The splitter is ``sentencex``: rules and abbreviation lists, no model, linear in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
+from weft.corpora.text.text_warnings import layout_warnings
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 
@@ -134,6 +136,17 @@ def tidy_sentence(sentence: str) -> str:
     """Return a sentence on one line, without white space around it."""
     sentence = sentence.strip()
     return " ".join(sentence.split()) if "\n" in sentence or "\r" in sentence else sentence
+
+
+def document_of_text(name: str, text: str, language: str = "en", title: str = "") -> Document:
+    r"""Return a text as a document: its blank lines separate paragraphs, and its lines may give layout warnings.
+
+    Example:
+        >>> document_of_text("d", "It rained. He slept.\n\nHe woke.").paragraph_starts
+        (0, 2)
+    """
+    document = assemble(name, split_paragraphs(text, language), title)
+    return replace(document, layout_warnings=layout_warnings(text.split("\n"), len(document)))
 
 
 def assemble(name: str, paragraphs: Iterable[Sequence[str]], title: str = "") -> Document:
