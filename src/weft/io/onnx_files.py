@@ -98,10 +98,9 @@ def _check_node(node: memoryview) -> None:
     )
     if operator not in OPERATORS.get(domain, ()):
         raise ValueError(f"the operator {domain + '.' if domain else ''}{operator}")
-    for number, value in found:
-        if number == NODE["attributes"]:
-            if not {one for one, _ in _fields(_message(value))} <= set(ATTRIBUTE.values()):
-                raise ValueError(f"an attribute of {operator} with tensors or graphs of its own")
+    attributes = (_message(value) for number, value in found if number == NODE["attributes"])
+    if any(number not in ATTRIBUTE.values() for attribute in attributes for number, _ in _fields(attribute)):
+        raise ValueError(f"an attribute of {operator} with tensors or graphs of its own")
 
 
 def _check_tensor(tensor: memoryview) -> None:

@@ -26,7 +26,9 @@ from weft.models.reader.onnx_tables import OnnxTableReader
 from weft.models.reader.reader import Reader
 from weft.models.reader.text_tables import TextTables
 from weft.protocols import Arranger, OrderScorer, PlacedModel
+from weft.report.model_facts import read_facts
 from weft.scoring.percentiles import REFERENCE, Group, Reference
+from weft.training.neural_run import _networks_of
 
 DOCUMENTS = [Document(f"d{number}", sentences) for number, sentences in enumerate(TEXTS)]
 
@@ -124,7 +126,7 @@ def test_the_folder_holds_graphs_and_no_other_weights(trained: Path, exported: P
         graph = onnx.load(exported / name).graph
         large = [one for one in graph.initializer if one.data_type == TensorProto.FLOAT and len(one.dims) == 2]
         assert all(one.dims[1] == 1 for one in large), name  # scales of rows
-    assert load_artifact(exported).training["export"] == {"arithmetic": "float32"}
+    assert read_facts(exported, exported).parameters == read_facts(trained, trained).parameters > 10_000
 
 
 def test_it_keeps_the_contracts_of_scoring_and_ordering(exported: Path) -> None:
@@ -162,6 +164,13 @@ def test_the_command(trained: Path, tmp_path: Path) -> None:
     assert load_artifact(tmp_path / "out").training["export"]["arithmetic"] == "int8"
     assert "exported already" in refused("export", str(tmp_path / "out"), cwd=tmp_path)
     assert weft.load(tmp_path / "out").score("The first cat. The second cat.").value is not None
+
+
+def test_training_does_not_start_from_an_exported_model(exported: Path) -> None:
+    tokenizer = Reader.load(exported).tokenizer
+    assert tokenizer is not None
+    with pytest.raises(ConfigError, match="no networks to build on.*a neural model that was not exported"):
+        _networks_of(str(exported), tokenizer)
 
 
 def test_a_gpu_that_onnxruntime_does_not_have(exported: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError, ModelError, check_known
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.io.quantization import SCALE
 from weft.models.common.network_parts import fitting_weights, saved_tokenizer
 from weft.models.common.setting_checks import restored_settings
 from weft.models.reader.network_constants import BREAKS, SENTENCES, TEXT
@@ -51,8 +52,9 @@ def export(
         graphs = _graphs(artifact, settings, arithmetic)
         _try(graphs, tokenizer, settings)
     place = Path(out) if out is not None else Path(f"{Path(folder)}-onnx")
-    exported = {"arithmetic": arithmetic, **({"command": command} if command else {})}
-    training = {**artifact.training, "export": exported}
+    parameters = sum(value.size for name, value in artifact.tensors.items() if not name.endswith(SCALE))
+    record = {"arithmetic": arithmetic, "parameters": parameters, "command": command}
+    training = {**artifact.training, "export": record}
     save_artifact(Artifact(READER, artifact.config, {}, artifact.texts, training, graphs=graphs), place)
     return place
 
