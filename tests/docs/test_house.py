@@ -43,6 +43,7 @@ LAYERS = (
 FOLDER_ORDER = {"corpora": (("text",), ("negatives",), ("readers",), ("store", "syntax"))}
 HEAVY = (
     "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
+    "onnxruntime",
 )  # fmt: skip
 LONGEST_FILE = 400
 LARGEST_FOLDER = 16
