@@ -204,6 +204,14 @@ class MovableModel(Protocol):
 
 
 @runtime_checkable
+class PlacedModel(MovableModel, Protocol):
+    """A model that knows on which devices it can run, for example because it runs without PyTorch."""
+
+    def devices(self) -> tuple[str, ...]:
+        """Return the devices that it can run on here: ``cpu``, and ``cuda`` if there is a GPU that it can use."""
+
+
+@runtime_checkable
 class CalibratedModel(Protocol):
     """A model that can hold reference scores; `reference` is None until `weft calibrate` has computed them."""
 

@@ -20,7 +20,7 @@ from weft.version import VERSION
 
 COMMANDS = (
     "prepare", "train", "score", "order", "generate", "picture", "compare", "corrupt", "evaluate", "calibrate", "table",
-    "plots", "samples", "models", "config", "curves",
+    "plots", "samples", "models", "config", "curves", "export",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from weft.cli.config import config
 from weft.cli.corrupt import corrupt
 from weft.cli.curves import curves
 from weft.cli.evaluate import evaluate
+from weft.cli.export import export
 from weft.cli.generate import generate
 from weft.cli.help_text import PlainCommand, PlainGroup
 from weft.cli.models import models
@@ -36,7 +37,7 @@ from weft.version import VERSION
 
 PANELS = {
     "Texts": (score, order, generate, compare, picture),
-    "Models": (models, config, prepare, train, curves, calibrate),
+    "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
 SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts

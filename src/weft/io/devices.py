@@ -7,7 +7,7 @@ import sys
 from typing import TypeVar
 
 from weft.errors import ConfigError, check_known
-from weft.protocols import MovableModel
+from weft.protocols import MovableModel, PlacedModel
 
 DEVICES = ("auto", "cpu", "cuda")
 NEXT_STEP = "use --device cpu; in Python, device='cpu'"
@@ -15,13 +15,16 @@ AnyModel = TypeVar("AnyModel")
 
 
 def on_device(model: AnyModel, device: str) -> AnyModel:
-    """Return the model after moving it to a device; ``auto`` is a GPU if the model runs in PyTorch and there is one.
+    """Return the model after moving it to a device; ``auto`` is a GPU if the model can use one.
 
     Raises:
         ConfigError: The device is unknown, there is no GPU, or the model cannot use one.
     """
     check_known("device", device, DEVICES)
-    if isinstance(model, MovableModel):
+    if isinstance(model, PlacedModel):
+        if device == "cuda" or (device == "auto" and "cuda" in model.devices()):
+            model.to("cuda")
+    elif isinstance(model, MovableModel):
         if device == "cuda" and not _has_gpu(load=True):
             raise no_gpu()
         if device == "cuda" or (device == "auto" and _has_gpu(load=False)):

@@ -1,4 +1,4 @@
-"""Model folders: ``model.json``, safetensors files and plain text; written atomically, checked when read, no pickle.
+"""Model folders: ``model.json``, safetensors, ONNX files and plain text; written atomically, checked, no pickle.
 
 ``model.json`` holds the model's name in the registry, its settings, how it was trained, and the SHA-256 of every other
 file of the folder. Nothing in a folder is executed.
@@ -26,6 +26,7 @@ from weft.version import VERSION
 FORMAT = 1
 MANIFEST = "model.json"
 SUFFIX = ".safetensors"
+GRAPH_SUFFIX = ".onnx"
 WEIGHTS = "weights" + SUFFIX
 
 Tensors = Mapping[str, npt.NDArray[Any]]
@@ -59,6 +60,7 @@ class Artifact:
         texts: Its vocabulary and other plain-text files, by file name.
         training: How it was trained: seed, data fingerprint, command.
         shared: What is stored in other folders; after reading, it is among ``tensors`` and ``texts``.
+        graphs: Its ONNX files, by file name; `weft.io.onnx_files` checks them before they are used.
     """
 
     model: str
@@ -67,6 +69,7 @@ class Artifact:
     texts: Mapping[str, str] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     shared: Sequence[Shared] = ()
+    graphs: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def save_artifact(artifact: Artifact, folder: str | Path) -> None:
@@ -77,6 +80,7 @@ def save_artifact(artifact: Artifact, folder: str | Path) -> None:
     files = {name: text.encode("utf-8") for name, text in artifact.texts.items()}
     for name, tensors in _by_file(artifact.tensors).items():
         files[name] = save(tensors)
+    files |= artifact.graphs
     manifest = {
         "format": FORMAT,
         "weft": VERSION,
@@ -131,6 +135,7 @@ def load_artifact(folder: str | Path) -> Artifact:
         prefix = "" if name == WEIGHTS else name.removesuffix(SUFFIX) + "/"
         parsed = _parse_weights(place / name, contents.pop(name))
         tensors |= {prefix + key: value for key, value in parsed.items()}
+    graphs = {name: contents.pop(name) for name in list(contents) if name.endswith(GRAPH_SUFFIX)}
     texts = {name: _decode(place, name, content) for name, content in contents.items()}
     shared = [Shared(**one) for one in manifest.get("shared", [])]
     for one in shared:
@@ -143,6 +148,7 @@ def load_artifact(folder: str | Path) -> Artifact:
         texts=texts,
         training=manifest.get("training", {}),
         shared=shared,
+        graphs=graphs,
     )
 
 

@@ -34,14 +34,23 @@ def pack(weights: Mapping[str, Tensor], precision: str) -> Packed:
     for name, value in weights.items():
         full = value.detach().cpu().float().numpy()
         if precision == "int8" and full.ndim == 2:
-            scale = np.maximum(np.abs(full).max(axis=1) / np.float32(127), np.float32(1e-12))  # [rows]
-            packed[name] = np.rint(full / scale[:, None]).astype(np.int8)
-            packed[name + SCALE] = scale
+            packed[name], packed[name + SCALE] = packed_rows(full)
         elif precision == "float16" and full.ndim == 2:
             packed[name] = full.astype(np.float16)
         else:
             packed[name] = full
     return packed
+
+
+def packed_rows(full: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+    """Return a matrix as int8, and the scale of each row.
+
+    Example:
+        >>> packed_rows(np.array([[1.0, -0.5]], dtype=np.float32))[0].tolist()
+        [[127, -64]]
+    """
+    scale = np.maximum(np.abs(full).max(axis=1) / np.float32(127), np.float32(1e-12))  # [rows]
+    return np.rint(full / scale[:, None]).astype(np.int8), scale
 
 
 def unpack(packed: Mapping[str, npt.NDArray[Any]]) -> Weights:

@@ -61,7 +61,8 @@ def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> Mode
         return ModelFacts(
             name=place.name,
             model=model or artifact.model,
-            parameters=sum(tensor.size for name, tensor in tensors.items() if not name.endswith(SCALE)),
+            parameters=sum(tensor.size for name, tensor in tensors.items() if not name.endswith(SCALE))
+            or int(training.get("export", {}).get("parameters", 0)),  # of an exported model, as its folder records it
             size=size + sum(tensor.nbytes for tensor in shared),
             sentences=training.get("sentences"),
             data=_data_names(training.get("data") or {}),

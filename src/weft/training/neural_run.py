@@ -153,11 +153,11 @@ def _copied(network: nn.Module) -> Weights:
 def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
     """Return the networks of a model folder that the run builds on."""
     base = load_model(model_folder(folder))
-    if not isinstance(base, NetworkModel) or base.tokenizer is None:
+    if not isinstance(base, NetworkModel) or base.tokenizer is None or not base.networks():
         raise ConfigError(
             "this model has no networks to build on",
             seen=folder,
-            allowed="a folder with a neural model",
+            allowed="a folder with a neural model that was not exported",
             next_step="change run.base or run.start",
         )
     if base.tokenizer.fingerprint != tokenizer.fingerprint:

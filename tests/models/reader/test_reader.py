@@ -21,6 +21,7 @@ from weft.models.reader.network import Labels, break_loss
 from weft.models.reader.order_search import best_order
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.models.reader.torch_tables import TorchTableReader
 from weft.protocols import Arranger, NeuralModel, OrderScorer
 from weft.training.fit_documents import fit_documents
 from weft.training.settings import TrainingSettings
@@ -242,6 +243,7 @@ def test_its_layers_are_those_of_bert(tmp_path: Path) -> None:
     with torch.no_grad():
         network.encoder.slots.weight.zero_()
     model._take({PART: network}, tokenizer)
+    assert isinstance(model.reader, TorchTableReader)
     given = model.reader._input([("a cat sat.",)])
     states = network.read(given)[0].states[0]
     config = transformers.BertConfig(

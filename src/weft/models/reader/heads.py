@@ -6,9 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-RATE = 4.0  # how much faster than the encoder the heads learn
-FEW = -1e4  # log-odds of what is impossible; finite in 16 bits, so that no gradient becomes NaN
-GAP_SCORES = 4
+from weft.models.reader.network_constants import FEW, GAP_LIMIT, GAP_SCORES, HEAD_NORM_EPSILON, RATE
 
 
 class FastLinear(nn.Linear):
@@ -35,7 +33,7 @@ class PairHeads(nn.Module):
     def __init__(self, size: int, pair: int) -> None:
         super().__init__()
         self.scale = pair**-0.5
-        self.norm = nn.LayerNorm(size)
+        self.norm = nn.LayerNorm(size, eps=HEAD_NORM_EPSILON)
         self.earlier, self.later = FastLinear(size, pair, bias=False), FastLinear(size, pair, bias=False)
         self.early = FastLinear(size, 1, bias=False)
         self.before, self.after = FastLinear(size, pair), FastLinear(size, pair)
@@ -63,7 +61,7 @@ class BreakHead(nn.Module):
 
     def __init__(self, size: int, width: int) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(size)
+        self.norm = nn.LayerNorm(size, eps=HEAD_NORM_EPSILON)
         self.left, self.right = FastLinear(size, width), FastLinear(size, width)
         self.both, self.scores = FastLinear(width, width), FastLinear(GAP_SCORES, width)
         self.mix_first = nn.Conv1d(width, width, 3, padding=1)
@@ -101,4 +99,4 @@ def gap_scores(odds: Tensor, follows: Tensor, order: Tensor) -> Tensor:
     rows = torch.arange(len(order), device=order.device)[:, None]
     forward, backward = follows[rows, left, right], follows[rows, right, left]
     best = follows.amax(dim=2)[rows, left]
-    return torch.stack([odds[rows, left, right], forward, backward, forward - best], dim=2).clamp(-20.0, 20.0)
+    return torch.stack([odds[rows, left, right], forward, backward, forward - best], dim=2).clamp(-GAP_LIMIT, GAP_LIMIT)

@@ -8,41 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from weft.corpora.store.token_store import TokenStore
 from weft.corpora.store.window_batches import WindowBatch, WindowStream
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
+from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_order
 from weft.models.common.network_parts import saved_reference, saved_tokenizer
-from weft.models.common.neural.batch_tensors import to_device, zero_loss
-from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
 from weft.models.common.setting_checks import restored_settings, untrained
-from weft.models.reader.bert_weights import check_encoder, encoder_folder, load_encoder
-from weft.models.reader.network import (
-    ReaderNetwork,
-    batch_texts,
-    break_loss,
-    next_loss,
-    precedence_loss,
-    word_mask,
-)
 from weft.models.reader.order_search import best_order
 from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_encoder import EncoderSizes
 from weft.models.reader.text_tables import TableReader, TextTables
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.percentiles import Reference, reference_for
 from weft.scoring.uni_bi_mmi import BoundedCache, check_numbers
-from weft.training.loop import Batches, LossPart
-from weft.training.settings import TrainingSettings
+
+if TYPE_CHECKING:  # an exported model runs without PyTorch
+    import torch
+    from torch import Tensor
+
+    from weft.corpora.store.token_store import TokenStore
+    from weft.models.reader.network import ReaderNetwork
+    from weft.training.loop import Batches, LossPart
+    from weft.training.settings import TrainingSettings
 
 REMEMBERED = 8  # texts whose tables are cached
 NO_COMBINATION = ""  # reference scores belong to the model itself
@@ -82,25 +75,22 @@ class Reader:
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None
         self._reader: TableReader | None = None
+        self._networks: dict[str, torch.nn.Module] = {}
         self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
 
     # Training ---------------------------------------------------------------------------------------------------------
 
     def empty_network(self, part: str, tokenizer: Tokenizer) -> ReaderNetwork:  # noqa: ARG002
         """Return a network of the right shape."""
-        chosen = self.settings
-        sizes = EncoderSizes(
-            tokenizer.vocabulary_size, chosen.hidden, chosen.layers, chosen.local_layers, chosen.heads,
-            chosen.feed_forward, chosen.sentence_tokens, chosen.slots, chosen.dropout,
-        )  # fmt: skip
-        return ReaderNetwork(sizes, chosen.pair)
+        from weft.models.reader.reader_training import empty_network
 
-    def new_network(self, part: str, tokenizer: Tokenizer) -> ReaderNetwork:
+        return empty_network(self.settings, tokenizer)
+
+    def new_network(self, part: str, tokenizer: Tokenizer) -> ReaderNetwork:  # noqa: ARG002
         """Return an untrained network, with the encoder that the settings name."""
-        network = self.empty_network(part, tokenizer)
-        if self.settings.encoder:
-            load_encoder(network.encoder, encoder_folder(self.settings.encoder), tokenizer)
-        return network
+        from weft.models.reader.reader_training import new_network
+
+        return new_network(self.settings, tokenizer)
 
     def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:  # noqa: ARG002
         """Return batches of windows, some of them damaged."""
@@ -109,29 +99,9 @@ class Reader:
 
     def batch_loss(self, network: torch.nn.Module, batch: WindowBatch, device: torch.device) -> LossPart:
         """Return the losses of all heads, summed over windows."""
-        if not len(batch):
-            return LossPart(zero_loss(network), 0)
-        assert isinstance(network, ReaderNetwork)
-        chosen = self.settings
-        texts, labels = batch_texts(batch, device)
-        # Validation reads whole texts, as scoring does, so that losses with and without masked words can be compared.
-        masked = word_mask(texts, chosen.masked) if chosen.masked and network.training else None
-        reading, packed = network.read(texts, masked)
-        changed = to_device(batch.changed, device)
-        orders = (torch.arange(changed.shape[1], device=device).expand_as(changed), changed)
-        breaks = [break_loss(network.break_odds(reading, order, texts.real), labels, order) for order in orders]
-        losses = {
-            "precedence": precedence_loss(reading.odds, labels),
-            "next": next_loss(reading.follows, labels),
-            "break": torch.stack(breaks).mean(dim=0),
-        }
-        weights = {"precedence": 1.0, "next": chosen.next_weight, "break": chosen.break_weight}
-        if masked is not None:
-            words = network.masked_loss(reading, packed, texts.ids, masked)
-            losses["words"] = words / max(1.0, chosen.masked * texts.longest)
-            weights["words"] = chosen.masked_weight
-        total = torch.stack([weights[name] * values for name, values in losses.items()]).sum()
-        return LossPart(total, len(batch), {name: values.detach().sum() for name, values in losses.items()})
+        from weft.models.reader.reader_training import batch_loss
+
+        return batch_loss(self.settings, network, batch, device)
 
     def foundation(self, part: str) -> Mapping[str, Tensor]:  # noqa: ARG002
         """Return an empty mapping: there is one network."""
@@ -143,6 +113,8 @@ class Reader:
 
     def prepare(self) -> None:
         """Check that the encoder to start from is there and has the configured sizes."""
+        from weft.models.reader.bert_weights import check_encoder, encoder_folder
+
         if self.settings.encoder:
             check_encoder(self.settings, encoder_folder(self.settings.encoder))
 
@@ -161,14 +133,19 @@ class Reader:
 
     def assemble(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
         """Take the trained network into the model, rounded as it will be saved."""
+        from weft.models.common.neural.network_folder import round_as_saved
+
         round_as_saved(networks, self.settings.precision)
         return self._take(networks, tokenizer)
 
     def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
+        from weft.models.reader.network import ReaderNetwork
+        from weft.models.reader.torch_tables import TorchTableReader
+
         network = networks[PART].eval()
         assert isinstance(network, ReaderNetwork)
-        self.tokenizer = tokenizer
-        self._reader = TableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
+        self.tokenizer, self._networks = tokenizer, {PART: network}
+        self._reader = TorchTableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
         self._memory = BoundedCache(REMEMBERED)
         return self
 
@@ -186,20 +163,28 @@ class Reader:
         return self._reader
 
     def networks(self) -> dict[str, torch.nn.Module]:
-        """Return the trained network by part."""
-        return {} if self._reader is None else {PART: self._reader.network}
+        """Return the trained network by part; an exported model has none."""
+        return dict(self._networks)
+
+    def devices(self) -> tuple[str, ...]:
+        """Return the devices that the model can run on here."""
+        return self.reader.devices()
 
     def to(self, device: str | torch.device) -> Self:
-        """Move the network to a device."""
-        for network in self.networks().values():
-            network.to(device)
+        """Move the network to a device.
+
+        Raises:
+            ConfigError: The model cannot use the device.
+        """
+        if self._reader is not None:
+            self._reader.to(str(device))
         return self
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
         """Return the same trained model with other weights of precedence."""
         other = type(self)(self.settings.adjusted(changes))
-        other.tokenizer, other.reference, other._reader = self.tokenizer, self.reference, self._reader
-        other._memory = self._memory
+        other.tokenizer, other.reference = self.tokenizer, self.reference
+        other._reader, other._networks, other._memory = self._reader, self._networks, self._memory
         return other
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -267,9 +252,17 @@ class Reader:
     def save(
         self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
     ) -> None:
-        """Write the network and its tokenizer."""
+        """Write the network and its tokenizer.
+
+        Raises:
+            ModelError: The model is not trained, or was exported.
+        """
+        from weft.models.common.neural.network_folder import save_networks
+
         if self.tokenizer is None:
             raise untrained(self.name)
+        if not self._networks:
+            raise _exported(str(folder))
         save_networks(
             self.name, self.settings.to_dict(), self.networks(), self.tokenizer, folder, companions={},
             reference=self.reference, training=training, beside=beside,
@@ -277,11 +270,37 @@ class Reader:
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read a folder written by `save`."""
+        """Read a folder written by `save` or by `weft export`; the latter runs in onnxruntime, without PyTorch."""
         artifact = load_artifact(folder)
         tokenizer = saved_tokenizer(artifact, folder)
         model = cls(restored_settings(cls.Settings, artifact, folder))
-        networks = load_networks(model.parts, lambda part: model.empty_network(part, tokenizer), artifact, folder)
-        model._take(networks, tokenizer)
+        if artifact.graphs:
+            model._open(artifact, tokenizer, folder)
+        else:
+            model._build(artifact, tokenizer, folder)
         model.reference = reference_for(saved_reference(artifact, folder), NO_COMBINATION)
         return model
+
+    def _open(self, artifact: Artifact, tokenizer: Tokenizer, folder: str | Path) -> None:
+        """Take the graphs of an exported folder."""
+        from weft.models.reader.onnx_tables import OnnxTableReader, checked_graphs
+
+        chosen, graphs = self.settings, checked_graphs(artifact, folder)
+        self.tokenizer = tokenizer
+        self._reader = OnnxTableReader(graphs, tokenizer, chosen.sentence_tokens, chosen.slots)
+
+    def _build(self, artifact: Artifact, tokenizer: Tokenizer, folder: str | Path) -> None:
+        """Take the weights of a trained folder."""
+        from weft.models.common.neural.network_folder import load_networks
+
+        networks = load_networks(self.parts, lambda part: self.empty_network(part, tokenizer), artifact, folder)
+        self._take(networks, tokenizer)
+
+
+def _exported(folder: str) -> ModelError:
+    return ModelError(
+        "an exported model has no weights to save",
+        seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
+        allowed="a reader that `weft train` wrote",
+        next_step="copy the exported folder, or load the folder that it was exported from",
+    )

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-NORM_EPSILON = 1e-12  # of BERT
+from weft.models.reader.network_constants import NORM_EPSILON
+
 ALIGNMENT = 8  # joined texts have a multiple of this many tokens, which attention on a GPU is fastest with
 
 

@@ -1,0 +1,18 @@
+"""Constants of the reader's network, shared by PyTorch and onnxruntime, and the names of exported files."""
+
+from __future__ import annotations
+
+NORM_EPSILON = 1e-12  # of BERT
+HEAD_NORM_EPSILON = 1e-5
+RATE = 4.0  # how much faster than the encoder the heads learn
+FEW = -1e4  # log-odds of what is impossible; finite in 16 bits, so that no gradient becomes NaN
+GAP_SCORES = 4
+GAP_LIMIT = 20.0  # larger scores of a gap are cut
+
+SENTENCES, TEXT, BREAKS = "sentences.onnx", "text.onnx", "breaks.onnx"
+# Inputs of each exported graph.
+GRAPHS = {
+    SENTENCES: ("ids", "positions", "rows", "back", "mask"),
+    TEXT: ("states", "slots", "firsts", "shares"),
+    BREAKS: ("vectors", "odds", "follows", "order"),
+}

@@ -1,0 +1,66 @@
+"""Networks of the reader to train, and the loss of a batch; imported for training only, because it needs PyTorch."""
+
+from __future__ import annotations
+
+import torch
+
+from weft.corpora.store.window_batches import WindowBatch
+from weft.corpora.text.tokenizers import Tokenizer
+from weft.models.common.neural.batch_tensors import to_device, zero_loss
+from weft.models.reader.bert_weights import encoder_folder, load_encoder
+from weft.models.reader.network import (
+    ReaderNetwork,
+    batch_texts,
+    break_loss,
+    next_loss,
+    precedence_loss,
+    word_mask,
+)
+from weft.models.reader.reader_settings import ReaderSettings
+from weft.models.reader.text_encoder import EncoderSizes
+from weft.training.loop import LossPart
+
+
+def empty_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork:
+    """Return a network of the right shape."""
+    sizes = EncoderSizes(
+        tokenizer.vocabulary_size, settings.hidden, settings.layers, settings.local_layers, settings.heads,
+        settings.feed_forward, settings.sentence_tokens, settings.slots, settings.dropout,
+    )  # fmt: skip
+    return ReaderNetwork(sizes, settings.pair)
+
+
+def new_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork:
+    """Return an untrained network, with the encoder that the settings name."""
+    network = empty_network(settings, tokenizer)
+    if settings.encoder:
+        load_encoder(network.encoder, encoder_folder(settings.encoder), tokenizer)
+    return network
+
+
+def batch_loss(
+    settings: ReaderSettings, network: torch.nn.Module, batch: WindowBatch, device: torch.device
+) -> LossPart:
+    """Return the losses of all heads, summed over windows."""
+    if not len(batch):
+        return LossPart(zero_loss(network), 0)
+    assert isinstance(network, ReaderNetwork)
+    texts, labels = batch_texts(batch, device)
+    # Validation reads whole texts, as scoring does, so that losses with and without masked words can be compared.
+    masked = word_mask(texts, settings.masked) if settings.masked and network.training else None
+    reading, packed = network.read(texts, masked)
+    changed = to_device(batch.changed, device)
+    orders = (torch.arange(changed.shape[1], device=device).expand_as(changed), changed)
+    breaks = [break_loss(network.break_odds(reading, order, texts.real), labels, order) for order in orders]
+    losses = {
+        "precedence": precedence_loss(reading.odds, labels),
+        "next": next_loss(reading.follows, labels),
+        "break": torch.stack(breaks).mean(dim=0),
+    }
+    weights = {"precedence": 1.0, "next": settings.next_weight, "break": settings.break_weight}
+    if masked is not None:
+        words = network.masked_loss(reading, packed, texts.ids, masked)
+        losses["words"] = words / max(1.0, settings.masked * texts.longest)
+        weights["words"] = settings.masked_weight
+    total = torch.stack([weights[name] * values for name, values in losses.items()]).sum()
+    return LossPart(total, len(batch), {name: values.detach().sum() for name, values in losses.items()})
