@@ -53,6 +53,7 @@ def names(measured: Measured) -> dict[str, Any]:
             adversarial_tables.ranked_systems, adversarial_tables.ranking_agreement, adversarial_tables.seed_spread,
             miniature_tables.miniature_scores, miniature_tables.probe_accuracies,
             grid_tables.discriminative_grid, grid_tables.grid_changes, grid_tables.grid_change,
+            grid_tables.clear_changes, grid_tables.grid_means,
             result_tables.ends_fixed, result_tables.without_slug, result_tables.few_swaps,
             result_tables.further_tasks, result_tables.runs,
         )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from paper.measured import SIGNIFICANT, Difference, PageError, signed
+from paper.measured import SIGNIFICANT, Difference, PageError, Value, signed
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import SEEDED, Key, Result, compare_results, without_seed
 from weft.report.paper_numbers import WINDOW
@@ -55,10 +55,10 @@ class Change:
         return " ".join(self.cells())
 
 
-def discriminative_grid(results: Results, first: str = WINDOW) -> str:
+def discriminative_grid(results: Results) -> str:
     """Return the accuracy of all combinations of negatives, pooling and likeness, as Markdown."""
     numbers = Numbers({key: result for key, result in results.items() if key[0] in DOMAINS})
-    lines = [Line(_grid_name(variant), MODEL, variant) for variant in grid_variants(first)]
+    lines = [Line(_grid_name(variant), MODEL, variant) for variant in grid_variants()]
     columns = tuple(Column(domain, ours=True, split=True) for domain in DOMAINS)
     rows = [Row(line.name, "", tuple(numbers.cell(domain, "accuracy", line) for domain in DOMAINS)) for line in lines]
     return render(RenderedTable(0, "", columns, tuple(rows)), "markdown")
@@ -71,7 +71,7 @@ def grid_changes(results: Results) -> str:
     for changed in CHANGES:
         others = [change for change in CHANGES if change != changed]
         for variant in grid_variants():
-            if changed not in variant.split("-"):
+            if changed not in variant:
                 name = " instead of ".join(reversed(GRID_NAMES[changed]))
                 given = ", ".join(GRID_NAMES[other][other in variant.split("-")] for other in others)
                 cells = [_change(results, domain, changed, variant) for domain in DOMAINS]
@@ -96,6 +96,20 @@ def grid_change(results: Results, domain: str, changed: str, others: str = "") -
     if found is None:
         raise PageError(f"no change {changed} of {MODEL}, {others or 'nothing else changed'}, on {domain}")
     return found
+
+
+def clear_changes(results: Results, domain: str) -> list[str]:
+    """Return the changes that neither documents nor seeds explain, each with the variant that it changes."""
+    pairs = [(changed, variant) for changed in CHANGES for variant in grid_variants() if changed not in variant]
+    found = {pair: _change(results, domain, *pair) for pair in pairs}
+    return [f"{changed} of {variant}" for (changed, variant), one in found.items() if one and one.clear]
+
+
+def grid_means(results: Results, domain: str) -> list[Value]:
+    """Return the accuracies of all combinations that were measured, each a mean over seeds."""
+    found = average_seeds({key: one for key, one in results.items() if key[:2] == (domain, MODEL)})
+    values = [one.metrics["accuracy"] for variant in grid_variants() if (one := found.get((domain, MODEL, variant)))]
+    return [Value(value) for value in values if value is not None]
 
 
 def permutation_p(first: Sequence[float], second: Sequence[float]) -> float:

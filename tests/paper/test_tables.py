@@ -14,7 +14,7 @@ from paper.adversarial_tables import (
     seed_spread,
     sentence_lengths,
 )
-from paper.grid_tables import discriminative_grid, grid_change, grid_changes
+from paper.grid_tables import clear_changes, discriminative_grid, grid_change, grid_changes, grid_means
 from paper.measured import PageError, signed
 from paper.miniature_tables import PHENOMENA, miniature_scores, miniature_texts, probe_accuracies
 from paper.result_tables import ends_fixed, runs, without_slug
@@ -127,9 +127,12 @@ def test_a_change_is_bold_if_neither_documents_nor_seeds_explain_it() -> None:
     clear = by_key(*first, *trainings("paper-window-4-likeness", 8.0, 9.0, 9.0, 8.0))
     found = grid_change(clear, "accidents", "likeness")
     assert found.clear and str(found) == "**+.350** [+.350, +.350] ± .050"
+    assert clear_changes(clear, "accidents") == ["likeness of paper-window-4"]
+    assert [str(mean) for mean in grid_means(clear, "accidents")] == [".500", ".850"]
     chance = by_key(*first, *trainings("paper-window-4-likeness", 9.0, 4.0, 5.0, 6.0))
     found = grid_change(chance, "accidents", "likeness")
     assert found.documents.significant and not found.clear and str(found).startswith("+.100 [")
+    assert clear_changes(chance, "accidents") == []
 
 
 def test_a_change_is_measured_beside_the_same_other_changes() -> None:
