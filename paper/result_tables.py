@@ -9,22 +9,16 @@ from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import SEEDED, Key, Result, without_seed
 from weft.report.model_facts import ModelFacts
-from weft.report.paper_numbers import TABLES, WINDOW, PaperTable
+from weft.report.paper_numbers import TABLES, PaperTable
 from weft.report.plot_data import make_plots
-from weft.report.row_groups import Line, name_of
-from weft.report.row_names import CHANGES, grid_variants
+from weft.report.row_groups import name_of
 from weft.report.table_formats import Column, RenderedTable, Row, cell_text, pipe, render
-from weft.report.tables import Numbers, build_table, cell_of
+from weft.report.tables import build_table, cell_of
 
 PAIRS, INNER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-pairs-inner", "wikipedia-swaps"
 DOMAINS = ("accidents", "earthquakes")
 WITHOUT_SLUG = "earthquakes-without-slug-pairs"
 ON_THE_PAGE = {INNER, FEW_SWAPS, WITHOUT_SLUG, "miniatures", "probes", *(t for table in TABLES for t in table.tasks)}
-GRID_NAMES = {  # setting that is changed -> its name as in the paper and its name when changed
-    "permutation": ("replaced centres", "permutations"),
-    "max": ("last state", "maximum over states"),
-    "likeness": ("no likeness", "likeness"),
-}
 Results = Mapping[Key, Result]
 
 
@@ -47,20 +41,6 @@ def _side_by_side(table: PaperTable, results: Results, tasks: Mapping[str, str])
     rows = tuple(replace(row, values=()) for row in table.rows)
     changed = replace(table, columns=tuple(tasks), cells=cells, rows=rows, beside=())
     return render(build_table(changed, kept), "markdown")
-
-
-def discriminative_grid(results: Results, first: str = WINDOW) -> str:
-    """Return the discriminative model with all combinations of negatives, pooling and likeness, as Markdown."""
-    numbers = Numbers({key: result for key, result in results.items() if key[0] in DOMAINS})
-    lines = [Line(_grid_name(variant), "discriminative", variant) for variant in grid_variants(first)]
-    columns = tuple(Column(domain, ours=True, split=True) for domain in DOMAINS)
-    rows = [Row(line.name, "", tuple(numbers.cell(domain, "accuracy", line) for domain in DOMAINS)) for line in lines]
-    return render(RenderedTable(0, "", columns, tuple(rows)), "markdown")
-
-
-def _grid_name(variant: str) -> str:
-    changed = variant.split("-")
-    return ", ".join(GRID_NAMES[change][change in changed] for change in CHANGES)
 
 
 def few_swaps(results: Results) -> str:

@@ -14,9 +14,10 @@ from paper.adversarial_tables import (
     seed_spread,
     sentence_lengths,
 )
-from paper.measured import signed
+from paper.grid_tables import clear_changes, discriminative_grid, grid_change, grid_changes, grid_means
+from paper.measured import PageError, signed
 from paper.miniature_tables import PHENOMENA, miniature_scores, miniature_texts, probe_accuracies
-from paper.result_tables import discriminative_grid, ends_fixed, runs, without_slug
+from paper.result_tables import ends_fixed, runs, without_slug
 from paper.table_details import models_behind, row_differences
 from tests.helpers.published_results import published_results
 
@@ -111,6 +112,41 @@ def test_negatives_of_other_tasks_stand_beside_those_of_the_table() -> None:
 def test_every_cell_of_the_grid_has_a_line() -> None:
     lines = discriminative_grid(published_results()).splitlines()[2:]
     assert len({line.split(" | ")[0] for line in lines}) == 8
+
+
+def trainings(variant: str, *wins: float) -> list[Result]:
+    """Trainings of a cell of the grid, each with the same number of wins on every document."""
+    return [
+        result("discriminative", [win] * 8, f"{variant}-seed-{n}", task="accidents") for n, win in enumerate(wins, 1)
+    ]
+
+
+def test_a_change_is_bold_if_neither_documents_nor_seeds_explain_it() -> None:
+    """Every document gains in both cases; the seeds of one case overlap."""
+    first = trainings("paper-window-4", 4.0, 5.0, 6.0, 5.0)
+    clear = by_key(*first, *trainings("paper-window-4-likeness", 8.0, 9.0, 9.0, 8.0))
+    found = grid_change(clear, "accidents", "likeness")
+    assert found.clear and str(found) == "**+.350** [+.350, +.350] ± .050"
+    assert clear_changes(clear, "accidents") == ["likeness of paper-window-4"]
+    assert [str(mean) for mean in grid_means(clear, "accidents")] == [".500", ".850"]
+    chance = by_key(*first, *trainings("paper-window-4-likeness", 9.0, 4.0, 5.0, 6.0))
+    found = grid_change(chance, "accidents", "likeness")
+    assert found.documents.significant and not found.clear and str(found).startswith("+.100 [")
+    assert clear_changes(chance, "accidents") == []
+
+
+def test_a_change_is_measured_beside_the_same_other_changes() -> None:
+    cells = {"-max": (4.0, 5.0), "-permutation-max": (7.0, 8.0), "-likeness": (1.0, 2.0)}
+    results = by_key(*(one for name, wins in cells.items() for one in trainings(f"paper-window-4{name}", *wins)))
+    assert str(grid_change(results, "accidents", "permutation", "max")).startswith("+.300")
+    lines = grid_changes(results).splitlines()[2:]
+    assert len(lines) == 12
+    measured = [line for line in lines if "+" in line]
+    assert [line.split(" | ")[:2] for line in measured] == [
+        ["| permutations instead of replaced centres", "maximum over states, no likeness"]
+    ]
+    with pytest.raises(PageError, match="no change likeness"):
+        grid_change(results, "accidents", "likeness")
 
 
 def test_trainings_of_one_model_share_a_line_of_the_runs() -> None:
