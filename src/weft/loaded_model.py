@@ -18,9 +18,11 @@ from weft.hub import load_model
 from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Ordering, Search, order_document
-from weft.protocols import CalibratedModel, CoherenceModel, ModelCard, RemarkingModel
+from weft.progress import Progress, silent
+from weft.protocols import CalibratedModel, CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.percentiles import Reference
+from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
 from weft.text_inputs import documents_of, one_document
 
@@ -29,9 +31,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 64  # documents scored in one batch
 SHORTEST = 2  # sentences around one transition: links are compared with the shortest reference texts
-ONE_SENTENCE = "no score: the text has one sentence, and a score needs two or more"
-NO_SENTENCE = "no score: the text has no sentence"
-NOTHING_TO_JUDGE = "no score: the model finds nothing to judge in the text"
 SENTENCES_AS_TEXTS = (
     "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)"
 )
@@ -174,6 +173,7 @@ class Model:
         *,
         sentences: int = ...,
         combine: str | None = ...,
+        rerank: AnyModel | None = ...,
         decoding: Decoding | None = ...,
         language: str = ...,
         **options: Any,
@@ -186,6 +186,7 @@ class Model:
         *,
         sentences: int = ...,
         combine: str | None = ...,
+        rerank: AnyModel | None = ...,
         decoding: Decoding | None = ...,
         language: str = ...,
         **options: Any,
@@ -197,6 +198,7 @@ class Model:
         *,
         sentences: int = 1,
         combine: str | None = None,
+        rerank: AnyModel | None = None,
         decoding: Decoding | None = None,
         language: str = "en",
         **options: Any,
@@ -207,12 +209,21 @@ class Model:
         chosen = Decoding.from_options(options, decoding)
         named = "draws" in options or chosen.draws != Decoding().draws
         model = self.writing(combine, draws=chosen.draws if named else None)
-        written = (model.generate_stream(one, sentences=sentences, decoding=chosen) for one in documents)
+        judge = self.judge(rerank, combine)
+        written = (model.generate_stream(one, sentences=sentences, decoding=chosen, judge=judge) for one in documents)
         found = [Continuation(one, tuple(new), self.name) for one, new in zip(documents, written, strict=True)]
         return found[0] if single else found
 
-    def generate_stream(self, document: Document, *, sentences: int, decoding: Decoding) -> Iterator[str]:
-        """Yield each sentence of a continuation as soon as it is written."""
+    def generate_stream(
+        self,
+        document: Document,
+        *,
+        sentences: int,
+        decoding: Decoding,
+        judge: Model | None = None,
+        progress: Progress = silent,
+    ) -> Iterator[str]:
+        """Yield each sentence of a continuation as soon as it is written; ``judge`` reranks the candidates."""
         from weft.generation.continuation import continue_document
 
         model = writing_model(self.inner, self.name)
@@ -223,6 +234,8 @@ class Model:
             decoding=decoding,
             scorer=model.reranker,
             combine=model.combine,
+            judge=None if judge is None else judge.inner,
+            progress=progress,
         )
         while True:
             with few_threads():
@@ -246,6 +259,24 @@ class Model:
                 next_step="omit draws, or use vlv-gm",
             )
         return self.combined(combine)
+
+    def judge(self, rerank: AnyModel | None, combine: str | None = None) -> Model | None:
+        """Return the model that chooses among the sentences that this one writes; None: this one, by its combination.
+
+        Raises:
+            ConfigError: There is no such model, or a combination is given too.
+        """
+        if rerank is not None and combine is not None:
+            raise ConfigError(
+                "sentences are reranked either by the combination of the model or by another model",
+                seen=f"combine {combine} and rerank {rerank}",
+                allowed="one of them",
+                next_step="omit combine or rerank",
+            )
+        if rerank is None:
+            own = combine is not None or self.combination or not self.card.reranked_by
+            return None if own else as_model(self.card.reranked_by)
+        return self if rerank == self.source else as_model(rerank)
 
     def compare(self, first: object, second: object, *, combine: str | None = None, language: str = "en") -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
@@ -281,21 +312,6 @@ def _placed(score: Score, reference: Reference, sentences: int) -> Score:
         reference=reference.texts,
         link_percentiles=tuple(reference.percentiles(value, SHORTEST).written for value in score.transitions),
     )
-
-
-def warnings_of(model: object, document: Document, value: float | None) -> tuple[str, ...]:
-    """Return why a text has no score, and what the model says about the text.
-
-    Example:
-        >>> warnings_of(object(), Document("d", ("Hello.",)), None)
-        ('no score: the text has one sentence, and a score needs two or more',)
-    """
-    if len(document) < 2:
-        return (ONE_SENTENCE if len(document) else NO_SENTENCE,)
-    found = model.remarks(document) if isinstance(model, RemarkingModel) else ()
-    if value is not None:
-        return found
-    return (f"no score: {found[0]}", *found[1:]) if found else (NOTHING_TO_JUDGE,)
 
 
 # -- Loading ---------------------------------------------------------------------------------------------------------
@@ -347,10 +363,11 @@ def _not_a_model(seen: object) -> ConfigError:
     )
 
 
+AnyModel = str | Path | Model | CoherenceModel
 _loading = threading.Lock()
 
 
-def as_model(model: str | Path | Model | CoherenceModel) -> Model:
+def as_model(model: AnyModel) -> Model:
     """Return a loaded model; a name is loaded once per process."""
     if isinstance(model, Model):
         return model
