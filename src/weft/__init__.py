@@ -17,7 +17,7 @@ from weft.errors import ConfigError, CorpusError, ModelError, WeftError
 from weft.version import VERSION
 
 if TYPE_CHECKING:
-    from weft.api import compare, compare_models, evaluate, generate, order, score, train
+    from weft.api import best_move, compare, compare_models, evaluate, generate, order, score, train
     from weft.corpora.readers.formats import read_documents
     from weft.corpora.readers.read_options import ReadOptions
     from weft.corpora.text.sentences import split_sentences
@@ -28,14 +28,18 @@ if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
     from weft.loaded_model import Model, load
+    from weft.ordering.best_move import Move
     from weft.ordering.order import Ordering
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
-    **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
+    **dict.fromkeys(
+        ("best_move", "compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"
+    ),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
     "Decoding": "weft.generation.decoding_settings",
     "EvaluateOptions": "weft.evaluation.task_contract",
+    "Move": "weft.ordering.best_move",
     "Ordering": "weft.ordering.order",
     "Versus": "weft.evaluation.model_comparison",
     "ReadOptions": "weft.corpora.readers.read_options",
@@ -57,6 +61,7 @@ __all__ = [
     "EvaluateOptions",
     "Model",
     "ModelError",
+    "Move",
     "Ordering",
     "ReadOptions",
     "Result",
@@ -65,6 +70,7 @@ __all__ = [
     "Versus",
     "WeftError",
     "__version__",
+    "best_move",
     "compare",
     "compare_models",
     "evaluate",

@@ -21,16 +21,16 @@ from weft.ordering.order import Objective, Ordering, Search, order_document
 from weft.progress import Progress, silent
 from weft.protocols import CalibratedModel, CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
-from weft.scoring.percentiles import Reference
+from weft.scoring.percentiles import placed
 from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
 from weft.text_inputs import documents_of, one_document
 
 if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
+    from weft.ordering.best_move import Move
 
 AT_ONCE = 64  # documents scored in one batch
-SHORTEST = 2  # sentences around one transition: links are compared with the shortest reference texts
 SENTENCES_AS_TEXTS = (
     "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)"
 )
@@ -128,7 +128,7 @@ class Model:
             score, document=document, model=self.name, breaks=weak_links(score.transitions), warnings=warnings
         )
         reference = self.inner.reference if isinstance(self.inner, CalibratedModel) else None
-        return found if reference is None or score.value is None else _placed(found, reference, len(document))
+        return found if reference is None or score.value is None else placed(found, reference, len(document))
 
     @overload
     def order(  # type: ignore[overload-overlap]
@@ -159,12 +159,31 @@ class Model:
             first = 0 if first_given and len(document) else None
             with few_threads():
                 ordering = order_document(
-                    model, document, first=first, search=search, objective=objective, beam=beam, seed=seed
-                )
+                    model, document, first=first, search=search, objective=objective, beam=beam, seed=seed,
+                    keep_given=True,
+                )  # fmt: skip
             warnings = warnings_of(model, document, ordering.value)
             sentences = tuple(document.sentences[place] for place in ordering.order)
             found.append(replace(ordering, id=document.id, sentences=sentences, warnings=warnings))
         return found[0] if single else _with_warning(found, documents)
+
+    def best_move(
+        self,
+        text: str | Document,
+        *,
+        combine: str | None = None,
+        first_given: bool = False,
+        objective: Objective = "auto",
+        language: str = "en",
+    ) -> Move:
+        """Return the move of one sentence that improves a text most; see `weft.best_move`."""
+        from weft.ordering.best_move import best_move
+
+        check_type("first_given", first_given, False)
+        document, model = one_document(text, language=language), self.combined(combine).inner
+        with few_threads():
+            found = best_move(model, document, first_given=first_given, objective=objective)
+        return replace(found, warnings=warnings_of(model, document, found.input_value))
 
     @overload
     def generate(
@@ -299,19 +318,6 @@ def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[
         return replace(result, warnings=(*result.warnings, SENTENCES_AS_TEXTS))
 
     return list(map(warned, found))
-
-
-def _placed(score: Score, reference: Reference, sentences: int) -> Score:
-    """Return a score with its place among the scores of reference texts."""
-    assert score.value is not None
-    place = reference.percentiles(score.value, sentences)
-    return replace(
-        score,
-        percentile=place.written,
-        percentile_shuffled=place.shuffled,
-        reference=reference.texts,
-        link_percentiles=tuple(reference.percentiles(value, SHORTEST).written for value in score.transitions),
-    )
 
 
 # -- Loading ---------------------------------------------------------------------------------------------------------

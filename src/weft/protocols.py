@@ -115,6 +115,14 @@ class PrecedenceModel(Protocol):
 
 
 @runtime_checkable
+class TabledModel(Protocol):
+    """A model whose score of an order is a sum over two tables, divided by the number of transitions."""
+
+    def order_tables(self, document: Document) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the gain if j follows i, and the gain if i comes anywhere before j (antisymmetric)."""
+
+
+@runtime_checkable
 class Arranger(Protocol):
     """A model that orders sentences by a rule instead of a search over scores."""
 

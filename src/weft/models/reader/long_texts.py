@@ -94,7 +94,7 @@ class PairObservations:
         return follows, np.where(read, odds, far)
 
 
-def merged_tables(size: int, read: ReadGroups, plan: ReadingPlan = ReadingPlan()) -> tuple[Table, Table]:  # noqa: B008  frozen
+def merged_tables(size: int, read: ReadGroups, plan: ReadingPlan = ReadingPlan()) -> tuple[Table, Table]:
     """Return the tables of a text that is read in groups.
 
     Args:

@@ -45,7 +45,7 @@ def best_order(
     fixed = 0 if first is None else 1
     search = _Search(follows, precedence, fixed)
     order = search.improved(order)
-    if 3 < len(order) - fixed and len(order) <= SHORT:
+    if len(order) - fixed > 3 and len(order) <= SHORT:
         order = _searched_again(search, order)
     return tuple(int(number) for number in order)
 

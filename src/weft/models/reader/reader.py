@@ -19,12 +19,13 @@ from weft.corpora.store.window_batches import WindowBatch, WindowStream
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact
-from weft.io.seeded_hash import hash_order
+from weft.io.seeded_hash import hash_key, hash_order
 from weft.models.common.network_parts import saved_reference, saved_tokenizer
 from weft.models.common.neural.batch_tensors import to_device, zero_loss
 from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.bert_weights import check_encoder, encoder_folder, load_encoder
+from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.network import (
     ReaderNetwork,
     batch_texts,
@@ -40,7 +41,7 @@ from weft.models.reader.text_tables import TableReader, TextTables
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.percentiles import Reference, reference_for
-from weft.scoring.uni_bi_mmi import BoundedCache, check_numbers
+from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
 from weft.training.loop import Batches, LossPart
 from weft.training.settings import TrainingSettings
 
@@ -83,6 +84,7 @@ class Reader:
         self.reference: Reference | None = None
         self._reader: TableReader | None = None
         self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
+        self._long_memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(1)  # large
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -169,7 +171,7 @@ class Reader:
         assert isinstance(network, ReaderNetwork)
         self.tokenizer = tokenizer
         self._reader = TableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
-        self._memory = BoundedCache(REMEMBERED)
+        self._memory, self._long_memory = BoundedCache(REMEMBERED), BoundedCache(1)
         return self
 
     # Networks ---------------------------------------------------------------------------------------------------------
@@ -199,26 +201,47 @@ class Reader:
         """Return the same trained model with other weights of precedence."""
         other = type(self)(self.settings.adjusted(changes))
         other.tokenizer, other.reference, other._reader = self.tokenizer, self.reference, self._reader
-        other._memory = self._memory
+        other._memory, other._long_memory = self._memory, self._long_memory
         return other
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
     def tables(self, document: Document) -> TextTables:
-        """Return what the network says about all pairs of sentences of a text of at least two."""
-        return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
+        """Return what the network says about all pairs of sentences of a text of at least two.
+
+        A text with more sentences than slots is read in groups; its tables do not depend on the given order.
+        """
+        if not self._is_long(document):
+            return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
+        sentences = document.sentences
+        ranked = sorted(range(len(sentences)), key=lambda number: hash_key(sentences[number]))
+        sorted_text = tuple(sentences[number] for number in ranked)
+        plan = ReadingPlan(group=self._group)
+        found = self._long_memory.get(sorted_text, lambda: self.reader.long_tables(sorted_text, plan))
+        places = np.argsort(ranked)
+        cells = np.ix_(places, places)
+        return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
+
+    def _is_long(self, document: Document) -> bool:
+        """Return whether a text is read in groups."""
+        return len(document) > max(self.settings.slots, self._group)
+
+    @property
+    def _group(self) -> int:
+        """The number of sentences of a group, that of the longest training windows."""
+        return min(self.settings.most, self.settings.slots)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the score of each document in its own order."""
         reader, weight = self.reader, self.settings.precedence_weight
-        longer = [document for document in documents if len(document) > 1]
-        tables = iter(reader.tables([document.sentences for document in longer]))
+        short = [document for document in documents if len(document) > 1 and not self._is_long(document)]
+        tables = iter(reader.tables([document.sentences for document in short]))
         scores = []
         for document in documents:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            found, order = next(tables), range(len(document))
+            found, order = self.tables(document) if self._is_long(document) else next(tables), range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
         return scores
@@ -235,14 +258,20 @@ class Reader:
         if len(document) < 2:
             return tuple(range(len(document)))
         tables = self.tables(document)
-        precedence = self.settings.order_weight * tables.precedence / len(document)
-        return best_order(tables.follows, precedence, first=first)
+        size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
+        return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
+
+    def order_tables(self, document: Document) -> tuple[Table, Table]:
+        """Return the transitions and the weighted precedence whose sums over an order make its score."""
+        tables = self.tables(document)
+        return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
     def break_probabilities(self, document: Document) -> tuple[float, ...]:
         """Return the probability of a break after each sentence but the last."""
         if len(document) < 2:
             return ()
-        odds = self.tables(document).breaks
+        odds = self.reader.long_breaks(document.sentences, self._group) if self._is_long(document) else None
+        odds = self.tables(document).breaks if odds is None else odds
         return tuple((1 / (1 + np.exp(-odds))).tolist())
 
     def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:

@@ -14,6 +14,7 @@ from weft.corpora.store.window_batches import marked_rows
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.io.seeded_hash import hash_key
 from weft.models.common.token_cache import TokenCache
+from weft.models.reader.long_texts import ReadingPlan, merged_tables
 from weft.models.reader.network import ReaderNetwork
 from weft.models.reader.text_encoder import Texts
 
@@ -29,7 +30,7 @@ class TextTables:
     Attributes:
         follows: log p(j follows i) above that of chance, 1 / (sentences − 1): [sentences, sentences].
         precedence: Log-odds that i precedes j, antisymmetric: [sentences, sentences].
-        breaks: Log-odds of a break at each gap of the given order: [sentences − 1].
+        breaks: Log-odds of a break at each gap of the given order, [sentences − 1]; empty if read in groups.
     """
 
     follows: Table
@@ -78,6 +79,25 @@ class TableReader:
             for number, tables in zip(numbers, self._read([texts[number] for number in numbers]), strict=True):
                 found[number] = tables
         return [tables for tables in found if tables is not None]
+
+    def long_tables(self, sentences: Sentences, plan: ReadingPlan) -> TextTables:
+        """Return the tables of a text that is read in groups, without breaks."""
+
+        def read(groups: Sequence[Sequence[int]]) -> list[tuple[Table, Table]]:
+            found = self.tables([tuple(sentences[number] for number in group) for group in groups])
+            return [(tables.follows, tables.precedence) for tables in found]
+
+        return TextTables(*merged_tables(len(sentences), read, plan), np.zeros(0))
+
+    def long_breaks(self, sentences: Sentences, group: int) -> Table:
+        """Return the mean log-odds of a break at each gap over windows that overlap by half: [sentences − 1]."""
+        starts = range(0, len(sentences) - group // 2, max(1, group // 2))
+        sums, counts = np.zeros(len(sentences) - 1), np.zeros(len(sentences) - 1)
+        windows = [sentences[start : start + group] for start in starts]
+        for start, tables in zip(starts, self.tables(windows), strict=True):
+            sums[start : start + len(tables.breaks)] += tables.breaks
+            counts[start : start + len(tables.breaks)] += 1
+        return sums / np.maximum(counts, 1)
 
     def _batches(self, texts: Sequence[Sentences]) -> Iterator[list[int]]:
         """Yield groups of texts of similar length, of a limited number of padded tokens."""
