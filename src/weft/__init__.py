@@ -17,7 +17,7 @@ from weft.errors import ConfigError, CorpusError, ModelError, WeftError
 from weft.version import VERSION
 
 if TYPE_CHECKING:
-    from weft.api import best_move, compare, compare_models, evaluate, generate, order, score, train
+    from weft.api import compare, compare_models, evaluate, generate, order, score, train
     from weft.corpora.readers.formats import read_documents
     from weft.corpora.readers.read_options import ReadOptions
     from weft.corpora.text.sentences import split_sentences
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
     from weft.loaded_model import Model, load
+    from weft.moves import best_move
     from weft.ordering.best_move import Move
     from weft.ordering.order import Ordering
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
-    **dict.fromkeys(
-        ("best_move", "compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"
-    ),
+    **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
     "Decoding": "weft.generation.decoding_settings",
     "EvaluateOptions": "weft.evaluation.task_contract",
@@ -47,6 +46,7 @@ _LAZY = {
     "Revision": "weft.evaluation.text_comparison",
     "read_documents": "weft.corpora.readers.formats",
     "split_sentences": "weft.corpora.text.sentences",
+    "best_move": "weft.moves",
     "to_frame": "weft.data_frames",
 }
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from weft.evaluation.task_contract import EvaluateOptions, Subject
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
-    from weft.ordering.best_move import Move
     from weft.training.config import RunConfig
 
 
@@ -116,37 +115,6 @@ def order(
         texts, combine=combine, first_given=first_given, search=search, objective=objective, beam=beam, seed=seed,
         language=language,
     )  # fmt: skip
-
-
-def best_move(
-    text: str | Document,
-    *,
-    model: AnyModel = DEFAULT_MODEL,
-    combine: str | None = None,
-    first_given: bool = False,
-    objective: Objective = "auto",
-    language: str = "en",
-) -> Move:
-    """Return the move of one sentence that improves a text most.
-
-    Args:
-        text: A str (a whole text) or a Document.
-        model: Name, folder, or what `load` returned.
-        combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
-        first_given: Whether the first sentence stays first.
-        objective: ``auto``, ``coherence``, ``precedence`` or ``both``.
-        language: Language of the sentence splitter.
-
-    Raises:
-        WeftError: There is no such model or objective, the text is too long for it, or something is not a text.
-
-    Example:
-        >>> best_move("Born in 1812. Died in 1870. Wed in 1836. Rich in 1840.", model="year-sort")
-        Move('text', sentence 1 to place 3, gain 0.6667, score 0.3333 → 1.0000)
-    """
-    return as_model(model).best_move(
-        text, combine=combine, first_given=first_given, objective=objective, language=language
-    )
 
 
 @overload
