@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
     from weft.loaded_model import Model, load
+    from weft.moves import best_move
+    from weft.ordering.best_move import Move
     from weft.ordering.order import Ordering
 
 # Imported on first use, so that `import weft` stays light.
@@ -36,6 +38,7 @@ _LAZY = {
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
     "Decoding": "weft.generation.decoding_settings",
     "EvaluateOptions": "weft.evaluation.task_contract",
+    "Move": "weft.ordering.best_move",
     "Ordering": "weft.ordering.order",
     "Versus": "weft.evaluation.model_comparison",
     "ReadOptions": "weft.corpora.readers.read_options",
@@ -43,6 +46,7 @@ _LAZY = {
     "Revision": "weft.evaluation.text_comparison",
     "read_documents": "weft.corpora.readers.formats",
     "split_sentences": "weft.corpora.text.sentences",
+    "best_move": "weft.moves",
     "to_frame": "weft.data_frames",
 }
 
@@ -57,6 +61,7 @@ __all__ = [
     "EvaluateOptions",
     "Model",
     "ModelError",
+    "Move",
     "Ordering",
     "ReadOptions",
     "Result",
@@ -65,6 +70,7 @@ __all__ = [
     "Versus",
     "WeftError",
     "__version__",
+    "best_move",
     "compare",
     "compare_models",
     "evaluate",

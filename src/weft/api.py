@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from weft.document import Continuation, Document, Score
 from weft.errors import ConfigError
 from weft.io.devices import on_device
-from weft.loaded_model import Model, OrderOptions, ScoreOptions, as_model
+from weft.loaded_model import AnyModel, Model, OrderOptions, ScoreOptions, as_model
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Ordering, Search
 from weft.progress import Progress, silent
-from weft.protocols import CoherenceModel
 from weft.registry import DEFAULT_MODEL
 from weft.settings import check_count
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
     from weft.training.config import RunConfig
-
-AnyModel = str | Path | Model | CoherenceModel
 
 
 @overload  # a str is a text here, never an iterable of letters
@@ -127,6 +124,7 @@ def generate(
     model: AnyModel = ...,
     sentences: int = ...,
     combine: str | None = ...,
+    rerank: AnyModel | None = ...,
     decoding: Decoding | None = ...,
     language: str = ...,
     **options: Any,
@@ -140,6 +138,7 @@ def generate(
     model: AnyModel = ...,
     sentences: int = ...,
     combine: str | None = ...,
+    rerank: AnyModel | None = ...,
     decoding: Decoding | None = ...,
     language: str = ...,
     **options: Any,
@@ -152,6 +151,7 @@ def generate(
     model: AnyModel = DEFAULT_MODEL,
     sentences: int = 1,
     combine: str | None = None,
+    rerank: AnyModel | None = None,
     decoding: Decoding | None = None,
     language: str = "en",
     **options: Any,
@@ -164,6 +164,8 @@ def generate(
         sentences: Number of sentences to write.
         combine: ``uni`` takes the first choice of the search; ``bi`` and ``mmi`` rerank its N-best list. The default
             is the model's own.
+        rerank: Another model that chooses among the N-best list: name, folder, or what `load` returned. The default
+            is the model itself, and weft-small for `hf`.
         decoding: How sentences are searched or sampled.
         language: Language of the sentence splitter.
         options: Fields of `weft.Decoding` by name, such as ``method="sample"`` or ``seed=3``; they change ``decoding``.
@@ -180,7 +182,7 @@ def generate(
         2
     """
     return as_model(model).generate(
-        texts, sentences=sentences, combine=combine, decoding=decoding, language=language, **options
+        texts, sentences=sentences, combine=combine, rerank=rerank, decoding=decoding, language=language, **options
     )
 
 

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
-from weft.corpora.text.text_warnings import FEW_SENTENCES, text_warnings
 from weft.document import Continuation, Document, Score, TextWarning, weak_links
 from weft.errors import ConfigError, check_known
 from weft.generation.decoding_settings import Decoding
@@ -19,21 +18,19 @@ from weft.hub import load_model
 from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Ordering, Search, order_document
-from weft.protocols import CalibratedModel, CoherenceModel, ModelCard, RemarkingModel
+from weft.progress import Progress, silent
+from weft.protocols import CalibratedModel, CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
-from weft.scoring.percentiles import Reference
+from weft.scoring.percentiles import placed
+from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
 from weft.text_inputs import documents_of, one_document
 
 if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
+    from weft.ordering.best_move import Move
 
 AT_ONCE = 64  # documents scored in one batch
-SHORTEST = 2  # sentences around one transition: a text needs them, and links are compared with such references
-NO_SCORE, REMARK = "no-score", "model"  # codes; a remark is what a model itself says about a text
-ONE_SENTENCE = TextWarning(NO_SCORE, "no score: the text has one sentence, and a score needs two or more")
-NO_SENTENCE = TextWarning(NO_SCORE, "no score: the text has no sentence")
-NOTHING_TO_JUDGE = TextWarning(NO_SCORE, "no score: the model finds nothing to judge in the text")
 SENTENCES_AS_TEXTS = TextWarning(
     "sentences-as-texts",
     "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
@@ -132,7 +129,7 @@ class Model:
             score, document=document, model=self.name, breaks=weak_links(score.transitions), warnings=warnings
         )
         reference = self.inner.reference if isinstance(self.inner, CalibratedModel) else None
-        return found if reference is None or score.value is None else _placed(found, reference, len(document))
+        return found if reference is None or score.value is None else placed(found, reference, len(document))
 
     @overload
     def order(  # type: ignore[overload-overlap]
@@ -163,12 +160,31 @@ class Model:
             first = 0 if first_given and len(document) else None
             with few_threads():
                 ordering = order_document(
-                    model, document, first=first, search=search, objective=objective, beam=beam, seed=seed
-                )
+                    model, document, first=first, search=search, objective=objective, beam=beam, seed=seed,
+                    keep_given=True,
+                )  # fmt: skip
             warnings = warnings_of(model, document, ordering.value)
             sentences = tuple(document.sentences[place] for place in ordering.order)
             found.append(replace(ordering, id=document.id, sentences=sentences, warnings=warnings))
         return found[0] if single else _with_warning(found, documents)
+
+    def best_move(
+        self,
+        text: str | Document,
+        *,
+        combine: str | None = None,
+        first_given: bool = False,
+        objective: Objective = "auto",
+        language: str = "en",
+    ) -> Move:
+        """Return the move of one sentence that improves a text most; see `weft.best_move`."""
+        from weft.ordering.best_move import best_move
+
+        check_type("first_given", first_given, False)
+        document, model = one_document(text, language=language), self.combined(combine).inner
+        with few_threads():
+            found = best_move(model, document, first_given=first_given, objective=objective)
+        return replace(found, warnings=warnings_of(model, document, found.input_value))
 
     @overload
     def generate(
@@ -177,6 +193,7 @@ class Model:
         *,
         sentences: int = ...,
         combine: str | None = ...,
+        rerank: AnyModel | None = ...,
         decoding: Decoding | None = ...,
         language: str = ...,
         **options: Any,
@@ -189,6 +206,7 @@ class Model:
         *,
         sentences: int = ...,
         combine: str | None = ...,
+        rerank: AnyModel | None = ...,
         decoding: Decoding | None = ...,
         language: str = ...,
         **options: Any,
@@ -200,6 +218,7 @@ class Model:
         *,
         sentences: int = 1,
         combine: str | None = None,
+        rerank: AnyModel | None = None,
         decoding: Decoding | None = None,
         language: str = "en",
         **options: Any,
@@ -210,12 +229,21 @@ class Model:
         chosen = Decoding.from_options(options, decoding)
         named = "draws" in options or chosen.draws != Decoding().draws
         model = self.writing(combine, draws=chosen.draws if named else None)
-        written = (model.generate_stream(one, sentences=sentences, decoding=chosen) for one in documents)
+        judge = self.judge(rerank, combine)
+        written = (model.generate_stream(one, sentences=sentences, decoding=chosen, judge=judge) for one in documents)
         found = [Continuation(one, tuple(new), self.name) for one, new in zip(documents, written, strict=True)]
         return found[0] if single else found
 
-    def generate_stream(self, document: Document, *, sentences: int, decoding: Decoding) -> Iterator[str]:
-        """Yield each sentence of a continuation as soon as it is written."""
+    def generate_stream(
+        self,
+        document: Document,
+        *,
+        sentences: int,
+        decoding: Decoding,
+        judge: Model | None = None,
+        progress: Progress = silent,
+    ) -> Iterator[str]:
+        """Yield each sentence of a continuation as soon as it is written; ``judge`` reranks the candidates."""
         from weft.generation.continuation import continue_document
 
         model = writing_model(self.inner, self.name)
@@ -226,6 +254,8 @@ class Model:
             decoding=decoding,
             scorer=model.reranker,
             combine=model.combine,
+            judge=None if judge is None else judge.inner,
+            progress=progress,
         )
         while True:
             with few_threads():
@@ -250,6 +280,24 @@ class Model:
             )
         return self.combined(combine)
 
+    def judge(self, rerank: AnyModel | None, combine: str | None = None) -> Model | None:
+        """Return the model that chooses among the sentences that this one writes; None: this one, by its combination.
+
+        Raises:
+            ConfigError: There is no such model, or a combination is given too.
+        """
+        if rerank is not None and combine is not None:
+            raise ConfigError(
+                "sentences are reranked either by the combination of the model or by another model",
+                seen=f"combine {combine} and rerank {rerank}",
+                allowed="one of them",
+                next_step="omit combine or rerank",
+            )
+        if rerank is None:
+            own = combine is not None or self.combination or not self.card.reranked_by
+            return None if own else as_model(self.card.reranked_by)
+        return self if rerank == self.source else as_model(rerank)
+
     def compare(self, first: object, second: object, *, combine: str | None = None, language: str = "en") -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
         from weft.evaluation.text_comparison import compare_texts
@@ -271,41 +319,6 @@ def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[
         return replace(result, warnings=(*result.warnings, SENTENCES_AS_TEXTS))
 
     return list(map(warned, found))
-
-
-def _placed(score: Score, reference: Reference, sentences: int) -> Score:
-    """Return a score with its place among the scores of reference texts."""
-    assert score.value is not None
-    place = reference.percentiles(score.value, sentences)
-    return replace(
-        score,
-        percentile=place.written,
-        percentile_shuffled=place.shuffled,
-        reference=reference.texts,
-        link_percentiles=tuple(reference.percentiles(value, SHORTEST).written for value in score.transitions),
-    )
-
-
-def warnings_of(model: object, document: Document, value: float | None) -> tuple[TextWarning, ...]:
-    """Return why a text has no score, what the model says about the text, and why a score of it would mean little.
-
-    Example:
-        >>> warnings_of(object(), Document("d", ("Hello.",)), None)
-        ('no score: the text has one sentence, and a score needs two or more',)
-    """
-    general = [one for one in text_warnings(document) if len(document) >= SHORTEST or one != FEW_SENTENCES]
-    said = {warning.code for warning in general}
-    return (*(one for one in _model_warnings(model, document, value) if one.code not in said), *general)
-
-
-def _model_warnings(model: object, document: Document, value: float | None) -> tuple[TextWarning, ...]:
-    if len(document) < SHORTEST:
-        return (ONE_SENTENCE if len(document) else NO_SENTENCE,)
-    remarks = model.remarks(document) if isinstance(model, RemarkingModel) else ()
-    found = tuple(one if isinstance(one, TextWarning) else TextWarning(REMARK, one) for one in remarks)
-    if value is not None:
-        return found
-    return (TextWarning(NO_SCORE, f"no score: {found[0]}"), *found[1:]) if found else (NOTHING_TO_JUDGE,)
 
 
 # -- Loading ---------------------------------------------------------------------------------------------------------
@@ -357,10 +370,11 @@ def _not_a_model(seen: object) -> ConfigError:
     )
 
 
+AnyModel = str | Path | Model | CoherenceModel
 _loading = threading.Lock()
 
 
-def as_model(model: str | Path | Model | CoherenceModel) -> Model:
+def as_model(model: AnyModel) -> Model:
     """Return a loaded model; a name is loaded once per process."""
     if isinstance(model, Model):
         return model

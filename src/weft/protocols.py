@@ -45,6 +45,7 @@ class ModelCard:
     needs: str = "nothing"  # what the model needs before it can score: nothing, training, or an extra
     needs_training: bool = True  # whether it must be trained before it can score
     extra: str = ""  # the extra of weft-coherence without which it cannot score; empty if it needs none
+    reranked_by: str = ""  # the model that chooses among its sentences if no other is named; empty: itself
 
 
 @runtime_checkable
@@ -111,6 +112,14 @@ class PrecedenceModel(Protocol):
 
         The table is antisymmetric. None: the model has not learned precedence.
         """
+
+
+@runtime_checkable
+class TabledModel(Protocol):
+    """A model whose score of an order is a sum over two tables, divided by the number of transitions."""
+
+    def order_tables(self, document: Document) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the gain if j follows i, and the gain if i comes anywhere before j (antisymmetric)."""
 
 
 @runtime_checkable
@@ -267,6 +276,11 @@ class WritingModel(CombinableModel, Protocol):
 
     def reranker(self, combine: str) -> Scorer | SequenceScorer:
         """Return the scorer that reranks candidates."""
+
+
+@runtime_checkable
+class BulkWritingModel(WritingModel, Protocol):
+    """A writing model that also writes for many contexts at once."""
 
     def bulk_writer(self) -> BulkWriter:
         """Return what writes for many contexts at once.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
-from tests.helpers.command_line import SHUFFLED, ok
+from tests.helpers.command_line import SHUFFLED, ok, weft
 
 
 def test_order_restores_the_years() -> None:
@@ -24,3 +25,26 @@ def test_order_as_json_and_csv() -> None:
     assert [int(row["was"]) for row in rows] == record["order"]
     first = json.loads(ok("order", SHUFFLED, "-i", "lines", "-f", "json", "--first-given"))
     assert first["order"][0] == 0
+
+
+def test_one_move_is_suggested() -> None:
+    arguments = ("order", SHUFFLED, "-i", "lines", "--move-one")
+    record = json.loads(ok(*arguments, "-f", "json"))
+    assert record["gain"] > 0 and record["was"] != record["place"]
+    assert f"move sentence {record['was'] + 1} to place {record['place'] + 1}: {record['sentence']}" in ok(*arguments)
+    (row,) = csv.DictReader(io.StringIO(ok(*arguments, "-f", "csv")))
+    assert (int(row["was"]), int(row["place"]), row["sentence"]) == (record["was"], record["place"], record["sentence"])
+
+
+def test_the_given_order_is_kept_and_stderr_says_so(tmp_path: Path) -> None:
+    """The best order of a wide beam is given to the greedy search, which finds less."""
+    text, kept = tmp_path / "text.txt", 0
+    for seed in range(8):
+        text.write_text("".join(f"Line {number} of {seed}.\n" for number in range(14)), encoding="utf-8")
+        best = json.loads(ok("order", str(text), "-i", "lines", "-m", "random", "--beam", "300", "-f", "json"))
+        text.write_text("".join(f"{sentence}\n" for sentence in best["sentences"]), encoding="utf-8")
+        run = weft("order", str(text), "-i", "lines", "-m", "random", "--search", "greedy")
+        if "kept the given order" in run.stderr:
+            kept += 1
+            break
+    assert kept

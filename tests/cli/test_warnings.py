@@ -9,11 +9,11 @@ from weft.cli.output import NAMED, WarningLines
 from weft.corpora.syntax.sentence_parser import NOT_ENGLISH
 from weft.corpora.text.language_detection import looks_english
 from weft.document import Document
-from weft.loaded_model import warnings_of
 from weft.models.entity.entity_graph import EntityGraph
 from weft.models.entity.mentions import NO_ENTITY, NO_ROLE
 from weft.protocols import RemarkingModel
 from weft.registry import create_model
+from weft.scoring.score_warnings import warnings_of
 
 TEXTS = {
     "en": "The dog barks in the night and the cat looks at him. Then the cat sleeps in the garden because it is warm.",

@@ -35,7 +35,7 @@ LAYERS = (
     ("ordering",),
     ("evaluation",),
     ("report",),
-    ("text_inputs", "loaded_model", "api"),
+    ("text_inputs", "loaded_model", "api", "moves"),
     ("cli",),
 )
 # Inside models/ a family imports itself and common, never another family. Inside corpora/ a folder imports those before

@@ -38,6 +38,29 @@ def tiny_lm(folder: Path, *, positions: int = POSITIONS) -> Path:
     return folder
 
 
+def trained_lm(folder: Path, *, positions: int = POSITIONS, steps: int = 120) -> Path:
+    """Write the model after a short training on `WORDS`, so that it writes sentences; about two seconds."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tiny_lm(folder, positions=positions)
+    network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    sentences = [f"{sentence.rstrip('.')}." for text in WORDS for sentence in text.split(". ")]
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-2)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        for _ in range(steps):
+            order = torch.randperm(len(sentences)).tolist()
+            ids = tokenizer("<|endoftext|>" + " ".join(sentences[place] for place in order))["input_ids"]
+            given = torch.tensor([ids[:positions]])
+            loss = network(input_ids=given, labels=given).loss
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    network.eval().save_pretrained(folder)
+    return folder
+
+
 def tiny_gguf(folder: Path, file: Path) -> Path:
     """Write the same model as one GGUF file without quantisation."""
     import gguf

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from weft.cli import options
 from weft.cli.options import option
@@ -14,11 +13,14 @@ from weft.generation.decoding_settings import Decoding
 
 if TYPE_CHECKING:
     from weft.document import Document
-    from weft.loaded_model import Model as LoadedModel
 
 SAMPLING = "Sampling"  # a section of --help
 METHOD_HELP = "beam, diverse (groups of beams that avoid each other) or sample."
 DRAWS_HELP = "Latent variables drawn per sentence, by a model that has them (vlv-gm). [default: 5]"
+RERANK_HELP = (
+    "Name or folder of another model that chooses among the N-best list. "
+    "[default: the writing model itself, by --combine; weft-small for hf]"
+)
 DEFAULTS = Decoding()
 
 
@@ -27,7 +29,7 @@ def generate(
     model: options.Model = options.DEFAULT_MODEL,
     sentences: Annotated[int, option("Number of sentences to write.", "N", low=1, high=100)] = 1,
     combine: options.Combine = None,
-    rerank: Annotated[str | None, typer.Option(hidden=True, help="Old name of --combine.")] = None,
+    rerank: Annotated[str | None, option(RERANK_HELP, "NAME")] = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
     method: Annotated[str, option(METHOD_HELP, "NAME")] = DEFAULTS.method,
@@ -49,11 +51,12 @@ def generate(
     """Continue texts sentence by sentence.
 
     Each sentence is shown as soon as it is written. The search finds an N-best list for every sentence: --combine uni
-    takes the first entry, bi and mmi rerank the list.
+    takes the first entry, bi and mmi rerank the list, and --rerank has another model choose. Entries that repeat an
+    earlier sentence come last. Any causal language model writes with --model hf.
 
     Example: weft generate examples/essay.txt --sentences 3 --combine mmi
     """
-    from weft.cli.output import documents_in, read_options
+    from weft.cli.output import documents_in, progress_bar, read_options
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
@@ -62,27 +65,37 @@ def generate(
         draws=draws or DEFAULTS.draws, seed=seed,
     )  # fmt: skip
     loaded = load(model, device=device.value, settings=parse_settings(setting))
-    loaded = loaded.writing(combine or rerank, draws=draws)
-    reading = read_options(input, encoding, language, column)
-    _write(loaded, documents_in(files, reading), sentences, decoding, format.value)
+    loaded = loaded.writing(combine, draws=draws)
+    judge = loaded.judge(rerank, combine)
+    documents = documents_in(files, read_options(input, encoding, language, column))
+    with progress_bar() as progress:
+        write = partial(loaded.generate_stream, sentences=sentences, decoding=decoding, judge=judge, progress=progress)
+        _write(documents, write, sentences, loaded.name, format.value)
 
 
-def _write(model: LoadedModel, documents: Iterator[Document], sentences: int, decoding: Decoding, form: str) -> None:
+def _write(
+    documents: Iterator[Document], write: Callable[[Document], Iterator[str]], sentences: int, model: str, form: str
+) -> None:
     from rich.text import Text
 
-    from weft.cli.output import csv_table, write_json, write_lines
+    from weft.cli.output import csv_table, message, write_json, write_lines
     from weft.document import Continuation
     from weft.report.terminal import printable
 
     table = csv_table(form, ["id", "number", "sentence"])
     for document in documents:
-        written = model.generate_stream(document, sentences=sentences, decoding=decoding)
-        if form == "json":
-            write_json(Continuation(document, tuple(written), model.name).to_dict())
-            continue
-        for number, sentence in enumerate(written):
+        found = []
+        for number, sentence in enumerate(write(document)):
+            found.append(sentence)
             if form == "csv":
                 table.writerow([document.id, number, sentence])
-            else:
+            elif form == "table":
                 write_lines([Text(printable(sentence))])
             sys.stdout.flush()
+        if form == "json":
+            write_json(Continuation(document, tuple(found), model).to_dict())
+        if len(found) < sentences:
+            message(
+                f"{document.id}: {len(found)} of {sentences} written: no candidate is a whole sentence; "
+                "try a higher --max-tokens or --beam, or another --seed"
+            )

@@ -9,7 +9,10 @@ from weft.cli.options import option
 
 if TYPE_CHECKING:
     from weft.document import Document
+    from weft.ordering.best_move import Move
     from weft.ordering.order import Ordering
+
+MOVE_HELP = "Keep the given order and suggest the one move of a sentence that improves it most."
 
 
 def order(
@@ -24,6 +27,7 @@ def order(
     ] = "auto",
     objective: options.Objective = "auto",
     beam: Annotated[int, option("Beam width.", "N", low=1, high=1000)] = 10,
+    move_one: Annotated[bool, option(MOVE_HELP, "", "--move-one")] = False,
     seed: options.Seed = 1,
     format: options.Format = options.OutputFormat.table,
     input: options.Input = "auto",
@@ -33,6 +37,8 @@ def order(
 ) -> None:
     """Put shuffled sentences into the most coherent order.
 
+    If the search finds no order with a higher objective than the given one, the given order is kept.
+
     Example: weft order examples/shuffled.txt --input lines
     """
     from weft.cli.output import WarningLines, csv_table, documents_in, message, read_options
@@ -40,9 +46,14 @@ def order(
     from weft.training.config import parse_settings
 
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
-    table = csv_table(format.value, ["id", "place", "was", "sentence"])
+    table = csv_table(format.value, ["id", "place", "was", *(["gain"] if move_one else []), "sentence"])
     warnings = WarningLines(message)
     for document in documents_in(files, read_options(input, encoding, language, column)):
+        if move_one:
+            move = loaded.best_move(document, first_given=first_given, objective=cast(Any, objective))
+            _write_move(move, format.value, table)
+            warnings.add(document.id, move.warnings)
+            continue
         found = loaded.order(
             document,
             first_given=first_given,
@@ -69,7 +80,29 @@ def _write(document: Document, ordering: Ordering, form: str, table: Any) -> Non
         if ordering.search == "none":
             message(f"{document.id}: not searched (one sentence); no score")
             return
+        if ordering.kept:
+            message(f"{document.id}: kept the given order: the search found no order with a higher objective")
         message(
             f"{document.id}: {counted(len(document), 'sentence')}, {ordering.search} search by {ordering.objective}, "
             f"score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
+        )
+
+
+def _write_move(move: Move, form: str, table: Any) -> None:
+    from rich.text import Text
+
+    from weft.cli.output import message, shown, write_json, write_lines
+    from weft.report.terminal import printable
+
+    if form == "json":
+        write_json(move.to_dict())
+    elif form == "csv":
+        table.writerow([move.id, move.place, move.was, move.gain, move.sentence])
+    elif move.was is None or move.place is None:
+        message(f"{move.id}: no move of one sentence helps; score {shown(move.input_value)}")
+    else:
+        write_lines([Text(f"move sentence {move.was + 1} to place {move.place + 1}: {printable(move.sentence)}")])
+        message(
+            f"{move.id}: {move.objective} gains {move.gain:.4f} per transition, "
+            f"score {shown(move.input_value)} as given, {shown(move.value)} after the move"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from weft.errors import ConfigError
-from weft.protocols import CombinableModel, WritingModel
+from weft.protocols import BulkWritingModel, CombinableModel, WritingModel
 from weft.scoring.uni_bi_mmi import COMBINATIONS
 
 AnyModel = TypeVar("AnyModel")
@@ -44,7 +44,25 @@ def writing_model(model: object, name: str) -> WritingModel:
         raise ConfigError(
             "this model cannot write",
             seen=name,
-            allowed="a generative model, such as weft-small",
+            allowed="a generative model, such as weft-small, or a causal language model (hf)",
+            next_step="choose another model",
+        )
+    return model
+
+
+def bulk_writing_model(model: object, name: str) -> BulkWritingModel:
+    """Return the model if it can write for many contexts at once.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    if not isinstance(model, BulkWritingModel):
+        raise ConfigError(
+            "this model cannot write"
+            if not isinstance(model, WritingModel)
+            else "this model writes one text at a time",
+            seen=name,
+            allowed="a model that weft trains, such as seq2seq or weft-small",
             next_step="choose another model",
         )
     return model

@@ -12,7 +12,7 @@ that are not placed yet.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +39,7 @@ Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take 0.1 s; each further sentence doubles the time
 MOST_ORDERED = 2000  # a table of pairs takes 32 MB, partial orders up to 1 GB; both grow quadratically
 EXACT_MOST = 16  # one or two seconds; only if the search is exact
+LEAST_LOSS = 1e-9  # smaller differences are rounding errors
 SEARCHES = ("auto", "exact", "beam", "greedy")
 Objective = Literal["auto", "coherence", "precedence", "both"]
 OBJECTIVES = ("auto", "coherence", "precedence", "both")
@@ -54,6 +55,7 @@ class Ordering(Tabular):
         input_value: The score of the order of the input.
         search: The search used: ``exact``, ``beam-10``, ``greedy``, or ``rule`` for a model that sorts.
         objective: The objective used: ``coherence``, ``precedence`` or ``both``.
+        kept: Whether the order is that of the input because the search found no order with a higher objective.
         id: Name of the text.
         sentences: The sentences in the proposed order.
         warnings: Reasons to distrust the order, as in `weft.document.Score`.
@@ -70,6 +72,7 @@ class Ordering(Tabular):
     input_value: float | None
     search: str
     objective: str = "coherence"
+    kept: bool = False
     id: str = ""
     sentences: tuple[str, ...] = ()
     warnings: tuple[TextWarning, ...] = ()
@@ -102,6 +105,7 @@ def order_document(
     objective: Objective = "auto",
     beam: int = 10,
     seed: int = 1,
+    keep_given: bool = False,
 ) -> Ordering:
     """Return the most coherent order of a document's sentences.
 
@@ -116,6 +120,8 @@ def order_document(
             pair) or ``both``; ``auto`` uses both if the model has learned precedence.
         beam: Beam width.
         seed: Seed of the shuffle that breaks ties.
+        keep_given: Whether to return the order of the input if its objective is higher than that of the order found.
+            An evaluation must not set it.
 
     Example:
         >>> from weft.registry import create_model
@@ -129,9 +135,10 @@ def order_document(
         raise _too_long(document)
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
         table, precedence, chosen = search_tables(model, document, objective)
-        return order_table(
+        found_order = order_table(
             table, precedence, objective=chosen, name=document.id, first=first, search=search, beam=beam, seed=seed
         )
+        return _better(found_order, precedence, first) if keep_given else found_order
     shuffled = _shuffle(len(document), first, seed, document.id)
     searched, given = document.reorder(shuffled), None if first is None else 0
     precedence, chosen = precedence_of(model, searched, objective)
@@ -147,7 +154,26 @@ def order_document(
             found = beam_by_scores(model, searched, first=given, beam=width)
     order = tuple(shuffled[i] for i in found)
     value, input_value = order_values(model, document, [order, range(len(document))])
-    return Ordering(order, value, input_value, how, chosen)
+    found_order = Ordering(order, value, input_value, how, chosen)
+    if not keep_given:
+        return found_order
+    return _better(found_order, None if precedence is None else precedence[np.ix_(*[np.argsort(shuffled)] * 2)], first)
+
+
+def _better(found: Ordering, precedence: Table | None, first: int | None) -> Ordering:
+    """Return the order found, or that of the input if its objective is higher and it begins as asked."""
+    given = tuple(range(len(found.order)))
+    if found.value is None or found.input_value is None or first not in (None, 0) or found.order == given:
+        return found
+    gain = 0.0 if found.objective == "precedence" else (found.value - found.input_value) * (len(given) - 1)
+    if precedence is not None:
+        gain += sum(
+            sign * float(np.triu(precedence[np.ix_(order, order)], k=1).sum())
+            for sign, order in ((1, found.order), (-1, given))
+        )
+    if gain >= -LEAST_LOSS:
+        return found
+    return replace(found, order=given, value=found.input_value, kept=True)
 
 
 def _too_long(document: Document) -> ConfigError:

@@ -6,11 +6,13 @@ import json
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+from weft.document import Score
 from weft.errors import ModelError
 
 REFERENCE = "reference.json"  # in a model folder
+SHORTEST = 2  # sentences around one transition: links are compared with the shortest reference texts
 STEPS = 100  # quantiles are stored in steps of one per cent
 
 
@@ -119,4 +121,17 @@ def _unreadable(source: str, why: str) -> ModelError:
         seen=why[:200],
         allowed="a file written by `weft calibrate`",
         next_step="run `weft calibrate` again, or copy the model again",
+    )
+
+
+def placed(score: Score, reference: Reference, sentences: int) -> Score:
+    """Return a score with its place among the scores of reference texts."""
+    assert score.value is not None
+    place = reference.percentiles(score.value, sentences)
+    return replace(
+        score,
+        percentile=place.written,
+        percentile_shuffled=place.shuffled,
+        reference=reference.texts,
+        link_percentiles=tuple(reference.percentiles(value, SHORTEST).written for value in score.transitions),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
@@ -18,9 +19,10 @@ from weft.errors import ConfigError, ModelError
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.heads import PairHeads
 from weft.models.reader.network import Labels, break_loss
-from weft.models.reader.order_search import best_order
+from weft.models.reader.order_search import best_order, order_value
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.models.reader.text_tables import TextTables
 from weft.models.reader.torch_tables import TorchTableReader
 from weft.protocols import Arranger, NeuralModel, OrderScorer
 from weft.training.fit_documents import fit_documents
@@ -119,6 +121,36 @@ def test_the_search_finds_the_best_of_all_orders_of_short_texts() -> None:
         assert best_order(follows, precedence, first=3)[0] == 3
         best += gain(found) > max(map(gain, permutations(range(6)))) - 1e-9
     assert best >= 10  # a local search: usually, not always
+
+
+def test_a_text_with_more_sentences_than_slots_is_read_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = untrained_reader()
+    size = model.settings.slots + 30
+    text = Document("long", tuple(f"The {number} cat sat on mat {number % 7}." for number in range(size)))
+    shuffled = list(range(size))[::-1]
+    sizes: list[int] = []
+    read = model.reader.tables
+
+    def counted(texts: Sequence[tuple[str, ...]]) -> list[TextTables]:
+        sizes.extend(map(len, texts))
+        return read(texts)
+
+    monkeypatch.setattr(model.reader, "tables", counted)
+    own, other = model.tables(text), model.tables(text.reorder(shuffled))
+    assert max(sizes) <= model.settings.most and len(sizes) < 10 * size / min(model.settings.most, model.settings.slots)
+    assert np.allclose(own.follows[np.ix_(shuffled, shuffled)], other.follows)
+    assert np.allclose(own.precedence[np.ix_(shuffled, shuffled)], other.precedence)
+    (score,) = model.score([text])
+    assert score.value == pytest.approx(model.order_scores(text, [range(size)])[0])
+    assert len(score.transitions) == len(model.break_probabilities(text)) == size - 1
+    assert sorted(model.arrange(text, first=3)) == list(range(size)) and model.arrange(text, first=3)[0] == 3
+
+
+def test_order_tables_give_the_score_of_an_order() -> None:
+    model = untrained_reader()
+    follows, precedence = model.order_tables(TEXT)
+    order = [2, 0, 1, 4, 3, 5]
+    assert order_value(follows, precedence, order) / 5 == pytest.approx(model.order_scores(TEXT, [order])[0])
 
 
 def test_a_gap_after_a_removed_sentence_does_not_count() -> None:

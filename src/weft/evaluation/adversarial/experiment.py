@@ -26,7 +26,7 @@ from weft.evaluation.adversarial.verdicts import adversuc_measures, training_rec
 from weft.evaluation.result import Measure
 from weft.evaluation.task_contract import EvaluateOptions, Outcome
 from weft.generation.decoding_settings import Decoding
-from weft.generation.writing_models import writing_model
+from weft.generation.writing_models import bulk_writing_model
 from weft.progress import Progress
 from weft.protocols import Estimator, NetworkModel, SearchEstimatingModel
 from weft.scoring.uni_bi_mmi import Combine
@@ -60,7 +60,7 @@ class AdversarialExperiment:
         Raises:
             ConfigError: The model cannot write, or has another tokenizer.
         """
-        writer = writing_model(model, name).bulk_writer()
+        writer = bulk_writing_model(model, name).bulk_writer()
         if model.tokenizer is None or model.tokenizer.fingerprint != self.tokenizer.fingerprint:
             raise ConfigError(
                 "the model has another tokenizer than the evaluator's reader",

@@ -6,7 +6,7 @@ from weft.evaluation.adversarial.experiment import AdversarialExperiment
 from weft.evaluation.adversarial.options import adversarial_settings
 from weft.evaluation.evaluated_models import Control
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
-from weft.generation.writing_models import writing_model
+from weft.generation.writing_models import bulk_writing_model
 from weft.progress import Progress
 from weft.training.devices import start_runtime
 
@@ -20,7 +20,7 @@ def measure_adversarial(subject: Subject, data: DataFile, options: EvaluateOptio
     model = subject.model
     decoding, evaluator = adversarial_settings(options.settings)
     if not isinstance(model, Control):
-        writing_model(model, subject.name).bulk_writer()  # raises at once if the model cannot write
+        bulk_writing_model(model, subject.name).bulk_writer()  # raises at once if the model cannot write
     with start_runtime(options.device) as runtime:
         experiment = AdversarialExperiment(data.path, options, evaluator, runtime, progress)
         if isinstance(model, Control):

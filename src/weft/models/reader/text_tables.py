@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.io.seeded_hash import hash_key
+from weft.models.reader.long_texts import ReadingPlan, merged_tables
 
 Table = npt.NDArray[np.float64]
 Sentences = tuple[str, ...]
@@ -23,7 +24,7 @@ class TextTables:
     Attributes:
         follows: log p(j follows i) above that of chance, 1 / (sentences − 1): [sentences, sentences].
         precedence: Log-odds that i precedes j, antisymmetric: [sentences, sentences].
-        breaks: Log-odds of a break at each gap of the given order: [sentences − 1].
+        breaks: Log-odds of a break at each gap of the given order, [sentences − 1]; empty if read in groups.
     """
 
     follows: Table
@@ -69,6 +70,27 @@ class TableReader(Protocol):
 
     def to(self, device: str) -> TableReader:
         """Return it on one of these devices."""
+
+
+def long_tables(reader: TableReader, sentences: Sentences, plan: ReadingPlan) -> TextTables:
+    """Return the tables of a text that is read in groups, without breaks."""
+
+    def read(groups: Sequence[Sequence[int]]) -> list[tuple[Table, Table]]:
+        found = reader.tables([tuple(sentences[number] for number in group) for group in groups])
+        return [(tables.follows, tables.precedence) for tables in found]
+
+    return TextTables(*merged_tables(len(sentences), read, plan), np.zeros(0))
+
+
+def long_breaks(reader: TableReader, sentences: Sentences, group: int) -> Table:
+    """Return the mean log-odds of a break at each gap over windows that overlap by half: [sentences − 1]."""
+    starts = range(0, len(sentences) - group // 2, max(1, group // 2))
+    sums, counts = np.zeros(len(sentences) - 1), np.zeros(len(sentences) - 1)
+    windows = [sentences[start : start + group] for start in starts]
+    for start, tables in zip(starts, reader.tables(windows), strict=True):
+        sums[start : start + len(tables.breaks)] += tables.breaks
+        counts[start : start + len(tables.breaks)] += 1
+    return sums / np.maximum(counts, 1)
 
 
 def slots_of(sentences: Sequence[str], slots: int) -> npt.NDArray[np.int64]:
