@@ -35,7 +35,7 @@ from weft.hub import model_folder
 from weft.io.atomic_files import write_atomically
 from weft.models.common.neural.batch_tensors import to_device
 from weft.models.common.neural.encoder_decoder import Tokens
-from weft.models.vlv.estimators import VariationalPredictor
+from weft.models.vlv.chain_predictor import VariationalPredictor
 from weft.models.vlv.latent_chain import ChainStep, divergence
 from weft.models.vlv.network import Texts, VariationalNetwork
 from weft.models.vlv.vlv_gm import VlvGm

@@ -32,7 +32,7 @@ from weft.models.common.neural.sentence_predictor import Predictor, PredictorSte
 from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E402
-from weft.models.vlv.estimators import VariationalPredictor  # noqa: E402
+from weft.models.vlv.chain_predictor import VariationalPredictor  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.registry import create_model  # noqa: E402
 from weft.scoring.uni_bi_mmi import Combine  # noqa: E402

@@ -15,7 +15,8 @@ from torch import Tensor  # noqa: E402
 from weft.corpora.text.tokenizers import BpeTokenizer  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Architecture, Tokens  # noqa: E402
 from weft.models.common.token_cache import TokenCache  # noqa: E402
-from weft.models.vlv.estimators import Estimate, VariationalPredictor  # noqa: E402
+from weft.models.vlv.chain_predictor import VariationalPredictor  # noqa: E402
+from weft.models.vlv.estimators import Estimate  # noqa: E402
 from weft.models.vlv.latent_chain import ChainStep, divergence  # noqa: E402
 from weft.models.vlv.network import Bound, LossWeights, Texts, VariationalNetwork  # noqa: E402
 

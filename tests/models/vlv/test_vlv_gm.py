@@ -24,9 +24,11 @@ from weft.errors import ConfigError  # noqa: E402
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, Tokens  # noqa: E402
 from weft.models.common.token_cache import TokenCache  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq  # noqa: E402
-from weft.models.vlv.estimators import Estimate, PrefixChains, VariationalPredictor  # noqa: E402
+from weft.models.vlv.chain_predictor import VariationalPredictor  # noqa: E402
+from weft.models.vlv.estimators import Estimate  # noqa: E402
 from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # noqa: E402
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork  # noqa: E402
+from weft.models.vlv.prefix_chains import PrefixChains  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
 from weft.ordering.order import order_document  # noqa: E402
 from weft.scoring.uni_bi_mmi import estimator_of, order_values  # noqa: E402

@@ -15,7 +15,8 @@ from weft.models.common.neural.bulk_decoders import BulkDecoders, candidate_toke
 from weft.models.common.neural.encoder_decoder import Tokens
 from weft.models.common.neural.guided_decoding import ReadText
 from weft.models.common.neural.sentence_predictor import Predictor
-from weft.models.vlv.estimators import Estimate, VariationalPredictor, density_ratio
+from weft.models.vlv.chain_predictor import VariationalPredictor
+from weft.models.vlv.estimators import Estimate, density_ratio
 from weft.models.vlv.latent_chain import ChainState, Gaussian
 
 

@@ -22,8 +22,10 @@ from weft.models.common.neural.generative_model import GenerativeModel
 from weft.models.common.setting_fields import GenerativeFields, contrast_field, frozen_field, word_dropout_field
 from weft.models.common.token_cache import TokenCache
 from weft.models.vlv.bulk_writer import ChainWriter
-from weft.models.vlv.estimators import ESTIMATORS, EXACT, Estimate, PrefixChains, VariationalPredictor
+from weft.models.vlv.chain_predictor import VariationalPredictor
+from weft.models.vlv.estimators import ESTIMATORS, EXACT, Estimate
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork
+from weft.models.vlv.prefix_chains import PrefixChains
 from weft.protocols import ModelCard, OrderSearch
 from weft.scoring.sequence_scorer import SequenceOrderSearch, SequenceScorer
 from weft.settings import Settings, setting

@@ -14,7 +14,7 @@ from torch import Tensor
 from weft.errors import ConfigError, CorpusError
 from weft.generation.decoding_settings import Decoding
 from weft.models.common.setting_checks import at_least, check_sentences, untrained
-from weft.models.vlv.estimators import NextSentence, VariationalPredictor
+from weft.models.vlv.chain_predictor import NextSentence, VariationalPredictor
 from weft.models.vlv.latent_chain import Gaussian
 from weft.models.vlv.vlv_gm import VlvGm
 
