@@ -1,0 +1,94 @@
+"""Metrics for every genre of a set, their mean and the lowest of them.
+
+A set has genres if the lines of its file have the key ``genre``. The mean over genres gives each genre the same weight,
+however many texts it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from weft.corpora.readers.formats import detect_format
+from weft.corpora.readers.jsonl import read_records
+from weft.evaluation.metrics import ratio
+from weft.evaluation.result import Measure
+from weft.evaluation.task_contract import DataFile, Outcome
+
+MEAN, LOWEST = "genre_mean", "lowest_genre"
+
+
+def genres_of(data: DataFile) -> dict[str, str]:
+    """Return the genre of each document by its id; empty if the first line of the file has none."""
+    found: dict[str, str] = {}
+    name = detect_format(data.path) if data.read.format == "auto" else data.read.format
+    for record in read_records(data.path, data.read) if name == "jsonl" else ():
+        genre = record.fields.get("genre")
+        if not isinstance(genre, str) or not genre:
+            if not found:
+                break  # a set without genres is not read to its end
+            continue
+        found[str(record.fields.get("id") or record.default_id)] = genre
+    return found
+
+
+def add_genres(outcome: Outcome, genres: Mapping[str, str], headline: Sequence[str]) -> Outcome:
+    """Return an outcome with measures by genre; unchanged if the texts have fewer than two genres.
+
+    Every measure M gets ``M.genre_mean``. The headline measures, which come first, also get ``M.lowest_genre`` and one
+    measure for each genre, such as ``M.news``. The setting ``lowest_genre`` names the lowest genre of each.
+
+    Example:
+        >>> accuracy = Measure((1.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+        >>> found = add_genres(Outcome({"accuracy": accuracy}, ["a", "b", "c"]), {"a": "x", "b": "y", "c": "y"}, ["accuracy"])
+        >>> list(found.measures), found.settings
+        (['accuracy.genre_mean', 'accuracy.lowest_genre', 'accuracy', 'accuracy.x', 'accuracy.y'], {'lowest_genre': {'accuracy': 'y'}})
+        >>> ratio(found.measures["accuracy.genre_mean"].numerators, found.measures["accuracy.genre_mean"].denominators)
+        0.5
+    """
+    names = [genres.get(document, "") for document in outcome.documents]
+    kinds = sorted(set(names) - {""})
+    if len(kinds) < 2:
+        return outcome
+    first: dict[str, Measure] = {}
+    rest: dict[str, Measure] = {}
+    lowest: dict[str, str] = {}
+    for name, measure in outcome.measures.items():
+        parts = {kind: _inside(measure, names, kind) for kind in kinds}
+        measured = {kind: part for kind, part in parts.items() if any(part.denominators)}
+        if not measured:
+            continue
+        first[f"{name}.{MEAN}"] = _mean(measure, names, measured)
+        if name in headline:
+            lowest[name] = min(measured, key=lambda kind: _value(measured[kind]))
+            first[f"{name}.{LOWEST}"] = measured[lowest[name]]
+            rest |= {f"{name}.{kind}": part for kind, part in measured.items()}
+    leading = {f"{name}.{one}": first[f"{name}.{one}"] for name in headline if name in lowest for one in (MEAN, LOWEST)}
+    measures = {**leading, **first, **outcome.measures, **rest}
+    return replace(outcome, measures=measures, settings={**outcome.settings, LOWEST: lowest})
+
+
+def _inside(measure: Measure, names: Sequence[str], kind: str) -> Measure:
+    """Return the parts of the documents of one genre; the others have the denominator 0."""
+    inside = [name == kind for name in names]
+    numerators, denominators = (
+        tuple(value if there else 0.0 for value, there in zip(column, inside, strict=True))
+        for column in (measure.numerators, measure.denominators)
+    )
+    return Measure(numerators, denominators)
+
+
+def _mean(measure: Measure, names: Sequence[str], parts: Mapping[str, Measure]) -> Measure:
+    """Return a measure whose value is the mean over genres: each document counts less, the larger its genre is."""
+    weights = {kind: 1 / (len(parts) * sum(part.denominators)) for kind, part in parts.items()}
+    scaled = [weights.get(name, 0.0) for name in names]
+    numerators, denominators = (
+        tuple(value * weight for value, weight in zip(column, scaled, strict=True))
+        for column in (measure.numerators, measure.denominators)
+    )
+    return Measure(numerators, denominators)
+
+
+def _value(measure: Measure) -> float:
+    found = ratio(measure.numerators, measure.denominators)
+    return float("inf") if found is None else found
