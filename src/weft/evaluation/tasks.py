@@ -1,6 +1,7 @@
 """The tasks, the standard data sets, and the names under which results of both are kept.
 
-A new data set is one entry in `weft.evaluation.sets.data_sets`. A new task is one file with a `measure` function and one entry in `TASKS`.
+A new data set is one entry in `weft.evaluation.sets.data_sets`. A new task is one file with a `measure` function and
+one entry in `TASKS`.
 Other installed packages add tasks through the entry point group ``weft.tasks``; a name in `TASKS` wins.
 """
 
@@ -103,8 +104,8 @@ TASKS: Mapping[str, Task] = {
     ),
 }
 
-# Names of experiments that are not DATA-TASK: older ones, from before tasks and data were separate, and public sets with
-# one task, which is named like the set. The folders of their results have these names.
+# Names of experiments that are not DATA-TASK: older ones, from before tasks and data were separate, and public sets,
+# which have one task each. The folders of their results have these names.
 ALIASES: Mapping[str, tuple[str, str]] = {
     "accidents": ("pairs", "accidents"),
     "earthquakes": ("pairs", "earthquakes"),
