@@ -172,9 +172,8 @@ def _measures(rows: Sequence[_Row], breaks: bool) -> dict[str, Measure]:
         columns[f"{kind}_by_links"] = [None if f is None or f.by_links is None else float(f.by_links) for f in found]
     columns["clean_marked"] = [float(row.clean_marks > 0) for row in rows]
     marking = breaks or any(row.clean_marks or any(f and f.marks for f in row.findings.values()) for row in rows)
-    left_out = () if marking else ("_marked",)
-    left_out += () if breaks else ("_by_links",)
-    kept = {name: column for name, column in columns.items() if not name.endswith(left_out or ("\0",))}
+    left_out = (*(() if marking else ("_marked",)), *(() if breaks else ("_by_links",)))
+    kept = {name: column for name, column in columns.items() if not name.endswith(left_out)}
     return {name: Measure.of_values(column) for name, column in kept.items()}
 
 

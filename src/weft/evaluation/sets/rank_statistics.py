@@ -101,13 +101,16 @@ def summarize_statistic(
     if np.isnan(value):
         return Measure((0.0,) * n_documents, (0.0,) * n_documents), None
     without = np.concatenate([statistic(lot) for lot in _left_out(n_documents)])
-    influence = (n_documents - 1) * (np.nanmean(without) - without)
-    parts = value + np.nan_to_num(influence - np.nanmean(influence))
+    without = np.where(np.isnan(without), value, without)  # a document without which it is undefined: no influence
+    parts = value + (n_documents - 1) * (without.mean() - without)
     drawn = resample(n_documents, seed)
     lots = (drawn[start : start + LOT].astype(np.float64) for start in range(0, len(drawn), LOT))
     values = np.concatenate([statistic(lot) for lot in lots])
-    low, high = np.nanquantile(values, [0.025, 0.975])
-    return Measure(tuple(parts.tolist()), (1.0,) * n_documents), (float(low), float(high))
+    measure, defined = Measure(tuple(parts.tolist()), (1.0,) * n_documents), values[~np.isnan(values)]
+    if n_documents < 2 or not len(defined):
+        return measure, None
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return measure, (float(low), float(high))
 
 
 def _left_out(size: int) -> list[Numbers]:

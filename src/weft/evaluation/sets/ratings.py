@@ -66,7 +66,7 @@ def _rating(record: Record, fields: dict[str, object]) -> float:
     value = fields.get("consensus_score")
     if not is_number(value):
         raise record.error('no "consensus_score"', seen=value, allowed="a number", next_step=NEXT_STEP)
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def correlate_ratings(
@@ -117,7 +117,9 @@ def _whole_statistics(kept: Kept) -> dict[str, Statistic]:
 
 def _sentence_statistics(model: DocumentScorer, kept: Kept) -> dict[str, Statistic]:
     """Return statistics over the sentences of all stories; a resample draws stories with all their sentences."""
-    links, marked, owners = [], [], []
+    links: list[float] = []
+    marked: list[float] = []
+    owners: list[int] = []
     for number, (story, score) in enumerate(kept):
         found = unbroken(model, story.document) if isinstance(model, BreakModel) else links_of(score, story.document)
         if found is not None:
