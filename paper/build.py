@@ -19,7 +19,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
-from paper import adversarial_tables, miniature_tables, result_tables, table_details
+from paper import adversarial_tables, benchmark_tables, miniature_tables, result_tables, table_details
 from paper.measured import Measured, PageError, paper_value, require
 from weft.errors import WeftError
 from weft.io.atomic_files import write_atomically
@@ -51,6 +51,7 @@ def names(measured: Measured) -> dict[str, Any]:
             adversarial_tables.by_every_evaluator, adversarial_tables.every_evaluator,
             adversarial_tables.evaluator_accuracies, adversarial_tables.sentence_lengths,
             adversarial_tables.ranked_systems, adversarial_tables.ranking_agreement, adversarial_tables.seed_spread,
+            benchmark_tables.benchmark_table, benchmark_tables.by_genre,
             miniature_tables.miniature_scores, miniature_tables.probe_accuracies,
             result_tables.ends_fixed, result_tables.without_slug, result_tables.discriminative_grid,
             result_tables.few_swaps, result_tables.further_tasks, result_tables.runs,
