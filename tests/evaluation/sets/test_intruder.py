@@ -19,6 +19,7 @@ from weft.evaluation.result import Measure
 from weft.evaluation.sets.intruder import Case, find_intruders, make_cases
 from weft.evaluation.sets.links import weakest_inside
 from weft.evaluation.task_contract import EvaluateOptions, Subject
+from weft.protocols import BreakModel
 from weft.registry import create_model
 
 
@@ -194,6 +195,13 @@ class ValuesOnly(TestScorer):
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         return [Score(score.value) for score in create_model("random").score(documents)]
+
+
+def test_the_reader_has_learned_breaks() -> None:
+    pytest.importorskip("torch")
+    from weft.models.reader.reader import Reader
+
+    assert issubclass(Reader, BreakModel)
 
 
 def test_slow_code_points_at_the_same_sentence(cases: list[Case]) -> None:

@@ -13,6 +13,7 @@ from weft.corpora.readers.formats import detect_format
 from weft.corpora.readers.jsonl import read_records
 from weft.evaluation.metrics import ratio
 from weft.evaluation.result import Measure
+from weft.evaluation.sets.records import id_of
 from weft.evaluation.task_contract import DataFile, Outcome
 
 MEAN, LOWEST = "genre_mean", "lowest_genre"
@@ -28,7 +29,7 @@ def genres_of(data: DataFile) -> dict[str, str]:
             if not found:
                 break  # a set without genres is not read to its end
             continue
-        found[str(record.fields.get("id") or record.default_id)] = genre
+        found[id_of(record)] = genre
     return found
 
 
