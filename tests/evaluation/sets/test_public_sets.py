@@ -85,6 +85,18 @@ def test_a_set_of_one_genre_or_of_none_has_no_mean(tmp_path: Path) -> None:
         assert list(evaluate("pairs", ORACLE, path).metrics) == ["accuracy"]
 
 
+def test_a_genre_of_a_few_texts_does_not_count_in_the_mean(tmp_path: Path) -> None:
+    sizes = {"news": 12, "tale": 15, "rare": 3}
+    names = [name for name, size in sizes.items() for _ in range(size)]
+    texts = zip(synthetic(30, 6), names, strict=True)
+    path = write(tmp_path / "mine.jsonl", [{"id": d.id, "genre": g, "sentences": d.sentences} for d, g in texts])
+    result = evaluate("pairs", RANDOM, path)
+    values = {name: result.metrics[f"accuracy.{name}"] or 0.0 for name in sizes}
+    assert result.metrics["accuracy.genre_mean"] == pytest.approx((values["news"] + values["tale"]) / 2)
+    assert result.metrics["accuracy.lowest_genre"] == min(values["news"], values["tale"])
+    assert result.settings["small_genres"] == {"accuracy": ["rare"]}
+
+
 def test_five_sentences_have_distinct_permutations(genres: str) -> None:
     many = evaluate("pairs", ORACLE, genres, EvaluateOptions(permutations=10_000))
     assert many.n_pairs == 10 * 719

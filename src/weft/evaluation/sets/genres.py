@@ -17,6 +17,7 @@ from weft.evaluation.sets.records import id_of
 from weft.evaluation.task_contract import DataFile, Outcome
 
 MEAN, LOWEST = "genre_mean", "lowest_genre"
+LEAST_TEXTS = 10  # texts of the smallest genre that counts in the mean and in the lowest, if any genre has as many
 
 
 def genres_of(data: DataFile) -> dict[str, str]:
@@ -37,7 +38,9 @@ def add_genres(outcome: Outcome, genres: Mapping[str, str], headline: Sequence[s
     """Return an outcome with measures by genre; unchanged if the texts have fewer than two genres.
 
     Every measure M gets ``M.genre_mean``. The headline measures, which come first, also get ``M.lowest_genre`` and one
-    measure for each genre, such as ``M.news``. The setting ``lowest_genre`` names the lowest genre of each.
+    measure for each genre, such as ``M.news``. The setting ``lowest_genre`` names the lowest genre of each. Genres of
+    fewer than `LEAST_TEXTS` measured texts do not count in the mean and in the lowest, unless all genres are so small;
+    the setting ``small_genres`` names those that do not count, by measure.
 
     Example:
         >>> outcome = Outcome({"accuracy": Measure((1.0, 0.0, 0.0), (1.0, 1.0, 1.0))}, ["a", "b", "c"])
@@ -55,19 +58,23 @@ def add_genres(outcome: Outcome, genres: Mapping[str, str], headline: Sequence[s
     first: dict[str, Measure] = {}
     rest: dict[str, Measure] = {}
     lowest: dict[str, str] = {}
+    small: dict[str, list[str]] = {}
     for name, measure in outcome.measures.items():
         parts = {kind: _inside(measure, names, kind) for kind in kinds}
         measured = {kind: part for kind, part in parts.items() if any(part.denominators)}
         if not measured:
             continue
-        first[f"{name}.{MEAN}"] = _mean(measure, names, measured)
+        counted = {kind: part for kind, part in measured.items() if _texts(part) >= LEAST_TEXTS} or measured
+        first[f"{name}.{MEAN}"] = _mean(measure, names, counted)
         if name in headline:
-            lowest[name] = min(measured, key=lambda kind: _value(measured[kind]))
+            lowest[name] = min(counted, key=lambda kind: _value(counted[kind]))
             first[f"{name}.{LOWEST}"] = measured[lowest[name]]
+            small |= {name: left} if (left := [kind for kind in measured if kind not in counted]) else {}
             rest |= {f"{name}.{kind}": part for kind, part in measured.items()}
     leading = {f"{name}.{one}": first[f"{name}.{one}"] for name in headline if name in lowest for one in (MEAN, LOWEST)}
     measures = {**leading, **first, **outcome.measures, **rest}
-    return replace(outcome, measures=measures, settings={**outcome.settings, LOWEST: lowest})
+    left_out = {"small_genres": small} if small else {}
+    return replace(outcome, measures=measures, settings={**outcome.settings, LOWEST: lowest, **left_out})
 
 
 def _inside(measure: Measure, names: Sequence[str], kind: str) -> Measure:
@@ -89,6 +96,10 @@ def _mean(measure: Measure, names: Sequence[str], parts: Mapping[str, Measure]) 
         for column in (measure.numerators, measure.denominators)
     )
     return Measure(numerators, denominators)
+
+
+def _texts(measure: Measure) -> int:
+    return sum(denominator > 0 for denominator in measure.denominators)
 
 
 def _value(measure: Measure) -> float:
