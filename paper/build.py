@@ -19,7 +19,14 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
-from paper import adversarial_tables, grid_tables, miniature_tables, result_tables, table_details
+from paper import (
+    adversarial_tables,
+    benchmark_tables,
+    grid_tables,
+    miniature_tables,
+    result_tables,
+    table_details,
+)
 from paper.measured import Measured, PageError, paper_value, require
 from weft.errors import WeftError
 from weft.io.atomic_files import write_atomically
@@ -51,6 +58,7 @@ def names(measured: Measured) -> dict[str, Any]:
             adversarial_tables.by_every_evaluator, adversarial_tables.every_evaluator,
             adversarial_tables.evaluator_accuracies, adversarial_tables.sentence_lengths,
             adversarial_tables.ranked_systems, adversarial_tables.ranking_agreement, adversarial_tables.seed_spread,
+            benchmark_tables.benchmark_table, benchmark_tables.by_genre,
             miniature_tables.miniature_scores, miniature_tables.probe_accuracies,
             grid_tables.discriminative_grid, grid_tables.grid_changes, grid_tables.grid_change,
             grid_tables.clear_changes, grid_tables.grid_means,

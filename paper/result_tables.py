@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from paper.benchmark_tables import is_benchmark
 from weft.corpora.negatives.swap import NEIGHBOURS, SWAPS
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import SEEDED, Key, Result, without_seed
@@ -58,7 +59,8 @@ def few_swaps(results: Results) -> str:
 def further_tasks(results: Results) -> str:
     """Return all metrics of the tasks that no other table shows, as Markdown."""
     lines = [pipe(["task", "model", "metrics"]), pipe(["---"] * 3)]
-    found = average_seeds({key: result for key, result in results.items() if key[0] not in ON_THE_PAGE})
+    shown = {key[0] for key in results if key[0] in ON_THE_PAGE or is_benchmark(key[0])}
+    found = average_seeds({key: result for key, result in results.items() if key[0] not in shown})
     for (task, model, variant), result in sorted(found.items()):
         metrics = "; ".join(f"{name} {cell_text(cell_of(result, name))}" for name in result.metrics)
         lines.append(pipe([task, name_of(model, variant), metrics]))

@@ -14,6 +14,7 @@ from paper.adversarial_tables import (
     seed_spread,
     sentence_lengths,
 )
+from paper.benchmark_tables import benchmark_table, by_genre, is_benchmark
 from paper.grid_tables import clear_changes, discriminative_grid, grid_change, grid_changes, grid_means
 from paper.measured import PageError, signed
 from paper.miniature_tables import PHENOMENA, miniature_scores, miniature_texts, probe_accuracies
@@ -153,6 +154,23 @@ def test_trainings_of_one_model_share_a_line_of_the_runs() -> None:
     wins = [9.0, 8, 10, 4]
     _, _, *lines = runs(by_key(*(result("one", wins, f"paper-seed-{n}") for n in (1, 2, 3)))).splitlines()
     assert [line.split(" | ")[1:3] for line in lines] == [["one (paper)", "3"]]
+
+
+def test_models_on_benchmarks_have_a_row_and_genres_have_a_line() -> None:
+    metrics = {"accuracy.genre_mean": 0.5, "accuracy.lowest_genre": 0.4, "accuracy.news": 0.6, "accuracy.tale": 0.4}
+    found = by_key(
+        result("weft-small", [5.0], "mmi", task="genres-pairs", metrics=metrics),
+        result("random", [5.0], task="nips-pairs"),
+    )
+    table = benchmark_table(found, ("g", "genres-pairs", "accuracy.genre_mean"), ("n", "nips-pairs", "accuracy"))
+    assert table.splitlines()[2:] == ["| random | – | .500 |", "| weft-small (mmi) | .500 | – |"]
+    assert by_genre(found, "genres-pairs", "accuracy").splitlines()[2:] == ["| news | .600 |", "| tale | .400 |"]
+
+
+def test_the_page_of_benchmarks_shows_new_sets_and_no_old_ones() -> None:
+    names = ("genres-order", "wikipedia-intruder", "cohesentia", "storycloze-2018", "discoeval-dc-chat")
+    assert all(map(is_benchmark, names))
+    assert not any(map(is_benchmark, ("wikipedia-order", "accidents", "probes", "adversarial")))
 
 
 @pytest.mark.parametrize(("losses", "told_apart"), [(10, False), (4, True)])

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 TASK_HELP = (
     "pairs (distinguish a text from its permutations), inner (the same, first and last sentence kept), swaps "
     "(distinguish a text from one with a few sentences exchanged), order (restore the order), insertion (put a "
-    "sentence back), miniatures and probes (minimal pairs), adversarial (distinguish sentences of a model from those "
-    "of people). Installed packages add more through the entry point weft.tasks."
+    "sentence back), intruder (find the sentence that does not belong), endings (choose the end of a story), sp, bso, "
+    "dc (DiscoEval), ratings (agree with people), miniatures and probes (minimal pairs), adversarial (distinguish "
+    "sentences of a model from those of people). Installed packages add more through the entry point weft.tasks."
 )
 COMBINE_HELP = "How a generative model combines its parts; repeat for more. [default: the model's own]"
 DATA_HELP = (
-    "Standard data set (wikipedia, accidents, earthquakes, earthquakes-without-slug) or a file of documents. "
-    "[default: standard data of the task]"
+    "Standard data set (wikipedia, genres, nips, sind, rocstories, accidents, earthquakes and others, see "
+    "docs/evaluate.md) or a file of the same form. [default: standard data of the task]"
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from weft.evaluation.result import Result, summarize
 from weft.evaluation.result_checks import nothing_measured
+from weft.evaluation.sets.genres import add_genres, genres_of
 from weft.evaluation.task_contract import EvaluateOptions, Outcome, Subject
 from weft.evaluation.tasks import Experiment, find_experiment, joined
 from weft.io.file_hash import sha256_of
@@ -53,6 +54,7 @@ def evaluate(
     source = experiment.open(options)
     data_sha256 = _sha256_of_data(source.path)  # first, so that a missing file is reported at once
     outcome = experiment.task.run(subject, source, options, progress)
+    outcome = add_genres(outcome, genres_of(source), experiment.task.headline)
     if not any(any(measure.denominators) for measure in outcome.measures.values()):
         raise nothing_measured(outcome.lengths)
     return _result(experiment, subject, outcome, options, data_sha256, command)
@@ -68,7 +70,7 @@ def _result(
         model=subject.name,
         variant=joined(subject.variant, experiment.departures(options)),
         metrics=metrics,
-        interval=intervals,
+        interval={**intervals, **outcome.intervals},
         n_documents=len(outcome.documents),
         n_pairs=outcome.n_pairs,
         ties=outcome.ties,

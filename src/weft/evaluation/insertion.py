@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.document import Document
+from weft.evaluation.metrics import best_alone
 from weft.evaluation.result import Measure
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
@@ -66,11 +67,8 @@ def best_places(model: DocumentScorer, document: Document) -> list[list[int]]:
     if size < 2:
         return []
     orders = [_put_back(size, taken, place) for taken in range(size) for place in range(size)]
-    # An undefined score never wins.
-    scores = order_values(model, document, orders)
-    values = [float("-inf") if value is None or value != value else value for value in scores]
-    rows = [values[taken * size : (taken + 1) * size] for taken in range(size)]
-    return [[place for place, value in enumerate(row) if value == max(row)] for row in rows]
+    values = order_values(model, document, orders)
+    return [best_alone(values[taken * size : (taken + 1) * size]) for taken in range(size)]
 
 
 def _put_back(size: int, taken: int, place: int) -> list[int]:

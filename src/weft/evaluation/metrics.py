@@ -75,6 +75,17 @@ def compare_scores(original: float | None, negative: float | None) -> Verdict:
     return "win" if original > negative else "loss" if original < negative else "tie"
 
 
+def best_alone(values: Sequence[float | None]) -> list[int]:
+    """Return the places of the highest value: one, or several for a tie; a missing value or a NaN is never highest.
+
+    Example:
+        >>> best_alone([0.1, 0.7, None]), best_alone([0.7, 0.7]), best_alone([None, None])
+        ([1], [0, 1], [0, 1])
+    """
+    known = [float("-inf") if value is None or value != value else value for value in values]
+    return [place for place, value in enumerate(known) if value == max(known)]
+
+
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float | None:
     """Return sum over sum: the mean over pairs for accuracy (denominators: pairs), over documents for τ (ones)."""
     total = float(np.sum(denominators))
@@ -82,7 +93,7 @@ def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float |
 
 
 @lru_cache(maxsize=8)
-def _resample(documents: int, seed: int) -> npt.NDArray[np.int16]:
+def resample(documents: int, seed: int) -> npt.NDArray[np.int16]:
     """Return how often each document is drawn in each resample: [resamples, documents].
 
     Cached, because a page of results uses the same draws for every pair of rows, and drawing takes most of the time.
@@ -97,7 +108,7 @@ def _resampled_sums(values: npt.NDArray[np.float64], seed: int) -> npt.NDArray[n
     """Return sums of values [documents, columns] over the documents of each resample: [resamples, columns]."""
     documents = len(values)
     if documents <= CACHED_DOCUMENTS:
-        draws = _resample(documents, seed)
+        draws = resample(documents, seed)
         return np.stack([draws @ column for column in values.T], axis=1)
     generator, shares = np.random.default_rng(seed), np.full(documents, 1 / documents)
     lots = (generator.multinomial(documents, shares, size=LOT) @ values for _ in range(RESAMPLES // LOT))

@@ -10,7 +10,7 @@ from weft.document import Document
 from weft.evaluation.metrics import kendall_tau, perfect_match, position_accuracy
 from weft.evaluation.result import Measure
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
-from weft.ordering.order import Objective, order_document, order_table, search_tables
+from weft.ordering.order import Objective, Search, order_document, order_table, search_tables
 from weft.progress import Progress, silent
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel
 
@@ -19,9 +19,12 @@ def measure_order(subject: Subject, data: DataFile, options: EvaluateOptions, pr
     """Restore the order of every document."""
     beam, objective = options.beam, options.objective
     found = reconstruct(
-        subject.model, data.documents(), beam=beam, objective=objective, seed=options.seed, progress=progress
-    )
-    return replace(found, settings={"beam": beam, **({} if objective == "auto" else {"objective": objective})})
+        subject.model, data.documents(), beam=beam, objective=objective, seed=options.seed, search=data.search,
+        progress=progress,
+    )  # fmt: skip
+    chosen = {} if objective == "auto" else {"objective": objective}
+    searched = {} if data.search == "greedy" else {"search": data.search}
+    return replace(found, settings={"beam": beam, **chosen, **searched})
 
 
 def reconstruct(
@@ -31,16 +34,17 @@ def reconstruct(
     beam: int = 10,
     objective: Objective = "auto",
     seed: int = 1,
+    search: Search = "greedy",
     progress: Progress = silent,
 ) -> Outcome:
-    """Order every document twice: by beam search with the first sentence given, and greedily with nothing given.
+    """Order every document twice: by beam search with the first sentence given, and by ``search`` with nothing given.
 
     Returns:
         With the first sentence given: ``tau_with_given`` (counts the given sentence, as in the paper's protocol; a
         random order gets 2/N), ``tau`` (leaves it out; a random order gets 0), ``perfect_match`` and
         ``position_accuracy`` (over the sentences that were not given). With nothing given: ``free_tau``,
-        ``free_perfect_match`` and ``free_position_accuracy``. Documents of fewer than three sentences have no τ and
-        are excluded.
+        ``free_perfect_match``, ``free_position_accuracy``, and whether the first and the last sentence are in place:
+        ``free_first`` and ``free_last``. Documents of fewer than three sentences have no τ and are excluded.
 
     Example:
         >>> from weft.registry import create_model
@@ -51,7 +55,7 @@ def reconstruct(
     """
     rows: list[dict[str, float | None]] = []
     for number, document in enumerate(documents):
-        rows.append(_measure(*_restore(model, document, beam, objective, seed)))
+        rows.append(_measure(*_restore(model, document, beam, objective, seed, search)))
         progress("restoring order", number + 1, len(documents))
     names = rows[0] if rows else {}
     measures = {name: Measure.of_values([row[name] for row in rows]) for name in names}
@@ -64,7 +68,7 @@ def reconstruct(
 
 
 def _restore(
-    model: DocumentScorer, document: Document, beam: int, objective: Objective, seed: int
+    model: DocumentScorer, document: Document, beam: int, objective: Objective, seed: int, search: Search
 ) -> tuple[Sequence[int], Sequence[int]]:
     """Return two orders: one found with the first sentence given, and one with nothing given."""
     if not len(document):
@@ -72,9 +76,9 @@ def _restore(
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
         table, precedence, chosen = search_tables(model, document, objective)  # one table for both searches
         tables = partial(order_table, table, precedence, objective=chosen, name=document.id, seed=seed)
-        return tables(first=0, search="beam", beam=beam).order, tables(search="greedy").order
+        return tables(first=0, search="beam", beam=beam).order, tables(search=search, beam=beam).order
     given = order_document(model, document, first=0, search="beam", objective=objective, beam=beam, seed=seed)
-    free = order_document(model, document, search="greedy", objective=objective, beam=beam, seed=seed)
+    free = order_document(model, document, search=search, objective=objective, beam=beam, seed=seed)
     return given.order, free.order
 
 
@@ -89,4 +93,6 @@ def _measure(given: Sequence[int], free: Sequence[int]) -> dict[str, float | Non
         "free_tau": kendall_tau(free) if defined else None,
         "free_perfect_match": perfect_match(free) if defined else None,
         "free_position_accuracy": position_accuracy(free) if defined else None,
+        "free_first": float(free[0] == 0) if defined else None,
+        "free_last": float(free[-1] == len(free) - 1) if defined else None,
     }

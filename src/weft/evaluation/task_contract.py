@@ -21,7 +21,7 @@ from weft.corpora.readers.formats import ReadOptions, detect_format, read_permut
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.evaluation.result import Measure
-from weft.ordering.order import Objective
+from weft.ordering.order import Objective, Search
 from weft.progress import Progress
 
 
@@ -91,6 +91,7 @@ class DataFile:
     domain: str = ""  # the part of the Barzilay & Lapata layout to read; empty for all of it
     limit: int | None = None  # number of documents to read, from the first; None for all
     without_slug: bool = False  # whether the slug lines of news reports are removed
+    search: Search = "greedy"  # the search of `order` with nothing given
 
     def permuted(self) -> list[PermutedDocument]:
         """Return the documents with the negatives that the file holds."""
@@ -122,6 +123,8 @@ class Outcome:
     scores: Mapping[str, Measure] = field(default_factory=dict)
     negatives_sha256: str = ""  # fingerprint of the negatives; two results are comparable if it is equal
     settings: Mapping[str, Any] = field(default_factory=dict)  # settings of the run that change its numbers
+    # Intervals that the task computes itself: of correlations, whose resampled values are not ratios of sums.
+    intervals: Mapping[str, tuple[float, float] | None] = field(default_factory=dict)
 
 
 Measuring = Callable[[Subject, DataFile, EvaluateOptions, Progress], Outcome]
@@ -142,6 +145,7 @@ class Task:
     sections: tuple[str, ...] = ()  # prefixes of the settings that belong to the task and not to the model
     combine: str = ""  # default combination of the parts of a model: uni, bi or mmi; empty for the model's default
     controls: tuple[str, ...] = ()  # names that the task accepts in place of a model
+    headline: tuple[str, ...] = ("accuracy",)  # metrics that are also measured for each genre, if the data have genres
 
     def run(self, subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
         """Measure a model on data."""
@@ -170,3 +174,4 @@ class DataSet:
     domain: str = ""  # its part of the original Barzilay & Lapata layout; a set with a domain has published negatives
     shipped: bool = False  # whether it is inside the package
     without_slug: bool = False  # whether slug lines are removed (`weft.corpora.negatives.slug_lines`)
+    search: Search = "greedy"  # the search of `order` with nothing given

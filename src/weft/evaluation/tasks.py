@@ -1,6 +1,7 @@
 """The tasks, the standard data sets, and the names under which results of both are kept.
 
-A new data set is one entry in `DATA_SETS`. A new task is one file with a `measure` function and one entry in `TASKS`.
+A new data set is one entry in `weft.evaluation.sets.data_sets`. A new task is one file with a `measure` function and
+one entry in `TASKS`.
 Other installed packages add tasks through the entry point group ``weft.tasks``; a name in `TASKS` wins.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 from weft.corpora.data_folder import DATA_VARIABLE, data_root
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.evaluation.result import Result
+from weft.evaluation.sets.data_sets import DATA_SETS
 from weft.evaluation.task_contract import DataFile, DataSet, EvaluateOptions, Task
 from weft.io.package_files import PROBES
 from weft.registry import TASK_GROUP, added_names, load_added
@@ -42,11 +44,43 @@ TASKS: Mapping[str, Task] = {
         "wikipedia",
         ("beam",),
         searching=True,
+        headline=("free_tau", "tau"),
     ),
     "insertion": Task(
         "put each sentence back in its place",
         "weft.evaluation.insertion:measure_insertion",
         "wikipedia",
+    ),
+    "intruder": Task(
+        "find the sentence that does not belong: from another text, or from elsewhere in the same text",
+        "weft.evaluation.sets.intruder:measure_intruders",
+        "wikipedia",
+        headline=("stranger", "elsewhere"),
+    ),
+    "endings": Task(
+        "choose the right one of two endings of a story",
+        "weft.evaluation.sets.endings:measure_endings",
+        "storycloze-2018",
+    ),
+    "sp": Task(
+        "find the position of a sentence among four others (DiscoEval)",
+        "weft.evaluation.sets.discoeval:measure_positions",
+        "discoeval-sp-wiki",
+    ),
+    "bso": Task(
+        "find the order of two neighbouring sentences (DiscoEval)",
+        "weft.evaluation.sets.discoeval:measure_two_orders",
+        "discoeval-bso-wiki",
+    ),
+    "dc": Task(
+        "distinguish texts from texts with a strange sentence (DiscoEval)",
+        "weft.evaluation.sets.discoeval:measure_coherent_texts",
+        "discoeval-dc-wiki",
+    ),
+    "ratings": Task(
+        "agree with people's ratings of coherence, of whole texts and of sentences",
+        "weft.evaluation.sets.ratings:measure_ratings",
+        "cohesentia",
     ),
     "miniatures": Task(
         "the paper's seven pairs of miniature discourses (section 4.4)",
@@ -70,51 +104,8 @@ TASKS: Mapping[str, Task] = {
     ),
 }
 
-DATA_SETS: Mapping[str, DataSet] = {
-    "wikipedia": DataSet(
-        "984 Wikipedia paragraphs",
-        "wikipedia/test.paragraphs.jsonl",
-        "55c80366a0a0102d1e5e1a67b28309e42b0c9dc4a7fe9b7801777f379a7caae1",
-    ),
-    "wikipedia-pages": DataSet(
-        "Wikipedia pages with 76,800 contexts to continue",
-        "wikipedia/adversary.jsonl.xz",
-        "e8a6e312e1d99891edf7f1372e30b542f9dd7d4fe16af84d20ada7dc406d7aeb",
-    ),
-    "accidents": DataSet(
-        "NTSB accident reports with published permutations",
-        "barzilay_lapata/accidents.test.jsonl",
-        "23cd70d0905ee36a7f2910ddc8d716ca77a70fbe21dda7eb4f6843be4e7a2f57",
-        domain="ntsb",
-    ),
-    "earthquakes": DataSet(
-        "AP earthquake reports with published permutations",
-        "barzilay_lapata/earthquakes.test.jsonl",
-        "77e9c25e1c455860ad13fda6e29efb1286dfbe450e61df36bd021e6dfc52b1e1",
-        domain="apws",
-    ),
-    "earthquakes-without-slug": DataSet(
-        "AP earthquake reports without their slug lines, with the published permutations of the other sentences",
-        "barzilay_lapata/earthquakes.test.jsonl",
-        "77e9c25e1c455860ad13fda6e29efb1286dfbe450e61df36bd021e6dfc52b1e1",
-        domain="apws",
-        without_slug=True,
-    ),
-    "miniatures": DataSet(
-        "the paper's seven pairs",
-        "miniatures.jsonl",
-        "796f231e0f5accb089003894a236b88c9addad1f6dad5475776c2c340dacd102",
-        shipped=True,
-    ),
-    "probes": DataSet(
-        "322 minimal pairs",
-        "probes.jsonl",
-        "48678a63597b7c415d0115ce7cc8747bccbc83dc02307a5f334ec166e17ca29f",
-        shipped=True,
-    ),
-}
-
-# Older names of experiments, from before tasks and data were separate; the folders of their results keep them.
+# Names of experiments that are not DATA-TASK: older ones, from before tasks and data were separate, and public sets,
+# which have one task each. The folders of their results have these names.
 ALIASES: Mapping[str, tuple[str, str]] = {
     "accidents": ("pairs", "accidents"),
     "earthquakes": ("pairs", "earthquakes"),
@@ -126,6 +117,9 @@ ALIASES: Mapping[str, tuple[str, str]] = {
     "adversarial": ("adversarial", "wikipedia-pages"),
     "miniatures": ("miniatures", "miniatures"),
     "probes": ("probes", "probes"),
+    "cohesentia": ("ratings", "cohesentia"),
+    **{name: ("endings", name) for name in DATA_SETS if name.startswith("storycloze-")},
+    **{name: (name.split("-")[1], name) for name in DATA_SETS if name.startswith("discoeval-")},
 }
 _RESULT_NAMES = {pair: name for name, pair in ALIASES.items()}
 
@@ -148,7 +142,8 @@ class Experiment:
         """Return the data file; raise CorpusError if the standard data are not in the data folder."""
         domain = self.data.domain if self.data else ""
         shortened = bool(self.data and self.data.without_slug)
-        return DataFile(self._path(options), options.read, domain, options.limit, shortened)
+        search = self.data.search if self.data else "greedy"
+        return DataFile(self._path(options), options.read, domain, options.limit, shortened, search)
 
     def _path(self, options: EvaluateOptions) -> Path:
         if self.file or self.data is None:

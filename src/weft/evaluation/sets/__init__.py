@@ -1,0 +1,1 @@
+"""Standard data sets by name, and the tasks of public sets."""
