@@ -87,12 +87,14 @@ def test_values_of_a_batch_belong_to_its_sentences(store: TokenStore) -> None:
     assert batch.moments == pytest.approx([known.mean(), known.std()], abs=1e-5)
 
 
-def test_every_weight_gets_a_gradient_and_the_head_that_of_surprise(store: TokenStore) -> None:
+@pytest.mark.parametrize("reduced", [False, True])
+def test_every_weight_gets_a_gradient_and_the_head_that_of_surprise(store: TokenStore, reduced: bool) -> None:
     model, batch = Reader(SMALL), first_batch(store)
     grown = []
     for weight in (1.0, 2.0):
         network = new_network(store)
-        loss = Reader(replace(SMALL, surprise_weight=weight)).batch_loss(network, batch, CPU)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=reduced):
+            loss = Reader(replace(SMALL, surprise_weight=weight)).batch_loss(network, batch, CPU)
         loss.total.backward()  # type: ignore[no-untyped-call]
         assert all(
             one.grad is not None and torch.isfinite(one.grad).all()
@@ -101,7 +103,7 @@ def test_every_weight_gets_a_gradient_and_the_head_that_of_surprise(store: Token
         )
         assert network.surprise is not None and network.surprise.inner.weight.grad is not None
         grown.append(network.surprise.inner.weight.grad.abs().sum())
-    assert grown[0] > 0 and float(grown[1] / grown[0]) == pytest.approx(2.0, rel=1e-3)
+    assert grown[0] > 0 and float(grown[1] / grown[0]) == pytest.approx(2.0, rel=1e-2)
     assert set(model.batch_loss(new_network(store), batch, CPU).parts or {}) >= {"surprise", "next"}
 
 

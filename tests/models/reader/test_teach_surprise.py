@@ -84,6 +84,13 @@ def test_values_are_those_of_a_slow_computation(store: TokenStore, model: Path, 
     assert len(set(np.round(values[~np.isnan(values)], 2))) > 10
 
 
+def test_half_precision_is_close(store: TokenStore, model: Path) -> None:
+    """A GPU reads in bfloat16."""
+    assert teach(store, model, "--dtype", "bfloat16") == 0
+    values = TokenStore(store.folder).surprise(range(store.sentence_count))
+    assert values == pytest.approx(slow_values(model, 512), abs=0.2)
+
+
 @pytest.mark.parametrize("tokens", [0, 1, 7, 8, 9, 14, 15, 100])
 def test_windows_cover_a_text_and_the_last_one_is_needed(tokens: int) -> None:
     starts = window_starts(tokens, 8)
