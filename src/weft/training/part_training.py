@@ -168,7 +168,7 @@ class PartTraining:
         """Return a hash of everything that determines the run; a checkpoint of another recipe is not resumed."""
         settings = self.model.settings.to_dict()
         plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
-        stores = [store.info.fingerprint if store else "" for store in (self.corpus.train, self.corpus.valid)]
+        stores = [store.contents if store else "" for store in (self.corpus.train, self.corpus.valid)]
         content = [NETWORKS, self.part, plain, asdict(self.settings), stores]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
         weights = [*(self.start or {}).items(), *self.model.foundation(self.part).items()]

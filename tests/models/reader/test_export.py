@@ -47,7 +47,7 @@ def exported(trained: Path) -> Path:
 
 def largest_difference(one: list[TextTables], other: list[TextTables]) -> float:
     pairs = [(getattr(a, part), getattr(b, part)) for a, b in zip(one, other, strict=True) for part in parts(a)]
-    return max(float(np.abs(first - second).max()) for first, second in pairs)
+    return max(float(np.abs(first - second).max(initial=0.0)) for first, second in pairs)
 
 
 def parts(tables: TextTables) -> tuple[str, ...]:

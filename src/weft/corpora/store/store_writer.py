@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.corpora.store.token_store import FORMAT_VERSION, LEVELS, dtype_for, read_info
+from weft.corpora.store.token_store import FORMAT_VERSION, LEVELS, SURPRISE, dtype_for, read_info
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
 from weft.io.atomic_files import replace_folder
@@ -29,7 +29,7 @@ from weft.version import VERSION
 PROGRESS = "progress.json"
 TOKENIZER = "tokenizer.json"
 HEADER = "store.json"
-STORE_FILES = (HEADER, TOKENIZER, "ids.bin", *(f"{level}.bin" for level in LEVELS))
+STORE_FILES = (HEADER, TOKENIZER, "ids.bin", *(f"{level}.bin" for level in LEVELS), f"{SURPRISE}.bin")
 
 
 @dataclass(frozen=True, slots=True)

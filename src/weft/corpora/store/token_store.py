@@ -8,6 +8,7 @@ A store is a folder of flat little-endian arrays, which any language can read::
     sentences.bin    int64: start of each sentence in ids, and the end
     paragraphs.bin   int64: start of each paragraph in sentences, and the end
     articles.bin     int64: start of each article in paragraphs, and the end
+    surprise.bin     optional, float16: mean log-likelihood per token of each sentence under a language model
 
 `weft.corpora.store.prepare` writes stores; this module reads them.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 DTYPES = ("uint16", "uint32")
 LEVELS = ("sentences", "paragraphs", "articles")
+SURPRISE = "surprise"
 LARGEST_HEADER = 64 * 2**20
 _CHECK_ROWS = 2**20
 
@@ -65,6 +68,27 @@ class StoreInfo:
     body: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class SurpriseInfo:
+    """The entry ``surprise`` of ``store.json``, about the values in ``surprise.bin``.
+
+    Attributes:
+        teacher: A hash of the language model and of how it reads texts.
+        name: The name of its folder or file.
+        context: Number of tokens that it reads at once.
+        known: Number of sentences with a value.
+        mean: Mean of the known values, in nats per token.
+        deviation: Their standard deviation.
+    """
+
+    teacher: str
+    name: str
+    context: int
+    known: int
+    mean: float
+    deviation: float
+
+
 class TokenStore:
     """A token store, opened for reading. Opening takes milliseconds for any size.
 
@@ -94,6 +118,10 @@ class TokenStore:
         self.sentence_offsets = self._offsets("sentences", counts["tokens"])  # [sentences + 1]
         self.paragraph_offsets = self._offsets("paragraphs", counts["sentences"])  # [paragraphs + 1]
         self.article_offsets = self._offsets("articles", counts["paragraphs"])  # [articles + 1]
+        self.surprise_info = read_surprise_info(self.folder / "store.json", self.info)
+        self._surprise: NDArray[np.float16] | None = None  # [sentences]
+        if self.surprise_info is not None:
+            self._surprise = _map(self.folder / f"{SURPRISE}.bin", "float16", counts["sentences"])
 
     @property
     def sentence_count(self) -> int:
@@ -104,6 +132,12 @@ class TokenStore:
     def paragraph_count(self) -> int:
         """Number of paragraphs."""
         return self.info.counts["paragraphs"]
+
+    @property
+    def contents(self) -> str:
+        """A hash of the tokens, and that of the language model behind the surprise values if there are any."""
+        taught = self.surprise_info
+        return self.info.fingerprint + (f"+{taught.teacher}" if taught is not None else "")
 
     def sentence(self, number: int) -> Ids:
         """Return the ids of a sentence, a view of the file."""
@@ -134,9 +168,7 @@ class TokenStore:
 
     def gather(self, numbers: ArrayLike) -> tuple[Ids, Offsets]:
         """Return the concatenated ids of many sentences, and the start of each (and the end)."""
-        chosen = np.asarray(numbers, dtype=np.int64)  # [batch]
-        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.sentence_count):
-            raise IndexError(f"sentence numbers go from 0 to {self.sentence_count - 1}")
+        chosen = self._checked(numbers)
         starts = self.sentence_offsets[chosen]  # [batch]
         lengths = self.sentence_offsets[chosen + 1] - starts  # [batch]
         offsets = np.zeros(len(chosen) + 1, dtype=np.int64)  # [batch + 1]
@@ -144,11 +176,28 @@ class TokenStore:
         shift = np.repeat(starts - offsets[:-1], lengths)  # [tokens of the batch]
         return self.ids[np.arange(offsets[-1]) + shift], offsets
 
+    def surprise(self, numbers: ArrayLike) -> NDArray[np.float32]:
+        """Return the mean log-likelihood per token of sentences under a language model, in nats; NaN where unknown.
+
+        All are unknown unless ``tools/teach_surprise.py`` has written the values.
+        """
+        chosen = self._checked(numbers)
+        if self._surprise is None:
+            return np.full(chosen.shape, np.nan, dtype=np.float32)
+        return self._surprise[chosen].astype(np.float32)
+
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer of the ids."""
         from weft.corpora.text.tokenizers import load_tokenizer
 
         return load_tokenizer(self.folder / "tokenizer.json")
+
+    def _checked(self, numbers: ArrayLike) -> Offsets:
+        """Return sentence numbers as an array, [batch]; raise IndexError if one is out of range."""
+        chosen = np.asarray(numbers, dtype=np.int64)
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.sentence_count):
+            raise IndexError(f"sentence numbers go from 0 to {self.sentence_count - 1}")
+        return chosen
 
     def _offsets(self, level: str, end: int) -> Offsets:
         path = self.folder / f"{level}.bin"
@@ -181,6 +230,22 @@ def read_info(folder: str | Path) -> StoreInfo:
     )
     _check_values(path, info)
     return info
+
+
+def read_surprise_info(path: Path, info: StoreInfo) -> SurpriseInfo | None:
+    """Return the checked entry of the surprise values, or None if the store has none."""
+    body = info.body.get(SURPRISE)
+    if body is None:
+        return None
+    try:
+        found = SurpriseInfo(**body)
+        numbers = (float(found.mean), float(found.deviation))
+        sound = all(map(math.isfinite, numbers)) and numbers[1] >= 0 and type(found.known) is int
+    except (TypeError, ValueError):
+        sound = False
+    if not sound or type(found.teacher) is not str:
+        raise _damaged(path, f"{SURPRISE} = {body!r}"[:200], "the entry that tools/teach_surprise.py wrote")
+    return found
 
 
 def _check_version(path: Path, body: dict[str, Any]) -> None:

@@ -38,6 +38,8 @@ class WindowBatch:
         positions: [windows, longest] the place of each sentence in its text.
         changed: [windows, longest] another order of the places; places after the end stay.
         slots: [windows, longest] a random number for each sentence, different within a window.
+        surprise: [sentences] mean log-likelihood per token under a language model; NaN where it is unknown.
+        moments: [2] mean and standard deviation of these values in the store; zeros if it has none.
     """
 
     sentences: Whole
@@ -47,6 +49,8 @@ class WindowBatch:
     positions: Whole
     changed: Whole
     slots: Whole
+    surprise: npt.NDArray[np.float32]
+    moments: npt.NDArray[np.float32]
 
     def __len__(self) -> int:
         return len(self.places)
@@ -66,7 +70,10 @@ class WindowBatch:
         used = share.places[share.places >= 0]  # [sentences of the share]
         new = np.full(len(self.lengths) + 1, -1)  # the last entry is for −1, no sentence
         new[used] = np.arange(len(used))
-        return replace(share, sentences=self.sentences[used], lengths=self.lengths[used], places=new[share.places])
+        return replace(
+            share, sentences=self.sentences[used], lengths=self.lengths[used], places=new[share.places],
+            surprise=self.surprise[used],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,8 @@ class WindowStream:
         self.store, self.batch_tokens, self.seed, self.options = store, batch_tokens, seed, options
         tokenizer = store.tokenizer()
         self.pad, self.marks = tokenizer.pad_id, (tokenizer.bos_id, tokenizer.eos_id)
+        taught = store.surprise_info
+        self.moments = np.array([taught.mean, taught.deviation] if taught is not None else [0, 0], dtype=np.float32)
         self.paragraphs = np.asarray(store.paragraph_offsets)
         self.articles = self.paragraphs[np.asarray(store.article_offsets)]  # [articles + 1]
         lengths = np.minimum(store.lengths() + 2, options.sentence_tokens)  # [sentences] with both marks
@@ -199,7 +208,10 @@ class WindowStream:
         most = max(self.options.slots, int(sizes.max()))
         slots = np.argsort(generator.random((len(windows), most)), axis=1)[:, : sizes.max()] % self.options.slots
         numbers = np.concatenate([window.numbers for window in windows])
-        return WindowBatch(*self._tokens(numbers), places, texts, positions, changed, slots)
+        surprise = self.store.surprise(numbers)
+        return WindowBatch(
+            *self._tokens(numbers), places, texts, positions, changed, slots, surprise, self.moments.copy()
+        )
 
     def _window(self, start: int, size: int, generator: np.random.Generator) -> Window:
         window = Window.plain(start, size)

@@ -1,4 +1,4 @@
-"""The heads of the reader: precedence, next sentence, and breaks of a given order."""
+"""The heads of the reader: precedence, next sentence, breaks of a given order, and surprise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.models.reader.network_constants import FEW, GAP_LIMIT, GAP_SCORES, HEAD_NORM_EPSILON, RATE
+from weft.models.reader.network_constants import (
+    FEW,
+    GAP_LIMIT,
+    GAP_SCORES,
+    HEAD_NORM_EPSILON,
+    RATE,
+    SMALLEST_DEVIATION,
+)
 
 
 class FastLinear(nn.Linear):
@@ -84,6 +91,40 @@ class BreakHead(nn.Module):
         for layer in (self.mix_first, self.mix_second):
             mixed = (mixed + functional.gelu(layer(mixed))) * kept
         found: Tensor = self.output(mixed.transpose(1, 2))[:, :, 0].float()
+        return found
+
+
+class SurpriseHead(nn.Module):
+    """The mean log-likelihood per token of each sentence, as a language model that has read the text before it gives.
+
+    The head learns standardised values. Their mean and standard deviation are those of the first training batch's
+    store and part of the weights, so that a trained head returns nats whatever text it reads.
+    """
+
+    moments: Tensor  # mean and standard deviation of the values: [2]
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(size, eps=HEAD_NORM_EPSILON)
+        self.inner, self.output = FastLinear(size, width), FastLinear(width, 1)
+        self.register_buffer("moments", torch.zeros(2))
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return standardised log-likelihoods: [texts, most, size] → [texts, most]."""
+        found: Tensor = self.output(functional.gelu(self.inner(self.norm(vectors))))[:, :, 0].float()
+        return found
+
+    def set_moments(self, moments: Tensor) -> None:
+        """Take the mean and standard deviation of the values, unless they are known; zeros stand for unknown ones."""
+        self.moments.copy_(torch.where(self.moments[1] > 0, self.moments, moments))
+
+    def standardised(self, values: Tensor) -> Tensor:
+        """Return log-likelihoods as the head learns them."""
+        return (values - self.moments[0]) / self.moments[1].clamp(min=SMALLEST_DEVIATION)
+
+    def log_likelihoods(self, vectors: Tensor) -> Tensor:
+        """Return log-likelihoods in nats per token: [texts, most, size] → [texts, most]."""
+        found: Tensor = self(vectors) * self.moments[1].clamp(min=SMALLEST_DEVIATION) + self.moments[0]
         return found
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 from weft.corpora.negatives.damaged_windows import STRANGER
 from weft.corpora.store.window_batches import WindowBatch
 from weft.models.common.neural.batch_tensors import to_device
-from weft.models.reader.heads import BreakHead, PairHeads, gap_scores
+from weft.models.reader.heads import BreakHead, PairHeads, SurpriseHead, gap_scores
 from weft.models.reader.text_encoder import (
     EncoderSizes,
     PackedTokens,
@@ -53,13 +53,14 @@ class Labels:
 
 
 class ReaderNetwork(nn.Module):
-    """The encoder and three heads; masked words are predicted with the vectors of the words themselves."""
+    """The encoder and its heads; masked words are predicted with the vectors of the words themselves."""
 
-    def __init__(self, sizes: EncoderSizes, pair: int) -> None:
+    def __init__(self, sizes: EncoderSizes, pair: int, *, surprise: bool = False) -> None:
         super().__init__()
         self.encoder = TextEncoder(sizes)
         self.pairs = PairHeads(2 * sizes.hidden, pair)
         self.breaks = BreakHead(2 * sizes.hidden, max(8, pair // 2))
+        self.surprise = SurpriseHead(2 * sizes.hidden, max(8, pair // 2)) if surprise else None
         self.word = nn.Linear(sizes.hidden, sizes.hidden)
         self.word_norm = nn.LayerNorm(sizes.hidden)
         self.word_bias = nn.Parameter(torch.zeros(sizes.vocabulary))
@@ -133,6 +134,17 @@ def break_loss(odds: Tensor, labels: Labels, order: Tensor) -> Tensor:
     steps = labels.steps[rows, left, right]  # [texts, gaps]
     counted = labels.real[:, 1:] & (steps != 2)
     return mean_of(functional.binary_cross_entropy_with_logits(odds, (steps != 1).float(), reduction="none"), counted)
+
+
+def surprise_loss(found: Tensor, wanted: Tensor, labels: Labels) -> Tensor:
+    """Return the mean smooth L1 loss of standardised log-likelihoods, NaN where unknown: [texts, most] → [texts].
+
+    Strangers do not count: the language model has read them after other sentences. The other sentences of a damaged
+    window do: their value is that of their own text, as it is in a window that starts in the middle of an article.
+    """
+    counted = labels.known & wanted.isfinite()
+    losses = functional.smooth_l1_loss(found, torch.where(counted, wanted, 0.0), reduction="none")
+    return mean_of(losses, counted)
 
 
 def word_mask(texts: Texts, share: float) -> Tensor:

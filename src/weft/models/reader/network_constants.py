@@ -8,6 +8,7 @@ RATE = 4.0  # how much faster than the encoder the heads learn
 FEW = -1e4  # log-odds of what is impossible; finite in 16 bits, so that no gradient becomes NaN
 GAP_SCORES = 4
 GAP_LIMIT = 20.0  # larger scores of a gap are cut
+SMALLEST_DEVIATION = 1e-3  # of log-likelihoods
 
 SENTENCES, TEXT, BREAKS = "sentences.onnx", "text.onnx", "breaks.onnx"
 # Inputs of each exported graph.
@@ -16,3 +17,4 @@ GRAPHS = {
     TEXT: ("states", "slots", "firsts", "shares"),
     BREAKS: ("vectors", "odds", "follows", "order"),
 }
+SURPRISES = "surprises"  # an output of the text graph, if the network has the head

@@ -19,7 +19,15 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from weft.io.quantization import SCALE, packed_rows
-from weft.models.reader.network_constants import FEW, GAP_LIMIT, HEAD_NORM_EPSILON, NORM_EPSILON, RATE
+from weft.models.reader.network_constants import (
+    FEW,
+    GAP_LIMIT,
+    HEAD_NORM_EPSILON,
+    NORM_EPSILON,
+    RATE,
+    SMALLEST_DEVIATION,
+    SURPRISES,
+)
 from weft.models.reader.onnx_writer import Arithmetic, GraphWriter, Matrix
 from weft.models.reader.reader_settings import ReaderSettings
 
@@ -88,7 +96,7 @@ def sentence_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: 
 
 
 def text_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: Arithmetic) -> bytes:
-    """Return the graph of the upper layers and of the heads of all pairs, for one text.
+    """Return the graph of the upper layers, of the heads of all pairs and of surprise if there is one, for one text.
 
     Inputs: ``states`` of all tokens after the lower layers, sentence after sentence; ``slots``, the slot of each token;
     ``firsts``, the first token of each sentence; ``shares``, the weight of each token in the mean of each sentence.
@@ -107,6 +115,8 @@ def text_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: Arit
     graph.output("vectors", vectors, "sentences", 2 * settings.hidden)
     graph.output("odds", odds, "sentences", "sentences")
     graph.output("follows", follows, "sentences", "sentences")
+    if settings.surprise_weight > 0:
+        graph.output(SURPRISES, _surprise_head(graph, vectors, weights.under("surprise")), "sentences")
     return graph.model()
 
 
@@ -180,6 +190,16 @@ def _pair_heads(graph: GraphWriter, vectors: str, weights: SavedWeights, setting
     logits = graph.runtime_op("FusedMatMul", before, after, transB=1, alpha=scale)
     itself = graph.op("Cast", graph.op("EyeLike", logits), to=BOOL)
     return odds, graph.op("LogSoftmax", graph.op("Where", itself, graph.store(np.float32(FEW)), logits))
+
+
+def _surprise_head(graph: GraphWriter, vectors: str, weights: SavedWeights) -> str:
+    """Add the predicted log-likelihoods, in nats per token: [sentences]."""
+    normed = _norm(graph, vectors, weights.under("norm"), HEAD_NORM_EPSILON)
+    inner = graph.op("Gelu", _fast_linear(graph, normed, weights.under("inner")))
+    found = graph.op("Squeeze", _fast_linear(graph, inner, weights.under("output")), graph.whole(1))
+    mean, deviation = weights.vector("moments")
+    scaled = graph.op("Mul", found, graph.store(np.float32(max(deviation, SMALLEST_DEVIATION))))
+    return graph.op("Add", scaled, graph.store(np.float32(mean)))
 
 
 def _gap_scores(graph: GraphWriter, odds: str, follows: str, left: str, right: str) -> str:

@@ -21,7 +21,7 @@ from weft.io.model_folder import Artifact
 from weft.io.onnx_files import check_graph
 from weft.models.common.thread_pool import in_threads
 from weft.models.common.token_cache import TokenCache
-from weft.models.reader.network_constants import BREAKS, GRAPHS, SENTENCES, TEXT
+from weft.models.reader.network_constants import BREAKS, GRAPHS, SENTENCES, SURPRISES, TEXT
 from weft.models.reader.text_tables import Sentences, TextTables, cut_tables, slots_of
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class OnnxTableReader:
         self.sentence_tokens, self.slots = sentence_tokens, slots
         self.sessions = open_sessions(graphs, "cpu")
         self._graphs = graphs if "cuda" in self.devices() else {}  # not kept where they are never loaded again
+        named = {one.name for one in self.sessions.text.get_outputs()}
+        self._outputs = ["vectors", "odds", "follows", *([SURPRISES] if SURPRISES in named else [])]
         self._known: dict[Ids, States] = {}
 
     def devices(self) -> tuple[str, ...]:
@@ -136,7 +138,7 @@ class OnnxTableReader:
         return self
 
     def tables(self, texts: Sequence[Sentences]) -> list[TextTables]:
-        """Return the tables of texts of at least two sentences, in order."""
+        """Return the tables of texts, in order."""
         found: list[TextTables] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             found += self._tables(texts[start : start + TEXTS_AT_ONCE])
@@ -198,10 +200,11 @@ class OnnxTableReader:
             "firsts": np.cumsum(lengths) - lengths,
             "shares": shares.astype(np.float32),
         }
-        vectors, odds, follows = self.sessions.text.run(["vectors", "odds", "follows"], given)
+        vectors, odds, follows, *surprises = self.sessions.text.run(self._outputs, given)
         gaps = {"vectors": vectors, "odds": odds, "follows": follows, "order": np.arange(size)}
-        breaks = self.sessions.breaks.run(["breaks"], gaps)[0]
-        return cut_tables(size, *(part.astype(np.float64) for part in (follows, odds, breaks)))
+        # A single sentence has no gaps, which a convolution cannot read.
+        breaks = self.sessions.breaks.run(["breaks"], gaps)[0] if size > 1 else np.zeros(0)
+        return cut_tables(size, *(part.astype(np.float64) for part in (follows, odds, breaks, *surprises)))
 
 
 def _groups(sentences: Sequence[Ids]) -> Iterator[list[Ids]]:

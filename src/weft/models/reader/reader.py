@@ -15,7 +15,7 @@ import numpy as np
 from weft.corpora.store.window_batches import WindowBatch, WindowStream
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
-from weft.errors import ModelError
+from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_key, hash_order
 from weft.models.common.network_parts import saved_reference, saved_tokenizer
@@ -23,7 +23,7 @@ from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
 from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_tables import TableReader, TextTables, long_breaks, long_tables
+from weft.models.reader.text_tables import TableReader, TextTables, long_breaks, long_surprises, long_tables
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.percentiles import Reference, reference_for
@@ -95,7 +95,13 @@ class Reader:
         return new_network(self.settings, tokenizer)
 
     def training_batches(self, part: str, store: TokenStore, pad: int, settings: TrainingSettings) -> Batches:  # noqa: ARG002
-        """Return batches of windows, some of them damaged."""
+        """Return batches of windows, some of them damaged.
+
+        Raises:
+            CorpusError: The network has a head for surprise, and the store has no values for it.
+        """
+        if self.settings.surprise_weight > 0 and store.surprise_info is None:
+            raise _untaught(store.folder)
         options = self.settings.windows(settings.max_tokens)
         return WindowStream(store, batch_tokens=settings.batch_tokens, seed=settings.seed, options=options)
 
@@ -193,7 +199,7 @@ class Reader:
     # Scoring ----------------------------------------------------------------------------------------------------------
 
     def tables(self, document: Document) -> TextTables:
-        """Return what the network says about all pairs of sentences of a text of at least two.
+        """Return what the network says about all pairs of sentences of a text, and about each sentence.
 
         A text with more sentences than slots is read in groups; its tables do not depend on the given order.
         """
@@ -259,6 +265,22 @@ class Reader:
         odds = long_breaks(self.reader, document.sentences, self._group) if self._is_long(document) else None
         odds = self.tables(document).breaks if odds is None else odds
         return tuple((1 / (1 + np.exp(-odds))).tolist())
+
+    def surprises(self, document: Document) -> tuple[float, ...]:
+        """Return the predicted log-likelihood per token of each sentence, in nats.
+
+        The prediction is that of a language model which has read the text before the sentence.
+
+        Raises:
+            ModelError: The network was trained without this head.
+        """
+        if not self.settings.surprise_weight > 0:
+            raise _no_surprise()
+        if not document.sentences:
+            return ()
+        if self._is_long(document):
+            return tuple(long_surprises(self.reader, document.sentences, self._group).tolist())
+        return tuple(self.tables(document).surprises.tolist())
 
     def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:
         """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.
@@ -333,4 +355,22 @@ def _exported(folder: str) -> ModelError:
         seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
         allowed="a reader that `weft train` wrote",
         next_step="copy the exported folder, or load the folder that it was exported from",
+    )
+
+
+def _no_surprise() -> ModelError:
+    return ModelError(
+        "this reader does not predict surprise",
+        seen="surprise_weight 0",
+        allowed="a reader that was trained with surprise_weight above 0",
+        next_step="train one: docs/reader.md, section Surprise",
+    )
+
+
+def _untaught(folder: Path) -> CorpusError:
+    return CorpusError(
+        f"{folder} has no surprise values to learn",
+        seen="a surprise_weight above 0",
+        allowed="stores with surprise.bin, for training and validation",
+        next_step="run tools/teach_surprise.py on the store, or set model.surprise_weight to 0",
     )

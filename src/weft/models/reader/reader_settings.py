@@ -32,6 +32,9 @@ class ReaderSettings(Settings):
     break_weight: float = setting(0.3, "Weight of the loss of breaks.", minimum=0)
     masked: float = setting(0.0, "Share of words that are masked and predicted in training.", minimum=0, below=1)
     masked_weight: float = setting(0.3, "Weight of the loss of masked words.", minimum=0)
+    surprise_weight: float = setting(
+        0.0, "Weight of the loss of surprise; above 0 the network has this head and stores need its values.", minimum=0
+    )
     fewest: int = setting(5, "Number of sentences of the shortest training windows.", minimum=2)
     most: int = setting(32, "Number of sentences of the longest training windows.", minimum=2)
     window_tokens: int = setting(640, "Number of tokens of the longest training windows.", minimum=16)

@@ -14,6 +14,7 @@ from weft.models.reader.network import (
     break_loss,
     next_loss,
     precedence_loss,
+    surprise_loss,
     word_mask,
 )
 from weft.models.reader.reader_settings import ReaderSettings
@@ -27,7 +28,7 @@ def empty_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwo
         tokenizer.vocabulary_size, settings.hidden, settings.layers, settings.local_layers, settings.heads,
         settings.feed_forward, settings.sentence_tokens, settings.slots, settings.dropout,
     )  # fmt: skip
-    return ReaderNetwork(sizes, settings.pair)
+    return ReaderNetwork(sizes, settings.pair, surprise=settings.surprise_weight > 0)
 
 
 def new_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork:
@@ -42,9 +43,12 @@ def batch_loss(
     settings: ReaderSettings, network: torch.nn.Module, batch: WindowBatch, device: torch.device
 ) -> LossPart:
     """Return the losses of all heads, summed over windows."""
+    assert isinstance(network, ReaderNetwork)
+    if network.surprise is not None and network.training:
+        # Also in a process whose share is empty, so that all processes have the same moments.
+        network.surprise.set_moments(to_device(batch.moments, device))
     if not len(batch):
         return LossPart(zero_loss(network), 0)
-    assert isinstance(network, ReaderNetwork)
     texts, labels = batch_texts(batch, device)
     # Validation reads whole texts, as scoring does, so that losses with and without masked words can be compared.
     masked = word_mask(texts, settings.masked) if settings.masked and network.training else None
@@ -58,6 +62,11 @@ def batch_loss(
         "break": torch.stack(breaks).mean(dim=0),
     }
     weights = {"precedence": 1.0, "next": settings.next_weight, "break": settings.break_weight}
+    if network.surprise is not None:
+        values = to_device(batch.surprise, device)[texts.places.clamp(min=0)]  # [windows, most]
+        found = network.surprise(reading.vectors)
+        losses["surprise"] = surprise_loss(found, network.surprise.standardised(values), labels)
+        weights["surprise"] = settings.surprise_weight
     if masked is not None:
         words = network.masked_loss(reading, packed, texts.ids, masked)
         losses["words"] = words / max(1.0, settings.masked * texts.longest)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -25,11 +25,14 @@ class TextTables:
         follows: log p(j follows i) above that of chance, 1 / (sentences − 1): [sentences, sentences].
         precedence: Log-odds that i precedes j, antisymmetric: [sentences, sentences].
         breaks: Log-odds of a break at each gap of the given order, [sentences − 1]; empty if read in groups.
+        surprises: Predicted mean log-likelihood per token of each sentence, in nats, [sentences]; empty if the network
+            has no such head or the text was read in groups.
     """
 
     follows: Table
     precedence: Table
     breaks: Table
+    surprises: Table = field(default_factory=lambda: np.zeros(0))
 
     def transitions(self, order: Sequence[int], weight: float) -> Table:
         """Return the parts of an order's score at each gap: [gaps].
@@ -63,7 +66,7 @@ class TableReader(Protocol):
     """A trained network that makes the tables of texts, in PyTorch or in onnxruntime."""
 
     def tables(self, texts: Sequence[Sentences]) -> list[TextTables]:
-        """Return the tables of texts of at least two sentences, in order."""
+        """Return the tables of texts, in order."""
 
     def devices(self) -> tuple[str, ...]:
         """Return the devices that it can run on: ``cpu``, and ``cuda`` if there is a GPU that it can use."""
@@ -84,12 +87,25 @@ def long_tables(reader: TableReader, sentences: Sentences, plan: ReadingPlan) ->
 
 def long_breaks(reader: TableReader, sentences: Sentences, group: int) -> Table:
     """Return the mean log-odds of a break at each gap over windows that overlap by half: [sentences − 1]."""
+    return _window_means(reader, sentences, group, len(sentences) - 1, lambda tables: tables.breaks)
+
+
+def long_surprises(reader: TableReader, sentences: Sentences, group: int) -> Table:
+    """Return the mean predicted log-likelihood of each sentence over windows that overlap by half: [sentences]."""
+    return _window_means(reader, sentences, group, len(sentences), lambda tables: tables.surprises)
+
+
+def _window_means(
+    reader: TableReader, sentences: Sentences, group: int, size: int, part: Callable[[TextTables], Table]
+) -> Table:
+    """Return the means of a part of the tables over windows of ``group`` sentences that overlap by half: [size]."""
     starts = range(0, len(sentences) - group // 2, max(1, group // 2))
-    sums, counts = np.zeros(len(sentences) - 1), np.zeros(len(sentences) - 1)
+    sums, counts = np.zeros(size), np.zeros(size)
     windows = [sentences[start : start + group] for start in starts]
     for start, tables in zip(starts, reader.tables(windows), strict=True):
-        sums[start : start + len(tables.breaks)] += tables.breaks
-        counts[start : start + len(tables.breaks)] += 1
+        values = part(tables)
+        sums[start : start + len(values)] += values
+        counts[start : start + len(values)] += 1
     return sums / np.maximum(counts, 1)
 
 
@@ -106,8 +122,9 @@ def slots_of(sentences: Sequence[str], slots: int) -> npt.NDArray[np.int64]:
     return found
 
 
-def cut_tables(size: int, follows: Table, odds: Table, breaks: Table) -> TextTables:
+def cut_tables(size: int, follows: Table, odds: Table, breaks: Table, surprises: Table | None = None) -> TextTables:
     """Return the tables of a text without padding."""
     gain = follows[:size, :size] + math.log(max(1, size - 1))
     np.fill_diagonal(gain, 0.0)
-    return TextTables(gain, odds[:size, :size].copy(), breaks[: size - 1].copy())
+    predicted = np.zeros(0) if surprises is None else surprises[:size].copy()
+    return TextTables(gain, odds[:size, :size].copy(), breaks[: size - 1].copy(), predicted)

@@ -41,7 +41,7 @@ class TorchTableReader:
         return self
 
     def tables(self, texts: Sequence[Sentences]) -> list[TextTables]:
-        """Return the tables of texts of at least two sentences, in order."""
+        """Return the tables of texts, in order."""
         found: list[TextTables | None] = [None] * len(texts)
         for numbers in self._batches(texts):
             for number, tables in zip(numbers, self._read([texts[number] for number in numbers]), strict=True):
@@ -67,8 +67,12 @@ class TorchTableReader:
         given = self._input(texts)
         reading, _ = self.network.read(given)
         order = torch.arange(given.places.shape[1], device=given.places.device).expand_as(given.places)
-        breaks = self.network.break_odds(reading, order, given.real)
-        arrays = [part.double().cpu().numpy() for part in (reading.follows, reading.odds, breaks)]
+        # A single sentence has no gaps, which a convolution cannot read.
+        breaks = self.network.break_odds(reading, order, given.real) if order.shape[1] > 1 else order[:, :0]
+        parts = [reading.follows, reading.odds, breaks]
+        if self.network.surprise is not None:
+            parts.append(self.network.surprise.log_likelihoods(reading.vectors))
+        arrays = [part.double().cpu().numpy() for part in parts]
         return [cut_tables(len(text), *(part[row] for part in arrays)) for row, text in enumerate(texts)]
 
     def _input(self, texts: Sequence[Sentences]) -> Texts:
