@@ -162,6 +162,8 @@ class Score(Tabular):
         breaks: Indices of the weak links: entry i is the transition from sentence i to sentence i + 1.
         percentile: Percentage of the reference texts of similar length that score lower, for calibrated models.
         percentile_shuffled: The same percentage among the shuffled reference texts.
+        shuffles_beaten: Share of random orders of the text that score lower than its own order, from 0 to 1, for models
+            that compare orders quickly; None for other models and for fewer than three sentences.
         reference: Name of the reference texts, such as ``Wikipedia paragraphs``.
         link_percentiles: For each transition, percentage of the shortest reference texts that score lower.
         warnings: Reasons to distrust the score, or why there is none; each is a sentence with a ``code``.
@@ -179,23 +181,29 @@ class Score(Tabular):
     breaks: tuple[int, ...] = ()
     percentile: float | None = None
     percentile_shuffled: float | None = None
+    shuffles_beaten: float | None = None
     reference: str = ""
     link_percentiles: tuple[float, ...] = ()
     warnings: tuple[TextWarning, ...] = ()
 
     @property
     def meaning(self) -> str:
-        """Return the percentiles in words, or an empty string for a model without them.
+        """Return the percentiles and the shuffles beaten in words, or an empty string for a model without them.
 
         Example:
             >>> Score(0.6, percentile=71.9, percentile_shuffled=100.0, reference="essays").meaning
             '71st percentile of essays; beats 99% of shuffled ones'
+            >>> Score(0.6, percentile=71.9, shuffles_beaten=0.965, reference="essays").meaning
+            '71st percentile of essays; beats 96% of its own shuffles'
         """
-        if self.percentile is None or self.percentile_shuffled is None:
-            return ""
-        # Rounded down, and never 100%: a sample of reference texts cannot show that all texts score lower.
-        written, shuffled = (min(99, int(share)) for share in (self.percentile, self.percentile_shuffled))
-        return f"{ordinal(written)} percentile of {self.reference}; beats {shuffled}% of shuffled ones"
+        parts = []
+        if self.percentile is not None:
+            parts.append(f"{ordinal(_percent(self.percentile))} percentile of {self.reference}")
+        if self.shuffles_beaten is not None:
+            parts.append(f"beats {_percent(100 * self.shuffles_beaten)}% of its own shuffles")
+        elif self.percentile_shuffled is not None:
+            parts.append(f"beats {_percent(self.percentile_shuffled)}% of shuffled ones")
+        return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain data, ready for JSON; the sentences themselves are not included."""
@@ -208,13 +216,14 @@ class Score(Tabular):
             "breaks": list(self.breaks),
             "estimator": self.estimator,
             "percentiles": {"written": self.percentile, "shuffled": self.percentile_shuffled} if placed else None,
+            "shuffles_beaten": self.shuffles_beaten,
             "model": self.model,
             "warnings": list(map(str, self.warnings)),
             "warning_codes": [warning.code for warning in self.warnings],
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row: the score, its percentiles and its transitions."""
+        """Return one row: the score, its percentiles, the shuffles that it beats and its transitions."""
         places = {"percentile": self.percentile, "percentile_shuffled": self.percentile_shuffled}
         record = {**self.to_dict(), **places}
         return [{name: record[name] for name in SCORE_COLUMNS}]
@@ -289,6 +298,11 @@ def weak_links(transitions: Sequence[float]) -> tuple[int, ...]:
     spread = (sum((value - mean) ** 2 for value in transitions) / len(transitions)) ** 0.5
     lowest = min(range(len(transitions)), key=lambda number: transitions[number])
     return tuple(number for number, value in enumerate(transitions) if value < mean - spread or number == lowest)
+
+
+def _percent(value: float) -> int:
+    """Return a percentage rounded down, and never 100: a sample of texts or orders cannot show that all score lower."""
+    return min(99, int(round(value, 6)))  # 100 * 0.57 is a little less than 57
 
 
 def ordinal(number: int) -> str:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
@@ -19,7 +18,7 @@ from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Ordering, Search, order_document
 from weft.progress import Progress, silent
-from weft.protocols import CalibratedModel, CoherenceModel, ModelCard
+from weft.protocols import CalibratedModel, CoherenceModel, ModelCard, ShuffleJudge
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.percentiles import placed
 from weft.scoring.score_warnings import warnings_of
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from weft.ordering.best_move import Move
 
 AT_ONCE = 64  # documents scored in one batch
+LONG = 64  # sentences; a longer document is scored alone, so that a model needs to remember one such text
 SENTENCES_AS_TEXTS = TextWarning(
     "sentences-as-texts",
     "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
@@ -115,18 +115,23 @@ class Model:
 
     def score_stream(self, documents: Iterator[Document]) -> Iterator[Score]:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
-        size = 1
-        while batch := list(islice(documents, size)):
+        for batch in _batches(documents):
             with few_threads(sentences=sum(map(len, batch))):
                 found = self.inner.score(batch)
-            yield from (self._completed(score, document) for score, document in zip(found, batch, strict=True))
-            size = AT_ONCE
+                scores = [self._completed(score, document) for score, document in zip(found, batch, strict=True)]
+            yield from scores
 
     def _completed(self, score: Score, document: Document) -> Score:
         """Return a model's score with all that can be said about it."""
         warnings = warnings_of(self.inner, document, score.value)
+        judge = self.inner if isinstance(self.inner, ShuffleJudge) and score.value is not None else None
         found = replace(
-            score, document=document, model=self.name, breaks=weak_links(score.transitions), warnings=warnings
+            score,
+            document=document,
+            model=self.name,
+            breaks=weak_links(score.transitions),
+            shuffles_beaten=judge.shuffles_beaten(document) if judge is not None else None,
+            warnings=warnings,
         )
         reference = self.inner.reference if isinstance(self.inner, CalibratedModel) else None
         return found if reference is None or score.value is None else placed(found, reference, len(document))
@@ -308,6 +313,22 @@ class Model:
         with few_threads(sentences=len(one) + len(other)):
             found = compare_texts(model.inner, one, other)
         return replace(found, first=model._completed(found.first, one), second=model._completed(found.second, other))
+
+
+def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield the first document alone, then documents in batches, and long documents alone."""
+    batch: list[Document] = []
+    size = 1
+    for document in documents:
+        if batch and len(document) > LONG:
+            yield batch
+            batch = []
+        batch.append(document)
+        if len(batch) == size or len(document) > LONG:
+            yield batch
+            batch, size = [], AT_ONCE
+    if batch:
+        yield batch
 
 
 def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:

@@ -160,6 +160,17 @@ class OrderScorer(Protocol):
         """Return one score per order."""
 
 
+@runtime_checkable
+class ShuffleJudge(Protocol):
+    """A model that quickly compares a text with its own random orders."""
+
+    def shuffles_beaten(self, document: Document) -> float | None:
+        """Return the share of random orders that score lower than the text's own; None if there is no other order.
+
+        Ties count as not beaten.
+        """
+
+
 class OrderSearch(Protocol):
     """The state of a beam search for an order: partial orders of a text (paths) that grow to the right."""
 

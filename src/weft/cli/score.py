@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from weft.document import Document, Score
     from weft.loaded_model import Model as LoadedModel
 
-COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "warning_codes"]
+COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "shuffles_beaten", "warning_codes"]
 LINK_COLUMNS = ["id", "left", "right", "value"]
 
 
@@ -64,7 +64,7 @@ def write_scores(model: LoadedModel, documents: Any, *, form: str, explain: bool
 
 
 def _row(document: Document, score: Score) -> list[Any]:
-    cells = (score.value, score.percentile, score.percentile_shuffled)
+    cells = (score.value, score.percentile, score.percentile_shuffled, score.shuffles_beaten)
     codes = " ".join(warning.code for warning in score.warnings)
     return [document.id, len(document), *("" if cell is None else cell for cell in cells), codes]
 

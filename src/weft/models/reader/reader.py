@@ -7,6 +7,7 @@ References: Cui et al. 2018 (set encoders for ordering); Chen et al. 2016 (prece
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
-from weft.io.seeded_hash import hash_key, hash_order
+from weft.io.seeded_hash import hash_key
 from weft.models.common.network_parts import saved_reference, saved_tokenizer
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
@@ -38,7 +39,8 @@ if TYPE_CHECKING:  # an exported model runs without PyTorch
     from weft.training.loop import Batches, LossPart
     from weft.training.settings import TrainingSettings
 
-REMEMBERED = 8  # texts whose tables are cached
+REMEMBERED = 64  # texts whose tables are cached, as many as are scored at once
+TIE = 1e-9  # smaller differences of scores are rounding errors
 NO_COMBINATION = ""  # reference scores belong to the model itself
 
 
@@ -219,18 +221,25 @@ class Reader:
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the score of each document in its own order."""
-        reader, weight = self.reader, self.settings.precedence_weight
-        short = [document for document in documents if len(document) > 1 and not self._is_long(document)]
-        tables = iter(reader.tables([document.sentences for document in short]))
+        weight, known = self.settings.precedence_weight, self._short_tables(documents)
         scores = []
         for document in documents:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            found, order = self.tables(document) if self._is_long(document) else next(tables), range(len(document))
+            found, order = known.get(document.sentences) or self.tables(document), range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
         return scores
+
+    def _short_tables(self, documents: Sequence[Document]) -> dict[tuple[str, ...], TextTables]:
+        """Return the tables of all texts that are not read in groups; the last ones are remembered."""
+        short = [document.sentences for document in documents if len(document) > 1 and not self._is_long(document)]
+        texts = list(dict.fromkeys(short))
+        found = dict(zip(texts, self.reader.tables(texts), strict=True))
+        for sentences in texts[-REMEMBERED:]:
+            self._memory.get(sentences, partial(found.__getitem__, sentences))
+        return found
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the score of each order, by look-ups in the same tables."""
@@ -267,11 +276,12 @@ class Reader:
         """
         if len(document) < 3:
             return None
-        own = tuple(range(len(document)))
-        orders = [hash_order(len(document), seed, document.id, number) for number in range(shuffles)]
-        value, *others = self.order_scores(document, [own, *(order for order in orders if order != own)])
-        assert value is not None
-        return sum(other is not None and other < value for other in others) / max(1, len(others))
+        own = np.arange(len(document))
+        generator = np.random.default_rng([seed, len(own)])
+        drawn = generator.permuted(np.tile(own, (shuffles, 1)), axis=1)
+        others = drawn[(drawn != own).any(axis=1)]
+        values = self.tables(document).values(np.vstack([own, others]), self.settings.precedence_weight)
+        return float(np.sum(values[1:] < values[0] - TIE)) / max(1, len(others))
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
