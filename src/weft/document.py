@@ -159,7 +159,10 @@ class Score(Tabular):
         estimator: ``exact``, or the name of the bound or sampling estimate behind the value.
         document: The text that was scored.
         model: Name of the model.
-        breaks: Indices of the weak links: entry i is the transition from sentence i to sentence i + 1.
+        breaks: Indices of the breaks, or of the weak links for a model without break probabilities: i is the gap
+            between sentence i and sentence i + 1.
+        break_probabilities: Probability of a break at each gap, for models that estimate it.
+        break_threshold: A gap is among the breaks if its probability is higher; None for a model that has no threshold.
         percentile: Percentage of the reference texts of similar length that score lower, for calibrated models.
         percentile_shuffled: The same percentage among the shuffled reference texts.
         shuffles_beaten: Share of random orders of the text that score lower than its own order, from 0 to 1, for models
@@ -179,6 +182,8 @@ class Score(Tabular):
     document: Document | None = None
     model: str = ""
     breaks: tuple[int, ...] = ()
+    break_probabilities: tuple[float, ...] = ()
+    break_threshold: float | None = None
     percentile: float | None = None
     percentile_shuffled: float | None = None
     shuffles_beaten: float | None = None
@@ -205,6 +210,11 @@ class Score(Tabular):
             parts.append(f"beats {_percent(self.percentile_shuffled)}% of shuffled ones")
         return "; ".join(parts)
 
+    @property
+    def mark(self) -> str:
+        """Return what `breaks` are: a ``break`` if the model estimates their probability, else a ``weak link``."""
+        return "break" if self.break_probabilities else "weak link"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain data, ready for JSON; the sentences themselves are not included."""
         placed = self.percentile is not None
@@ -214,6 +224,8 @@ class Score(Tabular):
             "value": self.value,
             "transitions": list(self.transitions),
             "breaks": list(self.breaks),
+            "break_probabilities": list(self.break_probabilities),
+            "break_threshold": self.break_threshold,
             "estimator": self.estimator,
             "percentiles": {"written": self.percentile, "shuffled": self.percentile_shuffled} if placed else None,
             "shuffles_beaten": self.shuffles_beaten,
@@ -231,7 +243,8 @@ class Score(Tabular):
     def __repr__(self) -> str:
         value = "None" if self.value is None else f"{self.value:.4f}"
         after = ", ".join(str(place + 1) for place in self.breaks)
-        links = f"weak link{'s' if len(self.breaks) > 1 else ''} after sentence{'s' if len(self.breaks) > 1 else ''}"
+        plural = "s" if len(self.breaks) > 1 else ""
+        links = f"{self.mark}{plural} after sentence{plural}"
         parts = [
             value,
             self.meaning,

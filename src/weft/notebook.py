@@ -23,8 +23,9 @@ def score_html(score: Score) -> str:
     for number, sentence in enumerate(sentences):
         rows.append(_sentence(number + 1, sentence))
         if number < len(shares):
-            rows.append(_link(score.transitions[number], shares[number], number in score.breaks))
-    notes = [score.meaning, *score.warnings, scale if shares else ""]
+            rows.append(_link(score.transitions[number], shares[number], score.mark if number in score.breaks else ""))
+    none = "No break found." if score.break_threshold is not None and not score.breaks else ""
+    notes = [score.meaning, *score.warnings, scale if shares else "", none]
     name = score.document.id if score.document is not None else ""
     return _block(f"{_strong(name)} coherence {_strong(shown(score.value))}", notes, rows)
 
@@ -103,13 +104,13 @@ def shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _link(value: float, share: float, weak: bool) -> str:
+def _link(value: float, share: float, mark: str) -> str:
     hue = round(RED + (GREEN - RED) * share)
     bar = (
         f'<span style="display:inline-block;vertical-align:middle;height:.6em;width:{max(0.4, 16 * share):.1f}em;'
         f'background:hsl({hue},65%,45%)"></span>'
     )
-    note = f' <span style="color:{WEAK}">← weak link</span>' if weak else ""
+    note = f' <span style="color:{WEAK}">← {mark}</span>' if mark else ""
     return f'<div style="margin-left:2.5em">{bar} {_dim(shown(value))}{note}</div>'
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from weft.generation.bulk_writing import BulkWriter
     from weft.generation.continuation import Writer
     from weft.io.model_folder import Artifact
+    from weft.scoring.break_calibration import BreakCalibration
     from weft.scoring.percentiles import Reference
     from weft.scoring.sequence_scorer import SequenceScorer
     from weft.scoring.uni_bi_mmi import Combine, Scorer
@@ -169,6 +170,19 @@ class ShuffleJudge(Protocol):
 
         Ties count as not beaten.
         """
+
+
+@runtime_checkable
+class BreakModel(Protocol):
+    """A model that estimates where a text breaks; `break_calibration` is None before `weft calibrate`."""
+
+    break_calibration: BreakCalibration | None
+
+    def break_odds(self, document: Document) -> npt.NDArray[np.float64]:
+        """Return the log-odds of a break after each sentence but the last, not calibrated: [sentences − 1]."""
+
+    def break_probabilities(self, document: Document) -> tuple[float, ...]:
+        """Return the probability of a break after each sentence but the last, calibrated if the model is."""
 
 
 class OrderSearch(Protocol):

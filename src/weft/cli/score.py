@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from weft.loaded_model import Model as LoadedModel
 
 COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "shuffles_beaten", "warning_codes"]
-LINK_COLUMNS = ["id", "left", "right", "value"]
+LINK_COLUMNS = ["id", "left", "right", "value", "break_probability"]
 
 
 def score(
@@ -70,6 +70,7 @@ def _row(document: Document, score: Score) -> list[Any]:
 
 
 def _link_rows(document: Document, score: Score) -> list[list[Any]]:
-    pairs = zip(document.sentences, document.sentences[1:], score.transitions, strict=False)
-    rows: list[list[Any]] = [[document.id, left, right, value] for left, right, value in pairs]
-    return rows or [[document.id, " ".join(document.sentences), "", ""]]
+    chances: tuple[float | str, ...] = score.break_probabilities or ("",) * len(score.transitions)
+    gaps = zip(document.sentences, document.sentences[1:], score.transitions, chances, strict=False)
+    rows: list[list[Any]] = [[document.id, *gap] for gap in gaps]
+    return rows or [[document.id, " ".join(document.sentences), "", "", ""]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.text import Text
 
 from weft.document import Document, Score
@@ -27,7 +25,9 @@ def explain_lines(document: Document, score: Score) -> list[Text]:
     for number, sentence in enumerate(document.sentences):
         lines.append(Text.assemble((f"{number + 1:4d}  ", "dim"), shorten(sentence)))
         if number < len(score.transitions):
-            lines.append(_bar_line(score.transitions, number, number in score.breaks))
+            lines.append(_bar_line(score, number))
+    if score.break_threshold is not None and not score.breaks:
+        lines += [Text(), Text("no break found", "dim")]
     return lines
 
 
@@ -38,7 +38,8 @@ def _headline(document: Document, score: Score) -> Text:
     return Text.assemble(name, "  coherence ", (f"{score.value:.4f}", "bold"), f"  {size}")
 
 
-def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:
+def _bar_line(score: Score, number: int) -> Text:
+    transitions, weak = score.transitions, number in score.breaks
     value, low, high = transitions[number], min(transitions), max(transitions)
     # The bar is relative to the transitions of this text; the number beside it is the score.
     share = (value - low) / (high - low) if high > low else 1.0
@@ -49,7 +50,7 @@ def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:
         ("█" * filled, colour),
         ("░" * (BAR_WIDTH - filled), "dim"),
         f" {value:7.4f}",
-        ("  ← weak link" if weak else "", "bold red"),
+        (f"  ← {score.mark}" if weak else "", "bold red"),
     )
 
 

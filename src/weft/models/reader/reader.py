@@ -19,7 +19,7 @@ from weft.document import Document, Score
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_key
-from weft.models.common.network_parts import saved_reference, saved_tokenizer
+from weft.models.common.network_parts import saved_break_calibration, saved_reference, saved_tokenizer
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
@@ -27,6 +27,7 @@ from weft.models.reader.reader_settings import PART, ReaderSettings
 from weft.models.reader.text_tables import TableReader, TextTables, long_breaks, long_tables
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.scoring.break_calibration import BreakCalibration, sigmoid
 from weft.scoring.percentiles import Reference, reference_for
 from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
 
@@ -55,6 +56,7 @@ class Reader:
     Attributes:
         tokenizer: The tokenizer; None before training.
         reference: Reference scores; None before `weft calibrate`.
+        break_calibration: Calibration and threshold of the probabilities of breaks; None before `weft calibrate`.
 
     Example:
         >>> Reader(ReaderSettings(layers=4, local_layers=2)).parts
@@ -77,6 +79,7 @@ class Reader:
         self.settings = settings or ReaderSettings()
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None
+        self.break_calibration: BreakCalibration | None = None
         self._reader: TableReader | None = None
         self._networks: dict[str, torch.nn.Module] = {}
         self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
@@ -188,6 +191,7 @@ class Reader:
         """Return the same trained model with other weights of precedence."""
         other = type(self)(self.settings.adjusted(changes))
         other.tokenizer, other.reference = self.tokenizer, self.reference
+        other.break_calibration = self.break_calibration
         other._reader, other._networks, other._memory = self._reader, self._networks, self._memory
         other._long_memory = self._long_memory
         return other
@@ -261,13 +265,18 @@ class Reader:
         tables = self.tables(document)
         return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
-    def break_probabilities(self, document: Document) -> tuple[float, ...]:
-        """Return the probability of a break after each sentence but the last."""
+    def break_odds(self, document: Document) -> Table:
+        """Return the log-odds of a break after each sentence but the last, not calibrated: [sentences − 1]."""
         if len(document) < 2:
-            return ()
-        odds = long_breaks(self.reader, document.sentences, self._group) if self._is_long(document) else None
-        odds = self.tables(document).breaks if odds is None else odds
-        return tuple((1 / (1 + np.exp(-odds))).tolist())
+            return np.zeros(0)
+        if self._is_long(document):
+            return long_breaks(self.reader, document.sentences, self._group)
+        return self.tables(document).breaks
+
+    def break_probabilities(self, document: Document) -> tuple[float, ...]:
+        """Return the probability of a break after each sentence but the last, calibrated if the model is."""
+        odds, calibration = self.break_odds(document), self.break_calibration
+        return calibration.probabilities(odds) if calibration is not None else tuple(sigmoid(odds).tolist())
 
     def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:
         """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.
@@ -306,6 +315,7 @@ class Reader:
         save_networks(
             self.name, self.settings.to_dict(), self.networks(), self.tokenizer, folder, companions={},
             reference=self.reference, training=training, beside=beside,
+            break_calibration=self.break_calibration,
         )  # fmt: skip
 
     @classmethod
@@ -319,6 +329,7 @@ class Reader:
         else:
             model._build(artifact, tokenizer, folder)
         model.reference = reference_for(saved_reference(artifact, folder), NO_COMBINATION)
+        model.break_calibration = saved_break_calibration(artifact, folder)
         return model
 
     def _open(self, artifact: Artifact, tokenizer: Tokenizer, folder: str | Path) -> None:
