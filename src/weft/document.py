@@ -168,6 +168,7 @@ class Score(Tabular):
         shuffles_beaten: Share of random orders of the text that score lower than its own order, from 0 to 1, for models
             that compare orders quickly; None for other models and for fewer than three sentences.
         reference: Name of the reference texts, such as ``Wikipedia paragraphs``.
+        bar_range: Values of a transition whose bars are empty and full, for models without reference texts.
         link_percentiles: For each transition, percentage of the shortest reference texts that score lower.
         warnings: Reasons to distrust the score, or why there is none; each is a sentence with a ``code``.
 
@@ -188,6 +189,7 @@ class Score(Tabular):
     percentile_shuffled: float | None = None
     shuffles_beaten: float | None = None
     reference: str = ""
+    bar_range: tuple[float, float] = (-3.0, 3.0)
     link_percentiles: tuple[float, ...] = ()
     warnings: tuple[TextWarning, ...] = ()
 

@@ -47,6 +47,7 @@ class ModelCard:
     needs_training: bool = True  # whether it must be trained before it can score
     extra: str = ""  # the extra of weft-coherence without which it cannot score; empty if it needs none
     reranked_by: str = ""  # the model that chooses among its sentences if no other is named; empty: itself
+    bar_range: tuple[float, float] = (-3.0, 3.0)  # values of a transition whose bars are empty and full
 
 
 @runtime_checkable

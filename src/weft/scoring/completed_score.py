@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from weft.document import Document, Score, weak_links
-from weft.protocols import BreakModel, CalibratedModel, CoherenceModel, ShuffleJudge
+from weft.protocols import BreakModel, CalibratedModel, CoherenceModel, CombinableModel, ShuffleJudge
 from weft.scoring.percentiles import placed
 from weft.scoring.score_warnings import warnings_of
+
+LOG_PROBABILITIES = (-8.0, 0.0)  # bars of uni and bi: log-probabilities per token
 
 
 def completed(score: Score, document: Document, model: CoherenceModel, name: str) -> Score:
@@ -19,7 +21,8 @@ def completed(score: Score, document: Document, model: CoherenceModel, name: str
         model: The model.
         name: Its name for results and messages.
     """
-    found = replace(score, document=document, model=name, warnings=warnings_of(model, document, score.value))
+    warnings = warnings_of(model, document, score.value)
+    found = replace(score, document=document, model=name, warnings=warnings, bar_range=_bar_range(model))
     if score.value is None:
         return found
     found = _with_breaks(found, document, model)
@@ -27,6 +30,12 @@ def completed(score: Score, document: Document, model: CoherenceModel, name: str
         found = replace(found, shuffles_beaten=model.shuffles_beaten(document))
     reference = model.reference if isinstance(model, CalibratedModel) else None
     return placed(found, reference, len(document)) if reference is not None else found
+
+
+def _bar_range(model: CoherenceModel) -> tuple[float, float]:
+    """Return the values whose bars are empty and full, the same for all texts."""
+    conditional = isinstance(model, CombinableModel) and model.combine != "mmi"
+    return LOG_PROBABILITIES if conditional else model.card.bar_range
 
 
 def _with_breaks(score: Score, document: Document, model: CoherenceModel) -> Score:
