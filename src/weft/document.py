@@ -159,10 +159,16 @@ class Score(Tabular):
         estimator: ``exact``, or the name of the bound or sampling estimate behind the value.
         document: The text that was scored.
         model: Name of the model.
-        breaks: Indices of the weak links: entry i is the transition from sentence i to sentence i + 1.
+        breaks: Indices of the breaks, or of the weak links for a model without break probabilities: i is the gap
+            between sentence i and sentence i + 1.
+        break_probabilities: Probability of a break at each gap, for models that estimate it.
+        break_threshold: A gap is among the breaks if its probability is higher; None for a model that has no threshold.
         percentile: Percentage of the reference texts of similar length that score lower, for calibrated models.
         percentile_shuffled: The same percentage among the shuffled reference texts.
+        shuffles_beaten: Share of random orders of the text that score lower than its own order, from 0 to 1, for models
+            that compare orders quickly; None for other models and for fewer than three sentences.
         reference: Name of the reference texts, such as ``Wikipedia paragraphs``.
+        bar_range: Values of a transition whose bars are empty and full, for models without reference texts.
         link_percentiles: For each transition, percentage of the shortest reference texts that score lower.
         warnings: Reasons to distrust the score, or why there is none; each is a sentence with a ``code``.
 
@@ -177,25 +183,39 @@ class Score(Tabular):
     document: Document | None = None
     model: str = ""
     breaks: tuple[int, ...] = ()
+    break_probabilities: tuple[float, ...] = ()
+    break_threshold: float | None = None
     percentile: float | None = None
     percentile_shuffled: float | None = None
+    shuffles_beaten: float | None = None
     reference: str = ""
+    bar_range: tuple[float, float] = (-3.0, 3.0)
     link_percentiles: tuple[float, ...] = ()
     warnings: tuple[TextWarning, ...] = ()
 
     @property
     def meaning(self) -> str:
-        """Return the percentiles in words, or an empty string for a model without them.
+        """Return the percentiles and the shuffles beaten in words, or an empty string for a model without them.
 
         Example:
             >>> Score(0.6, percentile=71.9, percentile_shuffled=100.0, reference="essays").meaning
             '71st percentile of essays; beats 99% of shuffled ones'
+            >>> Score(0.6, percentile=71.9, shuffles_beaten=0.965, reference="essays").meaning
+            '71st percentile of essays; beats 96% of its own shuffles'
         """
-        if self.percentile is None or self.percentile_shuffled is None:
-            return ""
-        # Rounded down, and never 100%: a sample of reference texts cannot show that all texts score lower.
-        written, shuffled = (min(99, int(share)) for share in (self.percentile, self.percentile_shuffled))
-        return f"{ordinal(written)} percentile of {self.reference}; beats {shuffled}% of shuffled ones"
+        parts = []
+        if self.percentile is not None:
+            parts.append(f"{ordinal(_percent(self.percentile))} percentile of {self.reference}")
+        if self.shuffles_beaten is not None:
+            parts.append(f"beats {_percent(100 * self.shuffles_beaten)}% of its own shuffles")
+        elif self.percentile_shuffled is not None:
+            parts.append(f"beats {_percent(self.percentile_shuffled)}% of shuffled ones")
+        return "; ".join(parts)
+
+    @property
+    def mark(self) -> str:
+        """Return what `breaks` are: a ``break`` if the model estimates their probability, else a ``weak link``."""
+        return "break" if self.break_probabilities else "weak link"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain data, ready for JSON; the sentences themselves are not included."""
@@ -206,15 +226,18 @@ class Score(Tabular):
             "value": self.value,
             "transitions": list(self.transitions),
             "breaks": list(self.breaks),
+            "break_probabilities": list(self.break_probabilities),
+            "break_threshold": self.break_threshold,
             "estimator": self.estimator,
             "percentiles": {"written": self.percentile, "shuffled": self.percentile_shuffled} if placed else None,
+            "shuffles_beaten": self.shuffles_beaten,
             "model": self.model,
             "warnings": list(map(str, self.warnings)),
             "warning_codes": [warning.code for warning in self.warnings],
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row: the score, its percentiles and its transitions."""
+        """Return one row: the score, its percentiles, the shuffles that it beats and its transitions."""
         places = {"percentile": self.percentile, "percentile_shuffled": self.percentile_shuffled}
         record = {**self.to_dict(), **places}
         return [{name: record[name] for name in SCORE_COLUMNS}]
@@ -222,7 +245,8 @@ class Score(Tabular):
     def __repr__(self) -> str:
         value = "None" if self.value is None else f"{self.value:.4f}"
         after = ", ".join(str(place + 1) for place in self.breaks)
-        links = f"weak link{'s' if len(self.breaks) > 1 else ''} after sentence{'s' if len(self.breaks) > 1 else ''}"
+        plural = "s" if len(self.breaks) > 1 else ""
+        links = f"{self.mark}{plural} after sentence{plural}"
         parts = [
             value,
             self.meaning,
@@ -289,6 +313,11 @@ def weak_links(transitions: Sequence[float]) -> tuple[int, ...]:
     spread = (sum((value - mean) ** 2 for value in transitions) / len(transitions)) ** 0.5
     lowest = min(range(len(transitions)), key=lambda number: transitions[number])
     return tuple(number for number, value in enumerate(transitions) if value < mean - spread or number == lowest)
+
+
+def _percent(value: float) -> int:
+    """Return a percentage rounded down, and never 100: a sample of texts or orders cannot show that all score lower."""
+    return min(99, int(round(value, 6)))  # 100 * 0.57 is a little less than 57
 
 
 def ordinal(number: int) -> str:

@@ -6,11 +6,10 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
-from weft.document import Continuation, Document, Score, TextWarning, weak_links
+from weft.document import Continuation, Document, Score, TextWarning
 from weft.errors import ConfigError, check_known
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import combined_model, writing_model
@@ -19,9 +18,9 @@ from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Ordering, Search, order_document
 from weft.progress import Progress, silent
-from weft.protocols import CalibratedModel, CoherenceModel, ModelCard
+from weft.protocols import CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
-from weft.scoring.percentiles import placed
+from weft.scoring.completed_score import completed
 from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
 from weft.text_inputs import documents_of, one_document
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from weft.ordering.best_move import Move
 
 AT_ONCE = 64  # documents scored in one batch
+LONG = 64  # sentences; a longer document is scored alone, so that a model needs to remember one such text
 SENTENCES_AS_TEXTS = TextWarning(
     "sentences-as-texts",
     "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
@@ -115,21 +115,11 @@ class Model:
 
     def score_stream(self, documents: Iterator[Document]) -> Iterator[Score]:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
-        size = 1
-        while batch := list(islice(documents, size)):
+        for batch in _batches(documents):
             with few_threads(sentences=sum(map(len, batch))):
-                found = self.inner.score(batch)
-            yield from (self._completed(score, document) for score, document in zip(found, batch, strict=True))
-            size = AT_ONCE
-
-    def _completed(self, score: Score, document: Document) -> Score:
-        """Return a model's score with all that can be said about it."""
-        warnings = warnings_of(self.inner, document, score.value)
-        found = replace(
-            score, document=document, model=self.name, breaks=weak_links(score.transitions), warnings=warnings
-        )
-        reference = self.inner.reference if isinstance(self.inner, CalibratedModel) else None
-        return found if reference is None or score.value is None else placed(found, reference, len(document))
+                pairs = zip(self.inner.score(batch), batch, strict=True)
+                scores = [completed(score, document, self.inner, self.name) for score, document in pairs]
+            yield from scores
 
     @overload
     def order(  # type: ignore[overload-overlap]
@@ -307,7 +297,23 @@ class Model:
         other = one_document(second, name="second", language=language)
         with few_threads(sentences=len(one) + len(other)):
             found = compare_texts(model.inner, one, other)
-        return replace(found, first=model._completed(found.first, one), second=model._completed(found.second, other))
+        first = completed(found.first, one, model.inner, model.name)
+        return replace(found, first=first, second=completed(found.second, other, model.inner, model.name))
+
+
+def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield the first document alone, then documents in batches, and long documents alone."""
+    batch, size = list[Document](), 1
+    for document in documents:
+        if batch and len(document) > LONG:
+            yield batch
+            batch = []
+        batch.append(document)
+        if len(batch) == size or len(document) > LONG:
+            yield batch
+            batch, size = [], AT_ONCE
+    if batch:
+        yield batch
 
 
 def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:

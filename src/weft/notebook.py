@@ -23,8 +23,8 @@ def score_html(score: Score) -> str:
     for number, sentence in enumerate(sentences):
         rows.append(_sentence(number + 1, sentence))
         if number < len(shares):
-            rows.append(_link(score.transitions[number], shares[number], number in score.breaks))
-    notes = [score.meaning, *score.warnings, scale if shares else ""]
+            rows.append(_link(score.transitions[number], shares[number], score.mark if number in score.breaks else ""))
+    notes = [score.meaning, *score.warnings, scale, found_none(score)]
     name = score.document.id if score.document is not None else ""
     return _block(f"{_strong(name)} coherence {_strong(shown(score.value))}", notes, rows)
 
@@ -32,17 +32,26 @@ def score_html(score: Score) -> str:
 def link_shares(score: Score) -> tuple[list[float], str]:
     """Return the length of each link's bar, from 0 to 1, and what the bars are measured against.
 
-    The bars of a calibrated model are percentiles, so that bars of different texts can be compared. The bars of any
-    other model show where a transition lies between the lowest and the highest one of its own text.
+    The scale is the same for all texts, so that bars of different texts can be compared: percentiles for a calibrated
+    model, a fixed range of values for any other.
     """
     if score.link_percentiles:
-        return [share / 100 for share in score.link_percentiles], f"Bars: percentile among {score.reference}."
-    if not score.transitions:
-        return [], ""
-    low, high = min(score.transitions), max(score.transitions)
-    return [(value - low) / (high - low) if high > low else 1.0 for value in score.transitions], (
-        "Bars: from the lowest to the highest transition of this text."
-    )
+        return [share / 100 for share in score.link_percentiles], f"bars: percentile of {score.reference}"
+    low, high = score.bar_range
+    shares = [min(1.0, max(0.0, (value - low) / (high - low))) for value in score.transitions]
+    return shares, f"bars: from {low:g} to {high:g}" if shares else ""
+
+
+def found_none(score: Score) -> str:
+    """Return that no gap is marked, if gaps were looked at; a model that has no threshold yet marks none.
+
+    Example:
+        >>> from weft.document import Score
+        >>> found_none(Score(0.1, (0.1,))), found_none(Score(0.1, (0.1,), break_probabilities=(0.2,)))
+        ('no weak link found', '')
+    """
+    looked = score.break_threshold is not None or not score.break_probabilities
+    return f"no {score.mark} found" if score.transitions and looked and not score.breaks else ""
 
 
 def ordering_html(ordering: Any) -> str:
@@ -103,14 +112,14 @@ def shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _link(value: float, share: float, weak: bool) -> str:
+def _link(value: float, share: float, mark: str) -> str:
     hue = round(RED + (GREEN - RED) * share)
     bar = (
         f'<span style="display:inline-block;vertical-align:middle;height:.6em;width:{max(0.4, 16 * share):.1f}em;'
         f'background:hsl({hue},65%,45%)"></span>'
     )
-    note = f' <span style="color:{WEAK}">← weak link</span>' if weak else ""
-    return f'<div style="margin-left:2.5em">{bar} {_dim(shown(value))}{note}</div>'
+    note = f' <span style="color:{WEAK}">← {mark}</span>' if mark else ""
+    return f'<div style="margin-left:2.5em">{bar} {_dim(f"{value:.2f}")}{note}</div>'
 
 
 def _sentence(mark: int | str, text: str, colour: str = "inherit") -> str:

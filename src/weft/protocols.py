@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from weft.generation.bulk_writing import BulkWriter
     from weft.generation.continuation import Writer
     from weft.io.model_folder import Artifact
+    from weft.scoring.break_calibration import BreakCalibration
     from weft.scoring.percentiles import Reference
     from weft.scoring.sequence_scorer import SequenceScorer
     from weft.scoring.uni_bi_mmi import Combine, Scorer
@@ -46,6 +47,7 @@ class ModelCard:
     needs_training: bool = True  # whether it must be trained before it can score
     extra: str = ""  # the extra of weft-coherence without which it cannot score; empty if it needs none
     reranked_by: str = ""  # the model that chooses among its sentences if no other is named; empty: itself
+    bar_range: tuple[float, float] = (-3.0, 3.0)  # values of a transition whose bars are empty and full
 
 
 @runtime_checkable
@@ -166,6 +168,30 @@ class OrderScorer(Protocol):
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return one score per order."""
+
+
+@runtime_checkable
+class ShuffleJudge(Protocol):
+    """A model that quickly compares a text with its own random orders."""
+
+    def shuffles_beaten(self, document: Document) -> float | None:
+        """Return the share of random orders that score lower than the text's own; None if there is no other order.
+
+        Ties count as not beaten.
+        """
+
+
+@runtime_checkable
+class BreakModel(Protocol):
+    """A model that estimates where a text breaks; `break_calibration` is None before `weft calibrate`."""
+
+    break_calibration: BreakCalibration | None
+
+    def break_odds(self, document: Document) -> npt.NDArray[np.float64]:
+        """Return the log-odds of a break after each sentence but the last, not calibrated: [sentences − 1]."""
+
+    def break_probabilities(self, document: Document) -> tuple[float, ...]:
+        """Return the probability of a break after each sentence but the last, calibrated if the model is."""
 
 
 class OrderSearch(Protocol):

@@ -24,7 +24,7 @@ def calibrate(
 ) -> None:
     """Score reference texts, so that the scores of a model come with percentiles.
 
-    The texts are scored as written and shuffled.
+    The texts are scored as written and shuffled. For a reader, probabilities of breaks are calibrated as well.
 
     Example: weft calibrate my-model --data essays.jsonl --texts "student essays"
     """
@@ -33,6 +33,8 @@ def calibrate(
     from weft.corpora.readers.formats import read_documents
     from weft.evaluation.calibration import calibrate
     from weft.hub import writable_folder
+    from weft.io.model_folder import load_artifact
+    from weft.models.common.network_parts import saved_break_calibration
 
     place = writable_folder(folder)
     documents = read_documents(find_data(data, data_root), read_options(input, encoding, language, column))
@@ -48,3 +50,8 @@ def calibrate(
         )
     counts = ", ".join(f"{group.n} of {group.fewest} sentences or more" for group in found.groups)
     message(f"wrote the scores of {texts} ({counts}) to {place}")
+    if breaks := saved_break_calibration(load_artifact(place), place):
+        message(
+            f"wrote the calibration of breaks: expected error {breaks.error_before:.3f} before, {breaks.error:.3f} "
+            f"after; a gap is marked above {breaks.threshold:.2f}, in {breaks.false_alarms:.0%} of sound texts at most"
+        )

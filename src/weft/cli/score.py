@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from weft.document import Document, Score
     from weft.loaded_model import Model as LoadedModel
 
-COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "warning_codes"]
-LINK_COLUMNS = ["id", "left", "right", "value"]
+COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "shuffles_beaten", "warning_codes"]
+LINK_COLUMNS = ["id", "left", "right", "value", "break_probability"]
 
 
 def score(
@@ -64,12 +64,13 @@ def write_scores(model: LoadedModel, documents: Any, *, form: str, explain: bool
 
 
 def _row(document: Document, score: Score) -> list[Any]:
-    cells = (score.value, score.percentile, score.percentile_shuffled)
+    cells = (score.value, score.percentile, score.percentile_shuffled, score.shuffles_beaten)
     codes = " ".join(warning.code for warning in score.warnings)
     return [document.id, len(document), *("" if cell is None else cell for cell in cells), codes]
 
 
 def _link_rows(document: Document, score: Score) -> list[list[Any]]:
-    pairs = zip(document.sentences, document.sentences[1:], score.transitions, strict=False)
-    rows: list[list[Any]] = [[document.id, left, right, value] for left, right, value in pairs]
-    return rows or [[document.id, " ".join(document.sentences), "", ""]]
+    chances: tuple[float | str, ...] = score.break_probabilities or ("",) * len(score.transitions)
+    gaps = zip(document.sentences, document.sentences[1:], score.transitions, chances, strict=False)
+    rows: list[list[Any]] = [[document.id, *gap] for gap in gaps]
+    return rows or [[document.id, " ".join(document.sentences), "", "", ""]]

@@ -1,4 +1,4 @@
-"""Reference scores of a model on texts and on shuffled copies of them (`weft calibrate`)."""
+"""Reference scores of a model on texts and on shuffled copies, and its probabilities of breaks (`weft calibrate`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from weft.corpora.negatives.damaged_documents import damaged_copies
 from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
@@ -13,7 +14,8 @@ from weft.hub import load_model
 from weft.io.devices import on_device
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.progress import Progress, silent
-from weft.protocols import CalibratedModel, DocumentScorer
+from weft.protocols import BreakModel, CalibratedModel, DocumentScorer
+from weft.scoring.break_calibration import BREAK_CALIBRATION, BreakCalibration, fit_calibration
 from weft.scoring.percentiles import REFERENCE, Group, Reference, make_group
 
 LENGTH_CLASSES = (3, 5, 10)  # smallest number of sentences of each class
@@ -33,6 +35,9 @@ def calibrate(
     progress: Progress = silent,
 ) -> Reference:
     """Score paragraphs and one shuffled copy of each, and write the quantiles into the model's folder.
+
+    For a model that estimates breaks, write also the calibration of their probabilities and the threshold above which
+    a gap is marked, from the paragraphs and one damaged copy of each.
 
     Args:
         folder: Folder of a trained model.
@@ -63,8 +68,27 @@ def calibrate(
     groups = tuple(_group(model, fewest, found, seed, progress) for fewest, found in classes.items())
     setting = str(artifact.config.get("combine", ""))
     reference = Reference(texts, setting, groups, seed, command)
-    save_artifact(replace(artifact, texts={**artifact.texts, REFERENCE: reference.to_text()}), folder)
+    written = {REFERENCE: reference.to_text()}
+    if isinstance(model, BreakModel):
+        paragraphs = [paragraph for found in classes.values() for paragraph in found]
+        written[BREAK_CALIBRATION] = calibrate_breaks(model, paragraphs, name=texts, seed=seed).to_text()
+    save_artifact(replace(artifact, texts={**artifact.texts, **written}), folder)
     return reference
+
+
+def calibrate_breaks(
+    model: BreakModel, documents: Sequence[Document], *, name: str = "", seed: int = 1
+) -> BreakCalibration:
+    """Return the calibration of a model's probabilities of breaks, from sound texts and one damaged copy of each."""
+    sound = [model.break_odds(document).tolist() for document in documents]
+    odds = [value for values in sound for value in values]
+    broken = [False] * len(odds)
+    for damaged in damaged_copies(documents, seed=seed):
+        for value, label in zip(model.break_odds(damaged.document).tolist(), damaged.broken, strict=True):
+            if label is not None:
+                odds.append(value)
+                broken.append(label)
+    return fit_calibration(odds, broken, sound, name=name)
 
 
 def _paragraphs_by_class(documents: Iterable[Document]) -> dict[int, list[Document]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.text import Text
 
 from weft.document import Document, Score
+from weft.notebook import found_none, link_shares
 from weft.ordering.order import Ordering
 
 BAR_WIDTH = 24
@@ -22,12 +21,15 @@ def score_lines(document: Document, score: Score) -> list[Text]:
 
 
 def explain_lines(document: Document, score: Score) -> list[Text]:
-    """Return every sentence with the transition to the next one as a coloured bar; weak links are marked."""
-    lines = [_headline(document, score), *([Text(score.meaning, "dim")] if score.meaning else []), Text()]
+    """Return every sentence with the transition to the next one as a coloured bar; breaks or weak links are marked."""
+    shares, scale = link_shares(score)
+    lines = [_headline(document, score), *(Text(note, "dim") for note in (score.meaning, scale) if note), Text()]
     for number, sentence in enumerate(document.sentences):
         lines.append(Text.assemble((f"{number + 1:4d}  ", "dim"), shorten(sentence)))
         if number < len(score.transitions):
-            lines.append(_bar_line(score.transitions, number, number in score.breaks))
+            lines.append(_bar_line(score, number, shares[number]))
+    if none := found_none(score):
+        lines += [Text(), Text(none, "dim")]
     return lines
 
 
@@ -35,21 +37,20 @@ def _headline(document: Document, score: Score) -> Text:
     size, name = counted(len(document), "sentence"), (printable(document.id), "bold cyan")
     if score.value is None:
         return Text.assemble(name, "  coherence ", (f"–: no transition in {size}", "bold"))
-    return Text.assemble(name, "  coherence ", (f"{score.value:.4f}", "bold"), f"  {size}")
+    return Text.assemble(name, "  coherence ", (f"{score.value:.2f}", "bold"), f"  {size}")
 
 
-def _bar_line(transitions: Sequence[float], number: int, weak: bool) -> Text:
-    value, low, high = transitions[number], min(transitions), max(transitions)
-    # The bar is relative to the transitions of this text; the number beside it is the score.
-    share = (value - low) / (high - low) if high > low else 1.0
+def _bar_line(score: Score, number: int, share: float) -> Text:
+    """Return the bar of a gap, between its two sentences, and the score of the transition."""
+    weak = number in score.breaks
     filled = max(1, round(share * BAR_WIDTH))
     colour = "red" if weak else "yellow" if share < 0.5 else "green"
     return Text.assemble(
-        "      ",
+        ("   │  ", "dim"),
         ("█" * filled, colour),
         ("░" * (BAR_WIDTH - filled), "dim"),
-        f" {value:7.4f}",
-        ("  ← weak link" if weak else "", "bold red"),
+        f" {score.transitions[number]:6.2f}",
+        (f"  ← {score.mark}" if weak else "", "bold red"),
     )
 
 

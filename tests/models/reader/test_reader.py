@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,15 +17,18 @@ from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.corpora.text.word_pieces import WordPieceTokenizer
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
+from weft.loaded_model import Model
+from weft.models.reader import reader as reader_module
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.heads import PairHeads
 from weft.models.reader.network import Labels, break_loss
 from weft.models.reader.order_search import best_order, order_value
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_tables import TextTables
+from weft.models.reader.text_tables import TextTables, long_tables
 from weft.models.reader.torch_tables import TorchTableReader
-from weft.protocols import Arranger, NeuralModel, OrderScorer
+from weft.protocols import Arranger, NeuralModel, OrderScorer, ShuffleJudge
+from weft.report.terminal import explain_lines
 from weft.training.fit_documents import fit_documents
 from weft.training.settings import TrainingSettings
 
@@ -52,6 +56,7 @@ def test_it_keeps_the_contracts_of_training_scoring_and_ordering() -> None:
     assert isinstance(model, NeuralModel)
     assert isinstance(model, OrderScorer)
     assert isinstance(model, Arranger)
+    assert isinstance(model, ShuffleJudge)
 
 
 @pytest.mark.parametrize("local_layers", [0, 1, 2])
@@ -287,3 +292,62 @@ def test_its_layers_are_those_of_bert(tmp_path: Path) -> None:
     bert = transformers.BertModel(config, add_pooling_layer=False).eval()
     bert.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
     assert torch.allclose(bert(given.ids).last_hidden_state[0], states, atol=1e-4)
+
+
+# What a score says ----------------------------------------------------------------------------------------------------
+
+
+def test_shuffles_beaten_counts_lower_orders_and_no_ties() -> None:
+    model = untrained_reader()
+    share = model.shuffles_beaten(TEXT, shuffles=20_000)
+    scores = [value for value in model.order_scores(TEXT, list(permutations(range(6)))) if value is not None]
+    assert share == pytest.approx(sum(value < scores[0] - 1e-9 for value in scores) / (len(scores) - 1), abs=0.02)
+    assert model.shuffles_beaten(TEXT) == model.shuffles_beaten(replace(TEXT, id="other"))
+    assert model.shuffles_beaten(Document("two", SENTENCES[:2])) is None
+    flat = TextTables(np.zeros((6, 6)), np.zeros((6, 6)), np.zeros(5))
+    model._memory.get(("tied",) * 6, lambda: flat)
+    assert model.shuffles_beaten(Document("tied", ("tied",) * 6)) == 0.0
+
+
+def test_many_orders_have_the_scores_of_single_ones() -> None:
+    tables = untrained_reader().tables(TEXT)
+    orders = np.array([[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 0, 1, 4, 3, 5]])
+    assert tables.values(orders, 0.7).tolist() == pytest.approx([tables.value(order, 0.7) for order in orders.tolist()])
+
+
+def test_a_score_says_how_many_shuffles_it_beats_and_reads_each_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = untrained_reader()
+    model = Model(inner, "tiny")
+    read: list[tuple[str, ...]] = []
+    tables = inner.reader.tables
+
+    def counted(texts: Sequence[tuple[str, ...]]) -> list[TextTables]:
+        read.extend(texts)
+        return tables(texts)
+
+    monkeypatch.setattr(inner.reader, "tables", counted)
+    documents = [Document(f"d{n}", (*SENTENCES, f"Number {n}.")) for n in range(70)]
+    scores = model.score([*documents, Document("two", SENTENCES[:2])])
+    assert len(read) == 71
+    assert [score.shuffles_beaten for score in scores] == [*map(inner.shuffles_beaten, documents), None]
+    share = scores[0].shuffles_beaten
+    assert share is not None
+    assert scores[0].meaning == f"beats {min(99, int(100 * share + 1e-6))}% of its own shuffles"
+    assert scores[0].to_dict()["shuffles_beaten"] == scores[0].rows()[0]["shuffles_beaten"] == share
+    assert scores[0].meaning in explain_lines(documents[0], scores[0])[1].plain
+    assert scores[-1].meaning == ""
+
+
+def test_long_texts_are_read_once_in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = untrained_reader()
+    texts = [Document(f"l{k}", tuple(f"The {n} cat sat on mat {k}." for n in range(70))) for k in range(3)]
+    calls: list[int] = []
+    plain = long_tables
+
+    def counted(*given: Any) -> TextTables:
+        calls.append(1)
+        return plain(*given)
+
+    monkeypatch.setattr(reader_module, "long_tables", counted)
+    scores = Model(inner, "tiny").score(texts)
+    assert all(score.shuffles_beaten is not None for score in scores) and len(calls) == 3

@@ -12,6 +12,7 @@ from weft.corpora.text.tokenizers import Tokenizer, tokenizer_from_text
 from weft.errors import ConfigError, ModelError, is_number
 from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
+from weft.scoring.break_calibration import BREAK_CALIBRATION, BreakCalibration, read_break_calibration
 from weft.scoring.percentiles import REFERENCE, Reference, read_reference
 from weft.training.part_names import ENCODERS, PARTS, PRECEDENCE
 
@@ -80,6 +81,13 @@ def saved_reference(artifact: Artifact, folder: str | Path) -> Reference | None:
     if REFERENCE not in artifact.texts:
         return None
     return read_reference(artifact.texts[REFERENCE], source=str(Path(folder) / REFERENCE))
+
+
+def saved_break_calibration(artifact: Artifact, folder: str | Path) -> BreakCalibration | None:
+    """Return the calibration of breaks, if the model has one."""
+    if BREAK_CALIBRATION not in artifact.texts:
+        return None
+    return read_break_calibration(artifact.texts[BREAK_CALIBRATION], source=str(Path(folder) / BREAK_CALIBRATION))
 
 
 def check_precedence_weight(weight: object, *, learned: bool) -> None:

@@ -59,6 +59,7 @@ class Discriminative(DiscriminativeModel, CliqueScorer):
         summary="a classifier of cliques of adjacent sentences: original or damaged",
         reference="Li & Jurafsky 2017, section 2; Li & Hovy 2014",
         score_range="log-odds, around -10 to 10",
+        bar_range=(-10.0, 10.0),
         meaning="each sentence fits its neighbours and its place, as in the training texts",
         comparable="between texts of the kind it was trained on",
         needs="trained weights (pip install ./zoo) or training",

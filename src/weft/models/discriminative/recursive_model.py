@@ -53,6 +53,7 @@ class Recursive(DiscriminativeModel, CliqueScorer):
         summary="a classifier of cliques whose sentences are read along their parse trees",
         reference="Li & Hovy 2014",
         score_range="log-odds, around -10 to 10",
+        bar_range=(-10.0, 10.0),
         meaning="each sentence fits its neighbours and its place, as in the training texts",
         comparable="between texts of the kind it was trained on",
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",

@@ -60,6 +60,7 @@ class EntityGridGenerative(GridModel, TrainedModel):
         summary="the probability of each entity's role in a sentence, given its roles in the sentences before",
         reference="Lapata & Barzilay 2005; Barzilay & Lapata 2008",
         score_range="below 0",
+        bar_range=(-8.0, 0.0),
         meaning="log-probability of a cell of the entity grid, given the cells before it in its column",
         comparable=COMPARABLE,
         needs="the extra `parse`; trained weights (pip install ./zoo) or training",

@@ -125,6 +125,7 @@ class FoltzLda(CosineModel, TrainedModel):
         summary="mean cosine of adjacent sentences' topic distributions (LDA)",
         reference="Foltz et al. 1998; Blei et al. 2003; Li & Jurafsky 2017 (Foltz-LDA)",
         score_range="0 to 1",
+        bar_range=(0.0, 1.0),
         meaning="adjacent sentences share topics of the training corpus",
         comparable=COMPARABLE,
         needs="trained weights (pip install ./zoo) or training with the extra `topics`",

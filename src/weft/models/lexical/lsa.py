@@ -77,6 +77,7 @@ class FoltzLsa(CosineModel, TrainedModel):
         summary="mean cosine of adjacent sentences in a latent semantic space learned from a corpus",
         reference="Foltz et al. 1998; Landauer & Dumais 1997",
         score_range=SCORE_RANGE,
+        bar_range=(0.0, 1.0),
         meaning="adjacent sentences use words that occur in the same paragraphs",
         comparable=COMPARABLE,
         needs="trained weights (pip install ./zoo) or training",

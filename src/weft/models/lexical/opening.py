@@ -56,6 +56,7 @@ class Opening(TrainedModel):
         summary="does the first sentence look like an opening? All other sentences are ignored",
         reference="none; naive Bayes as a baseline (McCallum & Nigam 1998)",
         score_range="log-odds, around -20 to 20",
+        bar_range=(-20.0, 20.0),
         meaning="the words of the first sentence are those of first sentences in the training texts",
         comparable="between texts of the kind it was trained on",
         needs="training",

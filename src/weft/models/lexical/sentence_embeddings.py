@@ -48,6 +48,7 @@ class FoltzEmbedding(CosineModel, FixedModel):
         summary="mean cosine of adjacent sentence embeddings (all-MiniLM-L6-v2 by default)",
         reference="Foltz et al. 1998; Reimers & Gurevych 2019",
         score_range=SCORE_RANGE,
+        bar_range=(0.0, 1.0),
         meaning="adjacent sentences have similar meanings",
         comparable="roughly, between texts of the same kind",
         needs="the extra `hf`",

@@ -7,6 +7,7 @@ References: Cui et al. 2018 (set encoders for ordering); Chen et al. 2016 (prece
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,8 +18,8 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact
-from weft.io.seeded_hash import hash_key, hash_order
-from weft.models.common.network_parts import saved_reference, saved_tokenizer
+from weft.io.seeded_hash import hash_key
+from weft.models.common.network_parts import saved_break_calibration, saved_reference, saved_tokenizer
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
@@ -26,6 +27,7 @@ from weft.models.reader.reader_settings import PART, ReaderSettings
 from weft.models.reader.text_tables import TableReader, TextTables, long_breaks, long_surprises, long_tables
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.scoring.break_calibration import BreakCalibration, sigmoid
 from weft.scoring.percentiles import Reference, reference_for
 from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
 
@@ -38,7 +40,8 @@ if TYPE_CHECKING:  # an exported model runs without PyTorch
     from weft.training.loop import Batches, LossPart
     from weft.training.settings import TrainingSettings
 
-REMEMBERED = 8  # texts whose tables are cached
+REMEMBERED = 64  # texts whose tables are cached, as many as are scored at once
+TIE = 1e-9  # smaller differences of scores are rounding errors
 NO_COMBINATION = ""  # reference scores belong to the model itself
 
 
@@ -53,6 +56,7 @@ class Reader:
     Attributes:
         tokenizer: The tokenizer; None before training.
         reference: Reference scores; None before `weft calibrate`.
+        break_calibration: Calibration and threshold of the probabilities of breaks; None before `weft calibrate`.
 
     Example:
         >>> Reader(ReaderSettings(layers=4, local_layers=2)).parts
@@ -75,6 +79,7 @@ class Reader:
         self.settings = settings or ReaderSettings()
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None
+        self.break_calibration: BreakCalibration | None = None
         self._reader: TableReader | None = None
         self._networks: dict[str, torch.nn.Module] = {}
         self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
@@ -192,6 +197,7 @@ class Reader:
         """Return the same trained model with other weights of precedence."""
         other = type(self)(self.settings.adjusted(changes))
         other.tokenizer, other.reference = self.tokenizer, self.reference
+        other.break_calibration = self.break_calibration
         other._reader, other._networks, other._memory = self._reader, self._networks, self._memory
         other._long_memory = self._long_memory
         return other
@@ -225,18 +231,25 @@ class Reader:
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the score of each document in its own order."""
-        reader, weight = self.reader, self.settings.precedence_weight
-        short = [document for document in documents if len(document) > 1 and not self._is_long(document)]
-        tables = iter(reader.tables([document.sentences for document in short]))
+        weight, known = self.settings.precedence_weight, self._short_tables(documents)
         scores = []
         for document in documents:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            found, order = self.tables(document) if self._is_long(document) else next(tables), range(len(document))
+            found, order = known.get(document.sentences) or self.tables(document), range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
         return scores
+
+    def _short_tables(self, documents: Sequence[Document]) -> dict[tuple[str, ...], TextTables]:
+        """Return the tables of all texts that are not read in groups; the last ones are remembered."""
+        short = [document.sentences for document in documents if len(document) > 1 and not self._is_long(document)]
+        texts = list(dict.fromkeys(short))
+        found = dict(zip(texts, self.reader.tables(texts), strict=True))
+        for sentences in texts[-REMEMBERED:]:
+            self._memory.get(sentences, partial(found.__getitem__, sentences))
+        return found
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the score of each order, by look-ups in the same tables."""
@@ -258,13 +271,18 @@ class Reader:
         tables = self.tables(document)
         return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
-    def break_probabilities(self, document: Document) -> tuple[float, ...]:
-        """Return the probability of a break after each sentence but the last."""
+    def break_odds(self, document: Document) -> Table:
+        """Return the log-odds of a break after each sentence but the last, not calibrated: [sentences − 1]."""
         if len(document) < 2:
-            return ()
-        odds = long_breaks(self.reader, document.sentences, self._group) if self._is_long(document) else None
-        odds = self.tables(document).breaks if odds is None else odds
-        return tuple((1 / (1 + np.exp(-odds))).tolist())
+            return np.zeros(0)
+        if self._is_long(document):
+            return long_breaks(self.reader, document.sentences, self._group)
+        return self.tables(document).breaks
+
+    def break_probabilities(self, document: Document) -> tuple[float, ...]:
+        """Return the probability of a break after each sentence but the last, calibrated if the model is."""
+        odds, calibration = self.break_odds(document), self.break_calibration
+        return calibration.probabilities(odds) if calibration is not None else tuple(sigmoid(odds).tolist())
 
     def surprises(self, document: Document) -> tuple[float, ...]:
         """Return the predicted log-likelihood per token of each sentence, in nats.
@@ -289,11 +307,12 @@ class Reader:
         """
         if len(document) < 3:
             return None
-        own = tuple(range(len(document)))
-        orders = [hash_order(len(document), seed, document.id, number) for number in range(shuffles)]
-        value, *others = self.order_scores(document, [own, *(order for order in orders if order != own)])
-        assert value is not None
-        return sum(other is not None and other < value for other in others) / max(1, len(others))
+        own = np.arange(len(document))
+        generator = np.random.default_rng([seed, len(own)])
+        drawn = generator.permuted(np.tile(own, (shuffles, 1)), axis=1)
+        others = drawn[(drawn != own).any(axis=1)]
+        values = self.tables(document).values(np.vstack([own, others]), self.settings.precedence_weight)
+        return float(np.sum(values[1:] < values[0] - TIE)) / max(1, len(others))
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
@@ -318,6 +337,7 @@ class Reader:
         save_networks(
             self.name, self.settings.to_dict(), self.networks(), self.tokenizer, folder, companions={},
             reference=self.reference, training=training, beside=beside,
+            break_calibration=self.break_calibration,
         )  # fmt: skip
 
     @classmethod
@@ -331,6 +351,7 @@ class Reader:
         else:
             model._build(artifact, tokenizer, folder)
         model.reference = reference_for(saved_reference(artifact, folder), NO_COMBINATION)
+        model.break_calibration = saved_break_calibration(artifact, folder)
         return model
 
     def _open(self, artifact: Artifact, tokenizer: Tokenizer, folder: str | Path) -> None:

@@ -101,6 +101,7 @@ class HmmLda(TrainedModel):
         summary="a Markov chain of sentence topics: how well previous sentences predict the words of the next",
         reference="Gruber et al. 2007; Li & Jurafsky 2017, section 3.2",
         score_range="below 0",
+        bar_range=(-8.0, 0.0),
         meaning="log-probability per word of each sentence, as a bag of words, given the previous ones",
         comparable="only between orders of one text",
         needs="trained weights (pip install ./zoo) or training",

@@ -13,6 +13,7 @@ from weft.io.model_folder import Artifact, save_artifact
 from weft.io.quantization import Packed, Weights, pack, unpack
 from weft.io.shared_weights import share
 from weft.models.common.network_parts import TOKENIZER, fitting_weights, saved_weights
+from weft.scoring.break_calibration import BREAK_CALIBRATION, BreakCalibration
 from weft.scoring.percentiles import REFERENCE, Reference
 
 Networks = Mapping[str, torch.nn.Module]
@@ -29,6 +30,7 @@ def save_networks(
     reference: Reference | None,
     training: Mapping[str, Any] | None,
     beside: Sequence[str | Path],
+    break_calibration: BreakCalibration | None = None,
 ) -> None:
     """Write a model folder; weights that a folder of ``beside``, in the same place, holds are not written again."""
     precision = settings["precision"]
@@ -42,6 +44,8 @@ def save_networks(
     texts |= {key: text for one in companions.values() for key, text in one.texts.items()}
     if reference is not None:
         texts[REFERENCE] = reference.to_text()
+    if break_calibration is not None:
+        texts[BREAK_CALIBRATION] = break_calibration.to_text()
     save_artifact(share(Artifact(name, config, tensors, texts, training or {}), folder, beside), folder)
 
 
