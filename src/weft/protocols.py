@@ -133,14 +133,6 @@ class Arranger(Protocol):
 
 
 @runtime_checkable
-class BreakModel(Protocol):
-    """A model that has learned where a text breaks."""
-
-    def break_probabilities(self, document: Document) -> tuple[float, ...]:
-        """Return the probability of a break after each sentence but the last."""
-
-
-@runtime_checkable
 class SentenceModel(Protocol):
     """A model of the next sentence; `weft.scoring.uni_bi_mmi.Scorer` scores documents with it."""
 

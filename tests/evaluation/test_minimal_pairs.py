@@ -18,8 +18,9 @@ from weft.evaluation.evaluate import evaluate
 from weft.evaluation.metrics import ratio
 from weft.evaluation.minimal_pairs import MinimalPair, are_crossed, crossed_places, read_pairs, score_pairs
 from weft.evaluation.result import Measure, Result, compare_results
+from weft.evaluation.sets.data_sets import DATA_SETS
 from weft.evaluation.task_contract import EvaluateOptions, Subject
-from weft.evaluation.tasks import DATA_SETS, TASKS, is_standard
+from weft.evaluation.tasks import TASKS, is_standard
 from weft.hub import load_model
 from weft.io.file_hash import sha256_of
 from weft.io.package_files import PROBES as PACKAGE_PROBES

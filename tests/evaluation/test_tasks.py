@@ -19,8 +19,9 @@ from weft.evaluation.insertion import insert_sentences
 from weft.evaluation.metrics import ratio
 from weft.evaluation.reconstruction import reconstruct
 from weft.evaluation.result import Measure, Result, compare_results
+from weft.evaluation.sets.data_sets import DATA_SETS
 from weft.evaluation.task_contract import EvaluateOptions, Outcome, Subject
-from weft.evaluation.tasks import DATA_SETS, is_standard
+from weft.evaluation.tasks import is_standard
 from weft.registry import create_model
 from weft.report.paper_numbers import TABLES
 from weft.report.tables import build_table

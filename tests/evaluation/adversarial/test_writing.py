@@ -30,8 +30,9 @@ from weft.evaluation.adversarial.token_rows import TokenRows  # noqa: E402
 from weft.evaluation.adversarial.writing import write_continuations, write_next_sentences  # noqa: E402
 from weft.evaluation.evaluate import evaluate  # noqa: E402
 from weft.evaluation.evaluated_models import load_subjects, with_combination  # noqa: E402
+from weft.evaluation.sets.data_sets import DATA_SETS  # noqa: E402
 from weft.evaluation.task_contract import EvaluateOptions, Subject  # noqa: E402
-from weft.evaluation.tasks import DATA_SETS, is_standard  # noqa: E402
+from weft.evaluation.tasks import is_standard  # noqa: E402
 from weft.generation.bulk_writing import BulkWriter, Contexts, Proposals  # noqa: E402
 from weft.generation.decoding_settings import Decoding  # noqa: E402
 from weft.hub import load_model  # noqa: E402

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from tests.helpers.scorers import Constant, OracleTable, OracleWhole, TestScorer, place, synthetic
 
@@ -21,6 +23,7 @@ from weft.evaluation.sets.links import weakest_inside
 from weft.evaluation.task_contract import EvaluateOptions, Subject
 from weft.protocols import BreakModel
 from weft.registry import create_model
+from weft.scoring.break_calibration import BreakCalibration
 
 
 def texts(count: int, length: int) -> list[Document]:
@@ -61,8 +64,15 @@ class Marking(Topical):
 class Breaking(Topical):
     """Has probabilities of breaks, which are right, and transitions, which are constant."""
 
+    break_calibration: BreakCalibration | None = None
+
     def _score(self, document: Document) -> Score:
         return Score(0.0, (0.0,) * (len(document) - 1))
+
+    def break_odds(self, document: Document) -> npt.NDArray[np.float64]:
+        found = np.asarray(self.break_probabilities(document))
+        odds: npt.NDArray[np.float64] = np.log(found / (1 - found))
+        return odds
 
     def break_probabilities(self, document: Document) -> tuple[float, ...]:
         return tuple(0.1 if self._link(a, b) > -0.011 else 0.9 for a, b in pairwise(document.sentences))
@@ -201,7 +211,7 @@ def test_the_reader_has_learned_breaks() -> None:
     pytest.importorskip("torch")
     from weft.models.reader.reader import Reader
 
-    assert issubclass(Reader, BreakModel)
+    assert isinstance(Reader(), BreakModel)
 
 
 def test_slow_code_points_at_the_same_sentence(cases: list[Case]) -> None:

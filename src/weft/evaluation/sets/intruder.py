@@ -20,7 +20,7 @@ from weft.document import Document, Score
 from weft.evaluation.metrics import best_alone
 from weft.evaluation.result import Measure
 from weft.evaluation.sets.genres import genres_of
-from weft.evaluation.sets.links import MARKED_ABOVE, links_of, marked_breaks, unbroken, weakest_inside
+from weft.evaluation.sets.links import links_of, marked_above, marked_breaks, unbroken, weakest_inside
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
 from weft.protocols import BreakModel, DocumentScorer
@@ -181,4 +181,4 @@ def _settings(model: object, findings: Sequence[Finding]) -> dict[str, Any]:
     """Return how the texts were made, and what the model points by."""
     made: dict[str, Any] = {"kept": KEPT, "least": LEAST, "fewest_words": FEWEST_WORDS}
     made["evidence"] = " and ".join(sorted({finding.evidence for finding in findings}))
-    return {**made, "marked_above": MARKED_ABOVE} if isinstance(model, BreakModel) else made
+    return {**made, "marked_above": marked_above(model)} if isinstance(model, BreakModel) else made

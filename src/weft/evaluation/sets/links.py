@@ -10,7 +10,7 @@ import numpy as np
 from weft.document import Document, Score
 from weft.protocols import BreakModel
 
-MARKED_ABOVE = 0.5  # probability above which a break of a `BreakModel` counts as marked
+EVEN_ODDS = 0.5  # probability above which a break counts as marked if the model has no threshold of its own
 
 
 def links_of(score: Score, document: Document) -> tuple[float, ...] | None:
@@ -25,10 +25,16 @@ def unbroken(model: BreakModel, document: Document) -> tuple[float, ...]:
     return tuple((np.log1p(-found) - np.log(found)).tolist())
 
 
+def marked_above(model: BreakModel) -> float:
+    """Return the probability above which a break counts as marked: the model's own, if it is calibrated."""
+    return EVEN_ODDS if model.break_calibration is None else model.break_calibration.threshold
+
+
 def marked_breaks(model: object, score: Score, document: Document) -> tuple[int, ...]:
     """Return the links that a model itself marks as breaks: entry i is the one after sentence i."""
     if isinstance(model, BreakModel):
-        return tuple(n for n, p in enumerate(model.break_probabilities(document)) if p > MARKED_ABOVE)
+        threshold = marked_above(model)
+        return tuple(n for n, p in enumerate(model.break_probabilities(document)) if p > threshold)
     return score.breaks
 
 
