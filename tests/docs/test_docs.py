@@ -59,10 +59,20 @@ def test_commands_run(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPat
         assert code == 0, f"{line}\n{output}"
 
 
+def write_files_for(text: str, page: Path) -> None:
+    """Run the commands of a page that write the files which a block of code reads; another process may run its tests."""
+    for line in "".join(runnable(page)).replace("\\\n", " ").splitlines():
+        written = re.search(r"--out (\S+)", line)
+        if written and f'"{written[1]}"' in text and not Path(written[1]).exists():
+            code, output = run(line)
+            assert code == 0, f"{line}\n{output}"
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.stem)
 def test_python_runs(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
     for _, text in blocks(page, "python"):
+        write_files_for(text, page)
         exec(compile(text, page.name, "exec"), {"__name__": "__main__"})
 
 
