@@ -60,7 +60,7 @@ def test_commands_run(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPat
 
 
 def write_files_for(text: str, page: Path) -> None:
-    """Run the commands of a page that write the files which a block of code reads; another process may run its tests."""
+    """Run the commands of a page that write files which a block of code reads; their test may run elsewhere."""
     for line in "".join(runnable(page)).replace("\\\n", " ").splitlines():
         written = re.search(r"--out (\S+)", line)
         if written and f'"{written[1]}"' in text and not Path(written[1]).exists():
