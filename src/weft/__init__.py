@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from weft.loaded_model import Model, load
     from weft.moves import best_move
     from weft.ordering.best_move import Move
-    from weft.ordering.order import Ordering
+    from weft.ordering.ordering import Ordering
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
@@ -39,7 +39,7 @@ _LAZY = {
     "Decoding": "weft.generation.decoding_settings",
     "EvaluateOptions": "weft.evaluation.task_contract",
     "Move": "weft.ordering.best_move",
-    "Ordering": "weft.ordering.order",
+    "Ordering": "weft.ordering.ordering",
     "Versus": "weft.evaluation.model_comparison",
     "ReadOptions": "weft.corpora.readers.read_options",
     "Result": "weft.evaluation.result",

@@ -15,7 +15,8 @@ from weft.errors import ConfigError
 from weft.io.devices import on_device
 from weft.loaded_model import AnyModel, Model, OrderOptions, ScoreOptions, as_model
 from weft.models.common.thread_pool import few_threads
-from weft.ordering.order import Objective, Ordering, Search
+from weft.ordering.order import Objective, Search
+from weft.ordering.ordering import Ordering
 from weft.progress import Progress, silent
 from weft.registry import DEFAULT_MODEL
 from weft.settings import check_count

@@ -16,7 +16,8 @@ from weft.generation.writing_models import combined_model, writing_model
 from weft.hub import load_model
 from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
-from weft.ordering.order import Objective, Ordering, Search, order_document
+from weft.ordering.order import Objective, Search, order_document
+from weft.ordering.ordering import Ordering
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL

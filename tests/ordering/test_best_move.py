@@ -10,7 +10,8 @@ import weft
 from weft.document import Document
 from weft.errors import ConfigError
 from weft.ordering.best_move import MOST_MOVED, _moved, _score_gains, _table_gains, best_move
-from weft.ordering.order import Ordering, _better, order_document
+from weft.ordering.order import _better, order_document
+from weft.ordering.ordering import Ordering
 from weft.ordering.search import order_gain
 from weft.registry import create_model
 

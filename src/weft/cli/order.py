@@ -10,7 +10,7 @@ from weft.cli.options import option
 if TYPE_CHECKING:
     from weft.document import Document
     from weft.ordering.best_move import Move
-    from weft.ordering.order import Ordering
+    from weft.ordering.ordering import Ordering
 
 MOVE_HELP = "Keep the given order and suggest the one move of a sentence that improves it most."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,9 +10,10 @@ from weft.document import Document
 from weft.evaluation.metrics import kendall_tau, perfect_match, position_accuracy
 from weft.evaluation.result import Measure
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
-from weft.ordering.order import Objective, Search, order_document, order_table, search_tables
+from weft.ordering.order import Objective, Search, found_orders, order_table, search_tables
 from weft.progress import Progress, silent
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel
+from weft.scoring.sequence_scorer import document_groups
 
 
 def measure_order(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
@@ -54,9 +55,10 @@ def reconstruct(
         (1.0,)
     """
     rows: list[dict[str, float | None]] = []
-    for number, document in enumerate(documents):
-        rows.append(_measure(*_restore(model, document, beam, objective, seed, search)))
-        progress("restoring order", number + 1, len(documents))
+    for group in document_groups(documents):
+        orders = _restore(model, [document for document in group if len(document)], beam, objective, seed, search)
+        rows += [_measure(*(next(orders) if len(document) else ((), ()))) for document in group]
+        progress("restoring order", len(rows), len(documents))
     names = rows[0] if rows else {}
     measures = {name: Measure.of_values([row[name] for row in rows]) for name in names}
     return Outcome(
@@ -68,18 +70,18 @@ def reconstruct(
 
 
 def _restore(
-    model: DocumentScorer, document: Document, beam: int, objective: Objective, seed: int, search: Search
-) -> tuple[Sequence[int], Sequence[int]]:
-    """Return two orders: one found with the first sentence given, and one with nothing given."""
-    if not len(document):
-        return (), ()
+    model: DocumentScorer, documents: Sequence[Document], beam: int, objective: Objective, seed: int, search: Search
+) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """Yield two orders of each document: one found with the first sentence given, and one with nothing given."""
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
-        table, precedence, chosen = search_tables(model, document, objective)  # one table for both searches
-        tables = partial(order_table, table, precedence, objective=chosen, name=document.id, seed=seed)
-        return tables(first=0, search="beam", beam=beam).order, tables(search=search, beam=beam).order
-    given = order_document(model, document, first=0, search="beam", objective=objective, beam=beam, seed=seed)
-    free = order_document(model, document, search=search, objective=objective, beam=beam, seed=seed)
-    return given.order, free.order
+        for document in documents:
+            table, precedence, chosen = search_tables(model, document, objective)  # one table for both searches
+            tables = partial(order_table, table, precedence, objective=chosen, name=document.id, seed=seed)
+            yield tables(first=0, search="beam", beam=beam).order, tables(search=search, beam=beam).order
+        return
+    given = found_orders(model, documents, first=0, search="beam", objective=objective, beam=beam, seed=seed)
+    free = found_orders(model, documents, search=search, objective=objective, beam=beam, seed=seed)
+    yield from zip(given, free, strict=True)
 
 
 def _measure(given: Sequence[int], free: Sequence[int]) -> dict[str, float | None]:

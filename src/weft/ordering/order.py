@@ -12,26 +12,35 @@ that are not placed yet.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from weft.data_frames import Tabular
-from weft.document import Document, TextWarning
+from weft.document import Document
 from weft.errors import ConfigError, check_known
 from weft.io.seeded_hash import hash_order
-from weft.notebook import ordering_html, shown
+from weft.ordering.ordering import Ordering
 from weft.ordering.search import (
     TableOrderSearch,
     beam_order,
     beam_search,
+    beam_searches,
     exact_order,
     greedy_order,
     order_gain,
 )
-from weft.protocols import Arranger, DocumentScorer, OrderSearch, PairwiseModel, PrecedenceModel, SearchableModel
-from weft.scoring.sequence_scorer import WeightedOrderSearch
+from weft.protocols import (
+    Arranger,
+    DocumentScorer,
+    OrderSearch,
+    PairwiseModel,
+    PrecedenceModel,
+    SearchableModel,
+)
+from weft.scoring.joint_search import BatchSearchableModel
+from weft.scoring.sequence_scorer import WeightedOrderSearch, document_groups
 from weft.scoring.uni_bi_mmi import Table, check_numbers, order_values, path_value
 from weft.settings import check_count, check_type
 
@@ -43,57 +52,6 @@ LEAST_LOSS = 1e-9  # smaller differences are rounding errors
 SEARCHES = ("auto", "exact", "beam", "greedy")
 Objective = Literal["auto", "coherence", "precedence", "both"]
 OBJECTIVES = ("auto", "coherence", "precedence", "both")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Ordering(Tabular):
-    """A proposed order.
-
-    Attributes:
-        order: Indices into the input, in the proposed order.
-        value: The score of that order.
-        input_value: The score of the order of the input.
-        search: The search used: ``exact``, ``beam-10``, ``greedy``, or ``rule`` for a model that sorts.
-        objective: The objective used: ``coherence``, ``precedence`` or ``both``.
-        kept: Whether the order is that of the input because the search found no order with a higher objective.
-        id: Name of the text.
-        sentences: The sentences in the proposed order.
-        warnings: Reasons to distrust the order, as in `weft.document.Score`.
-
-    `order_document` fills the fields up to ``objective``; `weft.order` fills the others.
-
-    Example:
-        >>> Ordering((1, 0), 0.75, 0.5, "exact", id="d")
-        Ordering('d', order (1, 0), score 0.5000 → 0.7500, exact)
-    """
-
-    order: tuple[int, ...]
-    value: float | None
-    input_value: float | None
-    search: str
-    objective: str = "coherence"
-    kept: bool = False
-    id: str = ""
-    sentences: tuple[str, ...] = ()
-    warnings: tuple[TextWarning, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ordering as plain data, ready for JSON."""
-        record = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        codes = [warning.code for warning in self.warnings]
-        return record | {"warnings": list(map(str, self.warnings)), "warning_codes": codes}
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row: the order, its score and the sentences."""
-        return [self.to_dict()]
-
-    def __repr__(self) -> str:
-        values = f"score {shown(self.input_value)} → {shown(self.value)}"
-        return f"Ordering({', '.join([repr(self.id), f'order {self.order}', values, self.search, *self.warnings])})"
-
-    def _repr_html_(self) -> str:
-        """Return the sentences in their new order as HTML, for a notebook."""
-        return ordering_html(self)
 
 
 def order_document(
@@ -158,6 +116,52 @@ def order_document(
     if not keep_given:
         return found_order
     return _better(found_order, None if precedence is None else precedence[np.ix_(*[np.argsort(shuffled)] * 2)], first)
+
+
+def found_orders(
+    model: DocumentScorer,
+    documents: Sequence[Document],
+    *,
+    first: int | None = None,
+    search: Search = "auto",
+    objective: Objective = "auto",
+    beam: int = 10,
+    seed: int = 1,
+) -> list[tuple[int, ...]]:
+    """Return only the orders that `order_document` finds; a model that can searches several documents at once.
+
+    No document may be empty. The arguments are those of `order_document`.
+
+    Example:
+        >>> from weft.registry import create_model
+        >>> years = Document("d", ("He died in 1870.", "He was born in 1812."))
+        >>> found_orders(create_model("year-sort"), [years, years])
+        [(1, 0), (1, 0)]
+    """
+    if not documents or not _searches_together(model, documents[0], objective):
+        return [
+            order_document(model, document, first=first, search=search, objective=objective, beam=beam, seed=seed).order
+            for document in documents
+        ]
+    assert isinstance(model, BatchSearchableModel)
+    found: list[tuple[int, ...]] = []
+    for group in document_groups(documents):
+        for document in group:
+            _check(len(document), first, search, beam, seed)
+        shuffles = [_shuffle(len(document), first, seed, document.id) for document in group]
+        searches = model.order_searches([one.reorder(shuffle) for one, shuffle in zip(group, shuffles, strict=True)])
+        given, sizes = None if first is None else 0, [len(document) for document in group]
+        orders = beam_searches(searches, sizes, firsts=[given] * len(group), beam=_beam_width(search, beam))
+        found += [tuple(shuffle[i] for i in order) for shuffle, order in zip(shuffles, orders, strict=True)]
+    return found
+
+
+def _searches_together(model: DocumentScorer, document: Document, objective: Objective) -> bool:
+    """Return whether a model searches for the orders of several documents at once, by coherence alone."""
+    check_objective(objective)
+    if not isinstance(model, BatchSearchableModel) or isinstance(model, PairwiseModel | Arranger):
+        return False
+    return precedence_of(model, document, objective)[0] is None
 
 
 def _better(found: Ordering, precedence: Table | None, first: int | None) -> Ordering:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.protocols import OrderSearch
+from weft.scoring.joint_search import OrderSearches
 from weft.scoring.uni_bi_mmi import Table, path_value
 
 
@@ -80,18 +81,81 @@ def beam_order(
 
 def beam_search(search: OrderSearch, size: int, *, first: int | None = None, beam: int = 10) -> tuple[int, ...]:
     """Return an order by beam search from left to right; ``search`` computes the gain of each next sentence."""
-    paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
-    totals = search.begin(paths[:, 0].tolist())  # [beam]
-    for _ in range(size - 1):
-        scores = totals[:, None] + search.gains()  # [beam, sentences]
-        scores[np.arange(len(paths))[:, None], paths] = -np.inf  # a sentence is used once
+    return beam_searches(SeparateSearches([search]), [size], firsts=[first], beam=beam)[0]
+
+
+def beam_searches(
+    searches: OrderSearches, sizes: Sequence[int], *, firsts: Sequence[int | None], beam: int = 10
+) -> list[tuple[int, ...]]:
+    """Return an order of each of several texts; ``searches`` computes the next sentences of all texts at once."""
+    beams = [Beam(size, first, beam) for size, first in zip(sizes, firsts, strict=True)]
+    for one, totals in zip(beams, searches.begin([one.paths[:, 0].tolist() for one in beams]), strict=True):
+        one.totals = totals
+    while not all(one.done for one in beams):
+        kept = [one.grow(gains) for one, gains in zip(beams, searches.gains(), strict=True)]
+        searches.keep([rows for rows, _ in kept], [columns for _, columns in kept])
+    return [one.best for one in beams]
+
+
+class Beam:
+    """The partial orders of one text with the highest gains, and the sum of the gains of each."""
+
+    def __init__(self, size: int, first: int | None, width: int) -> None:
+        self.size, self.width = size, width
+        self.paths = np.array([[i] for i in range(size)] if first is None else [[first]])  # [beam, placed]
+        self.totals: Table = np.zeros(len(self.paths))  # [beam]
+
+    @property
+    def done(self) -> bool:
+        """Whether all sentences are placed."""
+        return bool(self.paths.shape[1] == self.size)
+
+    @property
+    def best(self) -> tuple[int, ...]:
+        """The path with the highest sum of gains."""
+        return tuple(int(i) for i in self.paths[0])
+
+    def grow(self, gains: Table) -> tuple[list[int], list[int]]:
+        """Add a sentence to the best paths; return the rows that were kept and their sentences, none if it is done.
+
+        Args:
+            gains: The gain of each next sentence: [beam, sentences].
+        """
+        if self.done:
+            return [], []
+        scores = self.totals[:, None] + gains  # [beam, sentences]
+        scores[np.arange(len(self.paths))[:, None], self.paths] = -np.inf  # a sentence is used once
         flat = scores.ravel()
-        kept = _highest(flat, beam)
-        rows, columns = np.divmod(kept, size)
-        paths = np.concatenate([paths[rows], columns[:, None]], axis=1)
-        totals = flat[kept]
-        search.keep(rows.tolist(), columns.tolist())
-    return tuple(int(i) for i in paths[0])
+        kept = _highest(flat, self.width)
+        rows, columns = np.divmod(kept, self.size)
+        self.paths = np.concatenate([self.paths[rows], columns[:, None]], axis=1)
+        self.totals = flat[kept]
+        return ([], []) if self.done else (rows.tolist(), columns.tolist())
+
+
+class SeparateSearches:
+    """Searches of several texts, computed one after the other; a `weft.scoring.joint_search.OrderSearches`."""
+
+    def __init__(self, searches: Sequence[OrderSearch]) -> None:
+        self.searches, self.running = searches, [True] * len(searches)
+
+    def begin(self, firsts: Sequence[Sequence[int]]) -> list[Table]:
+        """Start one path with each of these sentences of each text: [paths] each."""
+        return [search.begin(starts) for search, starts in zip(self.searches, firsts, strict=True)]
+
+    def gains(self) -> list[Table]:
+        """Return the gain of each next sentence: [paths, sentences] each."""
+        return [
+            search.gains() if running else np.zeros((0, 0))
+            for search, running in zip(self.searches, self.running, strict=True)
+        ]
+
+    def keep(self, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> None:
+        """Keep some paths of each text and add one sentence to each."""
+        self.running = [bool(kept) for kept in rows]
+        for search, kept, added in zip(self.searches, rows, columns, strict=True):
+            if kept:
+                search.keep(kept, added)
 
 
 class TableOrderSearch:

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from weft.document import Document, Score
 from weft.notebook import found_none, link_shares
-from weft.ordering.order import Ordering
+from weft.ordering.ordering import Ordering
 
 BAR_WIDTH = 24
 WIDTH = 100

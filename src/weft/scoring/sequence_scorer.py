@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Protocol
 
 import numpy as np
@@ -63,7 +64,7 @@ class SequenceScorer:
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return one score per document: the mean over its transitions."""
         found: list[Score] = []
-        for group in _groups(documents):
+        for group in document_groups(documents):
             sentences = tuple(sentence for document in group for sentence in document.sentences)
             ends = np.cumsum([len(document) for document in group])
             found += self._scores(
@@ -75,20 +76,21 @@ class SequenceScorer:
         """Return the scores of a document's sentences in several orders; the sentences are read once."""
         return [score.value for score in self._scores(document.sentences, orders)]
 
-    def backward_table(self, sentences: Sequence[str]) -> Table:
-        """Return log p_B(left | right) of each pair, with right as the only context: [left sentences, right].
+    def backward_tables(self, texts: Sequence[Sequence[str]]) -> list[Table]:
+        """Return log p_B(left | right) of each pair of a text, with right as the only context: [left, right] each.
 
-        The table is zero without a backward model.
+        The tables are zero without a backward model.
         """
-        size = len(sentences)
-        table = np.zeros((size, size))
-        if self.backward is not None and not isinstance(self.backward, Inverted):
-            pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
-            for (i, j), values in zip(
-                pairs, self.backward.log_probs(sentences, [(j, i) for i, j in pairs]), strict=True
-            ):
-                table[i, j] = values[0]
-        return table
+        tables = [np.zeros((len(sentences), len(sentences))) for sentences in texts]
+        if self.backward is None or isinstance(self.backward, Inverted):
+            return tables
+        starts = np.cumsum([0, *map(len, texts)])[:-1].tolist()
+        cells = [(table, i, j) for table in range(len(texts)) for i, j in permutations(range(len(texts[table])), 2)]
+        orders = [(starts[table] + j, starts[table] + i) for table, i, j in cells]
+        found = self.backward.log_probs([sentence for sentences in texts for sentence in sentences], orders)
+        for (table, i, j), values in zip(cells, found, strict=True):
+            tables[table][i, j] = values[0]
+        return tables
 
     def _scores(self, sentences: tuple[str, ...], orders: Sequence[Sequence[int]]) -> list[Score]:
         key = sentences, tuple(tuple(order) for order in orders)
@@ -118,7 +120,7 @@ class SequenceScorer:
         return found
 
 
-def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
+def document_groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
     """Yield groups of documents of limited size; a batch of one short document is mostly overhead."""
     group: list[Document] = []
     count = 0
@@ -145,38 +147,85 @@ class Paths(Protocol):
         """Keep some paths (``rows``) and add one sentence (``columns``) to each."""
 
 
-class SequenceOrderSearch:
-    """The state of a beam search with a `SequenceScorer`; a `weft.protocols.OrderSearch`.
+class JointPaths(Protocol):
+    """Partial orders of several texts, whose next sentences are computed in one batch; otherwise like `Paths`."""
+
+    def begin(self, firsts: Sequence[Sequence[int]]) -> None:
+        """Start one path with each of these sentences of each text."""
+
+    def log_probs(self) -> list[Table]:
+        """Return log p_F of each sentence after each path, [paths, sentences] for each text."""
+
+    def keep(self, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> None:
+        """Keep some paths of each text and add one sentence to each."""
+
+
+class NextGains:
+    """The gain of each sentence of a text if it comes next, from log p_F.
 
     The forward model reads all placed sentences. The backward model reads only the next sentence, because those after
     it are not placed yet.
     """
 
-    def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:
-        self.combine, self.paths, self.inverts = scorer.combine, paths, isinstance(scorer.backward, Inverted)
-        self.backward = scorer.backward_table(sentences)  # [sentences, sentences]
+    def __init__(self, scorer: SequenceScorer, sentences: Sequence[str], backward: Table) -> None:
+        self.combine, self.inverts = scorer.combine, isinstance(scorer.backward, Inverted)
+        self.backward = backward  # [sentences, sentences]
         self.prior = prior_log_probs(scorer.prior, sentences)  # [sentences]
         self.counts = np.array(scorer.forward.token_counts(sentences), dtype=np.float64)
 
+    def after(self, last: Sequence[int], forward: Table) -> Table:
+        """Return the gains after paths that end with the sentences ``last``, from log p_F: [paths, sentences]."""
+        rows = np.asarray(last, dtype=np.int64)
+        backward, before, prior, counts = self.backward[rows], rows[:, None], self.prior, self.counts
+        if self.inverts:
+            backward = inverted(forward, prior[before], prior[None])
+        pairs = PairLogProbs(forward, backward, prior[before], prior[None], counts[before], counts[None])
+        return pairs.combined(self.combine)
+
+
+class SequenceOrderSearch:
+    """The state of a beam search with a `SequenceScorer`; a `weft.protocols.OrderSearch`."""
+
+    def __init__(self, scorer: SequenceScorer, paths: Paths, sentences: Sequence[str]) -> None:
+        self.paths, self.next = paths, NextGains(scorer, sentences, scorer.backward_tables([sentences])[0])
+
     def begin(self, firsts: Sequence[int]) -> Table:
         """Start one path with each of these sentences; a first sentence gains 0: [paths]."""
-        self.last = np.asarray(firsts, dtype=np.int64)
+        self.last = firsts
         self.paths.begin(firsts)
         return np.zeros(len(firsts))
 
     def gains(self) -> Table:
         """Return the gain of each sentence if it comes next: [paths, sentences]."""
-        last = self.last[:, None]
-        forward, backward = self.paths.log_probs(), self.backward[self.last]
-        prior, counts = self.prior, self.counts
-        if self.inverts:
-            backward = inverted(forward, prior[last], prior[None])
-        pairs = PairLogProbs(forward, backward, prior[last], prior[None], counts[last], counts[None])
-        return pairs.combined(self.combine)
+        return self.next.after(self.last, self.paths.log_probs())
 
     def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         """Keep some paths (``rows``) and add one sentence (``columns``) to each."""
-        self.last = np.asarray(columns, dtype=np.int64)
+        self.last = columns
+        self.paths.keep(rows, columns)
+
+
+class SequenceOrderSearches:
+    """The states of the beam searches of several texts with a `SequenceScorer`; an `OrderSearches`."""
+
+    def __init__(self, scorer: SequenceScorer, paths: JointPaths, texts: Sequence[Sequence[str]]) -> None:
+        tables = scorer.backward_tables(texts)
+        self.paths, self.next = paths, [NextGains(scorer, *each) for each in zip(texts, tables, strict=True)]
+
+    def begin(self, firsts: Sequence[Sequence[int]]) -> list[Table]:
+        """Start one path with each of these sentences of each text; a first sentence gains 0: [paths] each."""
+        self.last = firsts
+        self.paths.begin(firsts)
+        return [np.zeros(len(starts)) for starts in firsts]
+
+    def gains(self) -> list[Table]:
+        """Return the gain of each sentence if it comes next: [paths, sentences] each."""
+        each = zip(self.next, self.last, self.paths.log_probs(), strict=True)
+        return [one.after(last, forward) for one, last, forward in each]
+
+    def keep(self, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> None:
+        """Keep some paths of each text and add one sentence to each."""
+        self.last = columns
         self.paths.keep(rows, columns)
 
 

@@ -16,7 +16,7 @@ from weft.errors import ConfigError, WeftError  # noqa: E402
 from weft.hub import load_model  # noqa: E402
 from weft.models.topic.hmm_lda_gm import HmmLdaGm, HmmLdaGmSettings  # noqa: E402
 from weft.models.topic.topic_network import TopicNetwork  # noqa: E402
-from weft.ordering.order import order_document  # noqa: E402
+from weft.ordering.order import found_orders, order_document  # noqa: E402
 from weft.scoring.uni_bi_mmi import order_values  # noqa: E402
 from weft.training import fit_documents  # noqa: E402
 from weft.training.config import build_config, config_of, read_config  # noqa: E402
@@ -86,6 +86,9 @@ def test_orders_are_scored_as_texts_and_search_finds_the_best(model: HmmLdaGm) -
     values = order_values(uni, document, every)
     best = max(range(len(every)), key=lambda number: values[number] or -np.inf)
     assert order_document(uni, document, first=1, beam=30).order == every[best]
+    texts = [document, Document("e", document.sentences[:1]), Document("f", document.sentences[1:])]
+    alone = [order_document(model, one, objective="coherence", beam=3).order for one in texts]
+    assert found_orders(model, texts, objective="coherence", beam=3) == alone  # searched together
 
 
 def test_a_saved_model_brings_its_topics(model: HmmLdaGm, tmp_path: Path) -> None:

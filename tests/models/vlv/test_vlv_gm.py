@@ -30,7 +30,7 @@ from weft.models.vlv.latent_chain import Gaussian, LatentChain, divergence  # no
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork  # noqa: E402
 from weft.models.vlv.prefix_chains import PrefixChains  # noqa: E402
 from weft.models.vlv.vlv_gm import VlvGm, VlvGmSettings  # noqa: E402
-from weft.ordering.order import order_document  # noqa: E402
+from weft.ordering.order import found_orders, order_document  # noqa: E402
 from weft.scoring.uni_bi_mmi import estimator_of, order_values  # noqa: E402
 from weft.training.config import build_config  # noqa: E402
 from weft.training.runs import train  # noqa: E402
@@ -500,14 +500,15 @@ def test_bad_settings_are_refused() -> None:
 def test_carried_chains_are_the_chains_run_anew(tokenizer: BpeTokenizer) -> None:
     for kind in ("iwae", "elbo", "prior"):
         chain = predictor(tokenizer, Estimate(kind, 3), latent=4)
-        carried = PrefixChains(chain, TEXT)
-        carried.begin([0, 2])
-        found = carried.log_probs()
+        carried = PrefixChains(chain, [TEXT[:2], TEXT])
+        carried.begin([[1], [0, 2]])
+        other, found = carried.log_probs()
+        assert other[0, 0] == pytest.approx(chain.log_probs(TEXT, [[1, 0]])[0][-1], abs=1e-4)
         orders = [[0, 1], [0, 3], [2, 1], [2, 3]]
         anew = [values[-1] for values in chain.log_probs(TEXT, orders)]
         assert [found[0, 1], found[0, 3], found[1, 1], found[1, 3]] == pytest.approx(anew, abs=1e-4)
-        carried.keep([1, 0, 1], [3, 1, 1])  # 2-3, 0-1, 2-1
-        found = carried.log_probs()
+        carried.keep([[], [1, 0, 1]], [[], [3, 1, 1]])  # 2-3, 0-1, 2-1; the first text is finished
+        _, found = carried.log_probs()
         anew = [values[-1] for values in chain.log_probs(TEXT, [[2, 3, 0], [0, 1, 3], [2, 1, 3]])]
         assert [found[0, 0], found[1, 3], found[2, 3]] == pytest.approx(anew, abs=1e-4)
 
@@ -538,3 +539,6 @@ def test_ordering_with_memory_finds_what_slow_search_finds(tokenizer: BpeTokeniz
     assert found.order == best[1]
     assert found.value == pytest.approx(best[0], abs=1e-4)
     assert sorted(order_document(model.combined("mmi"), document).order) == [0, 1, 2, 3]
+    mmi, texts = model.combined("mmi"), [document, Document("e", TEXT[:1]), Document("f", TEXT[1:])]
+    alone = [order_document(mmi, one, objective="coherence", beam=3).order for one in texts]
+    assert found_orders(mmi, texts, objective="coherence", beam=3) == alone  # searched together

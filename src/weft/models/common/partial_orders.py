@@ -18,6 +18,8 @@ def unplaced(paths: Sequence[Sequence[int]], size: int) -> Whole:
         >>> unplaced([[1], [0]], 3).tolist()
         [[0, 2], [1, 2]]
     """
+    if not paths:
+        return np.zeros((0, 0), dtype=np.int64)
     missing = np.ones((len(paths), size), dtype=bool)
     missing[np.arange(len(paths))[:, None], np.asarray(paths, dtype=np.int64)] = False
     return np.nonzero(missing)[1].reshape(len(paths), -1)

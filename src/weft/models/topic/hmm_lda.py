@@ -284,9 +284,17 @@ class HmmLda(TrainedModel):
         self, sentences: Sequence[str], orders: Sequence[Sequence[int]], *, kind: Kind = "predicted"
     ) -> list[Reals]:
         """Return the topics of the sentences in several orders: [length, topics] each."""
+        return self.topics_in_orders(self.sentence_bags(sentences), orders, kind=kind)
+
+    def sentence_bags(self, sentences: Sequence[str]) -> Bags:
+        """Return the word counts of sentences, for `topics_in_orders`."""
+        return self._bags([sentences])
+
+    def topics_in_orders(self, bags: Bags, orders: Sequence[Sequence[int]], *, kind: Kind = "predicted") -> list[Reals]:
+        """Return the topics of sentences in several orders from their word counts: [length, topics] each."""
         numbers = np.array([number for order in orders for number in order], dtype=np.int64)
         offsets = np.cumsum([0, *(len(order) for order in orders)])
-        topics = self.topics_of_bags(Bags(self._bags([sentences]).counts[numbers], offsets), kind=kind)
+        topics = self.topics_of_bags(Bags(bags.counts[numbers], offsets), kind=kind)
         return np.split(topics, offsets[1:-1]) if orders else []
 
     def next_topics(self, texts: Sequence[Sequence[str]]) -> Reals:

@@ -32,7 +32,8 @@ from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor, TopicWriter
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequence_scorer import SequenceOrderSearch, SequenceScorer
+from weft.scoring.joint_search import OrderSearches, SingleOrderSearch
+from weft.scoring.sequence_scorer import SequenceOrderSearches, SequenceScorer
 from weft.settings import Settings, setting
 from weft.training.loop import Batches, LossPart
 from weft.training.part_names import ENCODERS
@@ -238,7 +239,12 @@ class HmmLdaGm(GenerativeModel):
 
     def order_search(self, document: Document) -> OrderSearch:
         """Return the state of a beam search over the document's sentences."""
-        return SequenceOrderSearch(self.scorer, TopicPaths(self.writer(), document.sentences), document.sentences)
+        return SingleOrderSearch(self.order_searches([document]))
+
+    def order_searches(self, documents: Sequence[Document]) -> OrderSearches:
+        """Return the states of beam searches over several documents, computed together."""
+        texts = [document.sentences for document in documents]
+        return SequenceOrderSearches(self.scorer, TopicPaths(self.writer(), texts), texts)
 
     def bulk_writer(self) -> TopicWriter:
         """Return the writer for many contexts at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,10 @@ from weft.models.common.neural.guided_decoding import GuidedDecoder, ReadText
 from weft.models.common.neural.sentence_predictor import Predictor
 from weft.models.common.partial_orders import spread, unplaced
 from weft.models.common.token_cache import TokenCache
-from weft.models.topic.hmm_lda import HmmLda
+from weft.models.topic.hmm_lda import HmmLda, Kind
 
 Reals = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
 Order = Sequence[int]
 
 
@@ -60,30 +62,31 @@ class TopicPredictor:
 
     def log_probs(self, sentences: Sequence[str], orders: Sequence[Order]) -> list[Reals]:
         """Return, for each order, the log-probabilities of its sentences except the first: [sentences − 1] each."""
-        wanted = [(number, place) for number, order in enumerate(orders) for place in range(1, len(order))]
-        values = self.at(sentences, orders, wanted)
+        pairs = np.array([pair for order in orders for pair in pairwise(order)], dtype=np.int64).reshape(-1, 2)
         ends = np.cumsum([max(len(order) - 1, 0) for order in orders])[:-1]
-        return np.split(values, ends)
+        if not len(pairs):
+            return [np.zeros(0) for _ in orders]
+        found = self.model.topics_of_orders(sentences, orders, kind=self.kind)
+        topics = np.concatenate([topics[1:] for topics in found])  # [pairs, topics]
+        return np.split(self.decoded(self.read(sentences), pairs, topics), ends)
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the topics of a sentence are predicted from those before it, or computed from it too."""
+        return "filtered" if self.peek else "predicted"
 
     @torch.inference_mode()
-    def at(
-        self,
-        sentences: Sequence[str],
-        orders: Sequence[Order],
-        wanted: Sequence[tuple[int, int]],
-        read: ReadText | None = None,
-    ) -> Reals:
-        """Return the log-probabilities at some places, (number of the order, place in the order): [wanted]."""
-        if not wanted:
-            return np.zeros(0)
-        found = self.model.topics_of_orders(sentences, orders, kind="filtered" if self.peek else "predicted")
-        topics = torch.from_numpy(np.stack([found[number][place] for number, place in wanted]).astype(np.float32))
+    def read(self, sentences: Sequence[str]) -> ReadText:
+        """Encode sentences."""
+        return self.decoder.read(sentences)
+
+    @torch.inference_mode()
+    def decoded(self, read: ReadText, pairs: Whole, topics: Reals) -> Reals:
+        """Return log p(right | left, topics of right) of pairs of sentences, [pairs, 2], [pairs, topics]: [pairs]."""
         device = self.decoder.device
-        sources = torch.tensor([orders[number][place - 1] for number, place in wanted], device=device)
-        targets = torch.tensor([orders[number][place] for number, place in wanted], device=device)
-        guide = self.network.guide(topics.to(device))
-        values = self.decoder.log_probs(read or self.decoder.read(sentences), sources, targets, guide)
-        exact: Reals = values.double().cpu().numpy()
+        sources, targets = torch.from_numpy(pairs).to(device).unbind(dim=1)
+        guide = self.network.guide(torch.from_numpy(topics.astype(np.float32)).to(device))
+        exact: Reals = self.decoder.log_probs(read, sources, targets, guide).double().cpu().numpy()
         return exact
 
     @torch.inference_mode()
@@ -99,31 +102,55 @@ class TopicPredictor:
 
 
 class TopicPaths:
-    """Computes log p(next sentence | partial order) of growing partial orders.
+    """Computes log p(next sentence | partial order) of growing partial orders of several texts, in one batch.
 
     The topics of a partial order are computed anew in each step, which takes less time than decoding the next sentence.
     """
 
-    def __init__(self, predictor: TopicPredictor, sentences: Sequence[str]) -> None:
-        self.predictor, self.sentences = predictor, sentences
-        with torch.inference_mode():
-            self.read = predictor.decoder.read(sentences)
+    def __init__(self, predictor: TopicPredictor, texts: Sequence[Sequence[str]]) -> None:
+        self.predictor, self.sizes = predictor, [len(sentences) for sentences in texts]
+        self.starts = np.cumsum([0, *self.sizes])[:-1].tolist()  # the number of each text's first sentence
+        sentences = [sentence for text in texts for sentence in text]
+        self.read, self.bags = predictor.read(sentences), predictor.model.sentence_bags(sentences)
 
-    def begin(self, firsts: Sequence[int]) -> None:
-        """Start one path with each of these sentences."""
-        self.paths = [[first] for first in firsts]
+    def begin(self, firsts: Sequence[Sequence[int]]) -> None:
+        """Start one path with each of these sentences of each text."""
+        self.paths = [[[first] for first in starts] for starts in firsts]
 
-    def log_probs(self) -> Reals:
-        """Return log p of each sentence after each path, 0 for those in the path: [paths, sentences]."""
-        left = unplaced(self.paths, len(self.sentences))  # [paths, left]
-        orders = [[*path, number] for path, row in zip(self.paths, left.tolist(), strict=True) for number in row]
-        wanted = [(number, len(order) - 1) for number, order in enumerate(orders)]
-        values = self.predictor.at(self.sentences, orders, wanted, self.read)
-        return spread(values.reshape(left.shape), left, len(self.sentences))
+    def log_probs(self) -> list[Reals]:
+        """Return log p of each sentence after each path, 0 for those in the path: [paths, sentences] for each text."""
+        lefts = [unplaced(paths, size) for paths, size in zip(self.paths, self.sizes, strict=True)]
+        grown = [
+            [start + number for number in (*path, following)]
+            for start, paths, left in zip(self.starts, self.paths, lefts, strict=True)
+            for path, row in zip(paths, left.tolist(), strict=True)
+            for following in row
+        ]
+        if not grown:
+            return [np.zeros((len(paths), size)) for paths, size in zip(self.paths, self.sizes, strict=True)]
+        pairs = np.array([order[-2:] for order in grown], dtype=np.int64)
+        values = self.predictor.decoded(self.read, pairs, self._topics(grown))
+        ends = np.cumsum([left.size for left in lefts])[:-1]
+        each = zip(np.split(values, ends), lefts, self.sizes, strict=True)
+        return [spread(one.reshape(left.shape), left, size) for one, left, size in each]
 
-    def keep(self, rows: Sequence[int], columns: Sequence[int]) -> None:
-        """Keep some paths and add one sentence to each."""
-        self.paths = [[*self.paths[row], column] for row, column in zip(rows, columns, strict=True)]
+    def keep(self, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> None:
+        """Keep some paths of each text and add one sentence to each."""
+        self.paths = [
+            [[*paths[row], column] for row, column in zip(kept, added, strict=True)]
+            for paths, kept, added in zip(self.paths, rows, columns, strict=True)
+        ]
+
+    def _topics(self, orders: Sequence[Sequence[int]]) -> Reals:
+        """Return the topics of the last sentence of each order: [orders, topics]."""
+        model, kind = self.predictor.model, self.predictor.kind
+        if kind == "filtered":
+            return np.stack([one[-1] for one in model.topics_in_orders(self.bags, orders, kind=kind)])
+        # Predicted topics do not depend on the last sentence: those of all orders with one beginning are the same.
+        same: dict[tuple[int, ...], int] = {}
+        rows = [same.setdefault(tuple(order[:-1]), len(same)) for order in orders]
+        found = model.topics_in_orders(self.bags, [[*path, path[-1]] for path in same], kind=kind)
+        return np.stack([one[-1] for one in found])[rows]
 
 
 class TopicWriter(BulkDecoders):

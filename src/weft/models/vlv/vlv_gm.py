@@ -27,7 +27,8 @@ from weft.models.vlv.estimators import ESTIMATORS, EXACT, Estimate
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork
 from weft.models.vlv.prefix_chains import PrefixChains
 from weft.protocols import ModelCard, OrderSearch
-from weft.scoring.sequence_scorer import SequenceOrderSearch, SequenceScorer
+from weft.scoring.joint_search import OrderSearches, SingleOrderSearch
+from weft.scoring.sequence_scorer import SequenceOrderSearches, SequenceScorer
 from weft.settings import Settings, setting
 from weft.training.loop import Batches, LossPart
 from weft.training.settings import TrainingSettings
@@ -176,9 +177,13 @@ class VlvGm(GenerativeModel):
 
     def order_search(self, document: Document) -> OrderSearch:
         """Return the state of a beam search that keeps the chain of each partial order."""
-        chain = self.writer()
-        paths = PrefixChains(VariationalPredictor(chain.network, chain.ids, self.search_estimate), document.sentences)
-        return SequenceOrderSearch(self.scorer, paths, document.sentences)
+        return SingleOrderSearch(self.order_searches([document]))
+
+    def order_searches(self, documents: Sequence[Document]) -> OrderSearches:
+        """Return the states of beam searches over several documents, computed together."""
+        chain, texts = self.writer(), [document.sentences for document in documents]
+        paths = PrefixChains(VariationalPredictor(chain.network, chain.ids, self.search_estimate), texts)
+        return SequenceOrderSearches(self.scorer, paths, texts)
 
     def bulk_writer(self) -> ChainWriter:
         """Return the writer for many contexts at once."""
