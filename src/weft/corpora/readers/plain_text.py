@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import blank_line_blocks, document_of_text, split_block, tidy_sentence
+from weft.corpora.readers.text_document import text_document
+from weft.corpora.text.sentences import blank_line_blocks, split_block, tidy_sentence
 from weft.corpora.text.text_warnings import layout_warnings
 from weft.document import Document
 from weft.io.compressed_streams import Source, stem_of
@@ -24,8 +25,8 @@ def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
         ('story', ('It rained.', 'He slept.', 'He woke.'), (0, 2))
     """
     lines = [line for _, line in open_lines(source, options)]
-    document = document_of_text(stem_of(source), "\n".join(lines), options.language)
-    if document.sentences:
+    document = text_document(stem_of(source), "\n".join(lines), options)
+    if document.sentences:  # `read_documents` knows what becomes of an empty file
         yield document
 
 
