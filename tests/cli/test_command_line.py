@@ -42,7 +42,9 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 def test_help_has_placeholders_and_defaults() -> None:
     assert ok("score", "-h") == ok("score", "--help")
     text = ok("score", "--help")
-    assert "-m, --model NAME" in text and "[default: weft-small]" in text and "-f, --format table|json|csv" in text
+    assert (
+        "-m, --model NAME" in text and "[default: weft-small]" in text and "-f, --format table|json|jsonl|csv" in text
+    )
     assert "FILE..." in text and "-e, --explain  " in text
 
 
