@@ -24,6 +24,8 @@ def calibrate(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Score reference texts, so that the scores of a model come with percentiles.
 
@@ -42,7 +44,7 @@ def calibrate(
 
     place = writable_folder(folder)
     source = data if is_pattern(data) else find_data(data, data_root)
-    documents = read_documents(source, read_options(input, encoding, language, column, id_column))
+    documents = read_documents(source, read_options(input, encoding, language, column, id_column, speaker, clean))
     with progress_bar() as progress:
         found = calibrate(
             place,

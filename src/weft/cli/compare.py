@@ -45,6 +45,8 @@ def compare(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Compare two versions of a text, or two models on a task.
 
@@ -60,7 +62,7 @@ def compare(
     from weft.training.config import parse_settings
 
     form = chosen_format(format, out)
-    reading = read_options(input, encoding, language, column, id_column)
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean)
     if task or is_result_file(first) or is_result_file(second):
         _check_no_model_options(combine, setting)
         chosen = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)

@@ -20,6 +20,8 @@ def corrupt(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Write documents with their permutations to a file for evaluations.
 
@@ -34,6 +36,6 @@ def corrupt(
         permutations_each=permutations,
         replacements_each=replacements,
         seed=seed,
-        options=read_options(input, encoding, language, column, id_column),
+        options=read_options(input, encoding, language, column, id_column, speaker, clean),
     )
     message(f"wrote {written} documents to {out}")

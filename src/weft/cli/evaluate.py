@@ -59,6 +59,8 @@ def evaluate(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Evaluate a model on a task and write the result to a JSON file.
 
@@ -86,8 +88,9 @@ def evaluate(
     for name in names:  # all names are checked before the first task runs
         find_experiment(name, data)
     check_objective(objective)
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean)
     chosen = EvaluateOptions(
-        data_root, read_options(input, encoding, language, column, id_column), seed, permutations, beam, limit,
+        data_root, reading, seed, permutations, beam, limit,
         cast(Any, objective), parse_settings(setting), work, device.value,
     )  # fmt: skip
     # Another objective is another experiment, so its result has a name of its own.

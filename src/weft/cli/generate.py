@@ -50,6 +50,8 @@ def generate(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
     strict: options.Strict = False,
 ) -> None:
     """Continue texts sentence by sentence.
@@ -72,7 +74,7 @@ def generate(
     loaded = load(model, device=device.value, settings=parse_settings(setting))
     loaded = loaded.writing(combine, draws=draws)
     judge = loaded.judge(rerank, combine)
-    reading = read_options(input, encoding, language, column, id_column, empty="refuse" if strict else "keep")
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     form = chosen_format(format, out)
     documents = with_names(read_files(files, reading), form)
     with progress_bar() as progress, output_to(out):

@@ -42,7 +42,8 @@ FORMATS = "|".join(OutputFormat)
 READING = "Reading texts"  # a section of --help
 INPUT_HELP = (
     "Format of the files: auto, text (one document per file), blocks (blank lines separate documents), "
-    "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata, folder. "
+    "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata, "
+    "folder, markdown, html, srt, vtt, docx, pdf. "
     "Installed packages add more through the entry point weft.readers."
 )
 OBJECTIVE_HELP = (
@@ -57,6 +58,7 @@ FILES_HELP = (
 )
 COLUMN_HELP = "Column of a CSV, TSV or Parquet file, or key of a JSONL file, with the text."
 ID_COLUMN_HELP = "Column or key with the names of the texts. [default: id in JSONL, else file and line]"
+CLEAN_HELP = "Parts of transcripts to remove, separated by commas: labels, timestamps, fillers (um), noises ([laughs])."
 STRICT_HELP = (
     "Stop with an error at an empty text, or at a file of a folder that cannot be read. By default it keeps its place "
     "in the output, without a score and with the reason."
@@ -106,6 +108,8 @@ Strict = Annotated[bool, option(STRICT_HELP, "", "--strict", section=READING)]
 Input = Annotated[str, option(INPUT_HELP, "FORMAT", "--input", "-i", section=READING)]
 Encoding = Annotated[str, option("Encoding of text files, such as latin-1.", "NAME", section=READING)]
 Language = Annotated[str, option("Language of the sentence splitter, such as de or hi.", "CODE", section=READING)]
+Speaker = Annotated[str, option("Read only the turns of this speaker of a transcript.", "NAME", section=READING)]
+Clean = Annotated[str, option(CLEAN_HELP, "PARTS", section=READING)]
 Column = Annotated[str, option(COLUMN_HELP, "NAME", section=READING)]
 IdColumn = Annotated[str | None, option(ID_COLUMN_HELP, "NAME", section=READING)]
 Seed = Annotated[int, option("Seed of everything random.", "N", low=0, high=2**32 - 1)]

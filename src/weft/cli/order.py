@@ -37,6 +37,8 @@ def order(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
     strict: options.Strict = False,
 ) -> None:
     """Put shuffled sentences into the most coherent order.
@@ -51,7 +53,7 @@ def order(
     from weft.training.config import parse_settings
 
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
-    reading = read_options(input, encoding, language, column, id_column, empty="refuse" if strict else "keep")
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     form = chosen_format(format, out)
     table = DocumentTable(["id", "place", "was", *(["gain"] if move_one else []), "sentence"])
     warnings = WarningLines(message)

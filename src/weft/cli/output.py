@@ -56,14 +56,30 @@ def read_options(
     encoding: str,
     language: str,
     column: str,
-    id_column: str | None = None,
+    id_column: str | None,
+    speaker: str,
+    clean: str,
     *,
-    empty: Literal["skip", "keep", "refuse"] = "skip",
+    strict: bool | None = None,
 ) -> ReadOptions:
-    """Return the reading options of a command."""
+    """Return the reading options of a command.
+
+    Args:
+        form: The format of the files.
+        encoding: Their encoding.
+        language: Their language.
+        column: The column of the text.
+        id_column: The column of the ids, if there is one.
+        speaker: The speaker of a transcript whose turns are read.
+        clean: Parts of transcripts to remove, separated by commas.
+        strict: Whether an empty text is an error, or keeps its place; None if it is skipped.
+    """
+    empty: Literal["skip", "keep", "refuse"] = "skip" if strict is None else "refuse" if strict else "keep"
+    parts = tuple(part.strip() for part in clean.split(",") if part.strip())
     return ReadOptions(
-        format=form, encoding=encoding, language=language, column=column, id_column=id_column, empty=empty
-    )
+        format=form, encoding=encoding, language=language, column=column, id_column=id_column, empty=empty,
+        speaker=speaker, clean=parts,
+    )  # fmt: skip
 
 
 def chosen_format(form: OutputFormat | None, out: Path | None = None) -> str:

@@ -28,6 +28,8 @@ def prepare(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Turn texts into a memory-mapped token store for training.
 
@@ -51,7 +53,7 @@ def prepare(
             workers=workers,
             overwrite=overwrite,
             restart=restart,
-            options=read_options(input, encoding, language, column, id_column),
+            options=read_options(input, encoding, language, column, id_column, speaker, clean),
             progress=progress,
         )
     counts = store.info.counts

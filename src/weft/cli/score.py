@@ -31,6 +31,8 @@ def score(
     language: options.Language = "en",
     column: options.Column = "text",
     id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
     strict: options.Strict = False,
 ) -> None:
     """Score how well the sentences of texts fit together; higher is more coherent.
@@ -43,7 +45,7 @@ def score(
     from weft.training.config import parse_settings
 
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
-    reading = read_options(input, encoding, language, column, id_column, empty="refuse" if strict else "keep")
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     with output_to(out):
         write_scores(loaded, read_files(files, reading), form=chosen_format(format, out), explain=explain)
 

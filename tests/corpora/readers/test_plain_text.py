@@ -84,7 +84,7 @@ def test_documents_without_sentences_leave_no_trace(tmp_path: Path) -> None:
         ("wiki_00", "wikiextractor"),
         ("wiki_99.bz2", "wikiextractor"),
         ("raw_texts_and_grids.tar.gz", "barzilay-lapata"),
-        ("a.md", "text"),
+        ("a.md", "markdown"),
         ("README", "text"),
         ("-", "text"),
     ],

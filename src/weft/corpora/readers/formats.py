@@ -9,6 +9,12 @@ from typing import TypeVar
 
 from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata
+from weft.corpora.readers.format_by_content import format_by_content
+from weft.corpora.readers.formatted.docx_files import read_docx
+from weft.corpora.readers.formatted.html_pages import read_html
+from weft.corpora.readers.formatted.markdown_files import read_markdown
+from weft.corpora.readers.formatted.pdf_files import read_pdf
+from weft.corpora.readers.formatted.subtitles import read_subtitles
 from weft.corpora.readers.found_files import FoundFile, common_names, found_files, is_pattern, renamed
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.readers.lines import check_encoding
@@ -19,6 +25,7 @@ from weft.corpora.readers.tables import read_csv, read_parquet, read_tsv
 from weft.corpora.readers.text_document import kept, unread
 from weft.corpora.readers.wikipedia import extracted_files, is_extracted_name, read_wikiextractor, read_wikipedia_dump
 from weft.corpora.text.sentences import check_language
+from weft.corpora.text.transcripts import check_parts
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, plain_name, stem_of
@@ -67,6 +74,12 @@ FORMATS: dict[str, Reader] = {
     "wikiextractor": read_wikiextractor,
     "barzilay-lapata": _without_orders,
     FOLDER: _read_folder,
+    "markdown": read_markdown,
+    "html": read_html,
+    "srt": read_subtitles,
+    "vtt": read_subtitles,
+    "docx": read_docx,
+    "pdf": read_pdf,
 }
 # Formats that are read from a folder as one; any other is the format of the files in it.
 FOLDER_FORMATS = (FOLDER, "wikiextractor", "barzilay-lapata")
@@ -84,6 +97,15 @@ _EXTENSIONS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".xml": "wikipedia-dump",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".srt": "srt",
+    ".vtt": "vtt",
+    ".docx": "docx",
+    ".pdf": "pdf",
 }
 # Files of a folder that are read; a name without a suffix is one of a text.
 READ_SUFFIXES = frozenset((*_EXTENSIONS, ".txt", ".text", ""))
@@ -157,7 +179,7 @@ def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
 
 
 def detect_format(source: Source) -> str:
-    """Return the format of a file by its name, or of a directory by its contents.
+    """Return the format of a file by its name, or by its first bytes if the name is of no format or ends in ``.txt``.
 
     Returns:
         A key of :data:`FORMATS`; ``text`` if the name is of no known format, ``folder`` for a directory of no known
@@ -168,7 +190,7 @@ def detect_format(source: Source) -> str:
         ('jsonl', 'text')
     """
     if str(source) == STDIN:
-        return "text"
+        return format_by_content(source) or "text"
     path = Path(source)
     if path.is_dir():
         return _detect_directory(path)
@@ -178,7 +200,7 @@ def detect_format(source: Source) -> str:
         return "barzilay-lapata"
     if is_extracted_name(path.name):
         return "wikiextractor"
-    return _EXTENSIONS.get(Path(plain_name(path)).suffix.lower(), "text")
+    return _EXTENSIONS.get(Path(plain_name(path)).suffix.lower()) or format_by_content(path) or "text"
 
 
 def _detect_directory(folder: Path) -> str:
@@ -196,6 +218,7 @@ def _format_of(source: Source, options: ReadOptions) -> str:
     _check_types(source, options)
     check_encoding(options.encoding)
     check_language(options.language)
+    check_parts(options.clean, options.language)
     name = detect_format(source) if options.format == "auto" else options.format
     if name not in FORMATS and name not in added_names(READER_GROUP):
         raise ConfigError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.readers.text_document import kept, text_document
+from weft.corpora.readers.text_document import cleaned_paragraphs, kept, text_document
 from weft.corpora.text.sentences import assemble, tidy_sentence
 from weft.document import Document
 from weft.errors import CorpusError
@@ -89,7 +89,8 @@ def document_of(record: Record, options: ReadOptions = DEFAULT_OPTIONS) -> Docum
         value = ""
     if isinstance(value, str) and key not in ("paragraphs", "sentences"):
         return text_document(name, value, options, title=title, columns=columns)
-    return replace(assemble(name, _given_paragraphs(record, key, value), title), columns=columns)
+    paragraphs = cleaned_paragraphs(_given_paragraphs(record, key, value), options)
+    return replace(assemble(name, paragraphs, title), columns=columns)
 
 
 def _text_key(record: Record, options: ReadOptions) -> str:

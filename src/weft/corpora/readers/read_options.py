@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 MAX_LINE_BYTES = 32 * 2**20
 # Options that stores made by earlier versions do not record; a store records them only if they are set.
-LATER_OPTIONS = ("empty",)
+LATER_OPTIONS = ("empty", "speaker", "clean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class ReadOptions:
         min_sentences: Smallest number of sentences of a paragraph of a Wikipedia dump.
         empty: What to do with an empty file or row, and with a file of a folder that cannot be read: ``skip`` the empty
             ones and raise an error for the others, ``keep`` them as documents without sentences, or ``refuse`` both.
+        speaker: The speaker of a transcript whose turns are read; by default all.
+        clean: What to remove from transcripts: ``labels``, ``timestamps``, ``fillers``, ``noises``.
 
     Example:
         >>> ReadOptions(column="body", id_column="key").column
@@ -38,6 +40,11 @@ class ReadOptions:
     max_line_bytes: int = MAX_LINE_BYTES
     min_sentences: int = 3
     empty: Literal["skip", "keep", "refuse"] = "skip"
+    speaker: str = ""
+    clean: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clean", tuple(self.clean))  # a store records a list
 
     def recorded(self) -> dict[str, Any]:
         """Return the options as a store records them: those of earlier versions, and later ones that are set."""
