@@ -6,6 +6,7 @@ import io
 import sys
 import time
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -237,13 +238,16 @@ def test_entities_of_a_word_document_are_not_expanded(tmp_path: Path) -> None:
 # PDF ------------------------------------------------------------------------------------------------------------------
 
 
-def pdf(*pages: list[tuple[int, int, int, str]]) -> bytes:
-    """A PDF by hand: every page has lines of (x, y, size, text) in Helvetica."""
+def pdf(*pages: list[tuple[int, int, int, str]], padding: int = 0) -> bytes:
+    """A PDF by hand: every page has lines of (x, y, size, text) in Helvetica, and spaces that are compressed."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
     for lines in pages:
         content = "".join(f"BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET\n" for x, y, size, text in lines).encode()
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+        if padding:
+            content = zlib.compress(content + b" " * padding)
+        packed = b"/Filter /FlateDecode" if padding else b""
+        objects.append(b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), packed, content))
         kids.append(len(objects) + 1)
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents %d 0 R "
@@ -309,6 +313,14 @@ def test_encrypted_damaged_and_scanned_pdfs(tmp_path: Path) -> None:
     assert "not a readable PDF" in failure(written(tmp_path, "c.pdf", pdf(LINES)[:150]))
     (scanned,) = read(written(tmp_path, "d.pdf", pdf([])), empty="keep")
     assert "OCR" in scanned.layout_warnings[0]
+
+
+def test_a_page_that_unpacks_to_very_much_is_not_read(tmp_path: Path) -> None:
+    pytest.importorskip("pypdf", reason="the extra `documents` is not installed")
+    assert len(one(tmp_path, "a.pdf", pdf(LINES, padding=1000))) == 5
+    path = written(tmp_path, "b.pdf", pdf(LINES, padding=120 * 2**20))
+    assert path.stat().st_size < 2**20
+    assert "not a readable PDF" in failure(path)
 
 
 # What all share -------------------------------------------------------------------------------------------------------
