@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+import threading
 import time
 import zipfile
 import zlib
@@ -332,6 +334,15 @@ def test_a_missing_extra_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     assert "pip install 'weft-coherence[documents]'" in failure(written(tmp_path, name, b"PK"))
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("It rained. He slept.",))
+    writer.start()
+    assert read(pipe)[0].sentences == ("It rained.", "He slept.")
+    writer.join()
 
 
 def test_the_content_tells_what_the_name_does_not(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from pathlib import Path
 
 from weft.errors import CorpusError
 from weft.io.compressed_streams import STDIN, Source, open_bytes, standard_input_head
@@ -41,6 +42,8 @@ def _head(source: Source) -> bytes:
     """Return the first bytes of a file; none if it cannot be read, for which its reader has the error."""
     if str(source) == STDIN:
         return standard_input_head(_HEAD_BYTES)
+    if not Path(source).is_file():  # what is read from a named pipe, such as <(command), is gone afterwards
+        return b""
     try:
         with open_bytes(source) as stream:
             return stream.read(_HEAD_BYTES)
