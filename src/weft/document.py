@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,7 @@ class Document:
         paragraph_starts: Index of the first sentence of every paragraph; a text of one paragraph has ``(0,)``.
         layout_warnings: What its lines showed before they were split into sentences, such as a list; two documents
             that differ in nothing else are equal.
+        columns: The other columns of its row in a table, by name; two documents that differ in nothing else are equal.
 
     Raises:
         CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters; or the
@@ -64,6 +65,7 @@ class Document:
     title: str = ""
     paragraph_starts: tuple[int, ...] = (0,)
     layout_warnings: tuple[TextWarning, ...] = field(default=(), compare=False, repr=False)
+    columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not isinstance(self.title, str):
@@ -90,6 +92,17 @@ class Document:
         The result has one paragraph, because paragraph boundaries do not survive a reordering.
         """
         return replace(self, sentences=tuple(self.sentences[i] for i in order), paragraph_starts=(0,))
+
+    def sentence_paragraphs(self) -> list[int]:
+        """Return the number of the paragraph of every sentence, from 0.
+
+        Example:
+            >>> Document("d", ("A cat sat.", "It slept.", "Rain fell."), paragraph_starts=(0, 2)).sentence_paragraphs()
+            [0, 0, 1]
+        """
+        ends = (*self.paragraph_starts[1:], len(self.sentences))
+        sizes = (end - start for start, end in zip(self.paragraph_starts, ends, strict=True))
+        return [number for number, size in enumerate(sizes) for _ in range(size)]
 
     def paragraphs(self) -> list[Document]:
         """Return one document per paragraph, named ``id#0``, ``id#1`` and so on; a single paragraph keeps its id."""
@@ -223,6 +236,7 @@ class Score(Tabular):
         return {
             "id": self.document.id if self.document is not None else "",
             "sentences": len(self.document) if self.document is not None else None,
+            "paragraphs": self.document.sentence_paragraphs() if self.document is not None else None,
             "value": self.value,
             "transitions": list(self.transitions),
             "breaks": list(self.breaks),

@@ -42,7 +42,9 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 def test_help_has_placeholders_and_defaults() -> None:
     assert ok("score", "-h") == ok("score", "--help")
     text = ok("score", "--help")
-    assert "-m, --model NAME" in text and "[default: weft-small]" in text and "-f, --format table|json|csv" in text
+    assert (
+        "-m, --model NAME" in text and "[default: weft-small]" in text and "-f, --format table|json|jsonl|csv" in text
+    )
     assert "FILE..." in text and "-e, --explain  " in text
 
 
@@ -107,14 +109,14 @@ def test_mistakes_in_the_command_are_one_line() -> None:
     [
         (("score",), "missing argument FILE: saw 'nothing'; allowed: weft score [OPTIONS] FILE...; next: "),
         (("calibrate", "m"), "missing option --data: saw 'nothing'; allowed: --data FILE; next: "),
-        (("score", "x", "--mode", "y"), "unknown option: saw '--mode'; allowed: did you mean --model? (--column, "),
+        (("score", "x", "--mode", "y"), "unknown option: saw '--mode'; allowed: did you mean --model? (--clean, "),
         (("scor",), "unknown command: saw 'scor'; allowed: did you mean score? (calibrate, "),
         (("score", "x", "-f"), "missing value of -f: saw 'nothing'; allowed: -f VALUE; next: weft score --help"),
         (("score", "x", "--explain=3"), "this option takes no value: saw '--explain=…'; allowed: --explain alone; "),
         (("order", "x", "--beam", "0"), "wrong value of --beam: saw '0'; allowed: a whole number, at least 1"),
         (("order", "x", "--beam", "x"), "wrong value of --beam: saw 'x'; allowed: a whole number, at least 1"),
         (("generate", "x", "--top-p", "x"), "wrong value of --top-p: saw 'x'; allowed: a number; next: "),
-        (("score", "x", "-f", "y"), "wrong value of --format, -f: saw 'y'; allowed: table, json, csv; next: "),
+        (("score", "x", "-f", "y"), "wrong value of --format, -f: saw 'y'; allowed: table, json, jsonl, csv; next: "),
         (("config", "a", "b"), "too many arguments: saw 'b'; allowed: weft config [OPTIONS] NAME|FILE; next: "),
     ],
 )

@@ -86,11 +86,15 @@ def test_a_text_that_the_entity_graph_cannot_judge_is_told_why(tmp_path: Path) -
 
 def test_empty_file(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_bytes(b"")
-    assert "empty.txt" in refused("score", "empty.txt", cwd=tmp_path)
+    record = json.loads(ok("score", "empty.txt", "-f", "json", cwd=tmp_path))
+    assert (record["id"], record["sentences"], record["value"]) == ("empty", 0, None)
+    assert record["warning_codes"] == ["no-score"]
+    assert "empty" in refused("score", "empty.txt", "--strict", cwd=tmp_path)
 
 
 def test_empty_stdin(tmp_path: Path) -> None:
-    assert "no text" in refused("score", "-", cwd=tmp_path, stdin=b" \n\n")
+    assert "–     0 sentences  stdin" in ok("score", "-", cwd=tmp_path, stdin=b" \n\n")
+    assert "no text" in refused("score", "-", "--strict", cwd=tmp_path, stdin=b" \n\n")
 
 
 def test_binary_file(tmp_path: Path) -> None:

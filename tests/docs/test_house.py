@@ -43,7 +43,7 @@ LAYERS = (
 FOLDER_ORDER = {"corpora": (("text",), ("negatives",), ("readers",), ("store", "syntax"))}
 HEAVY = (
     "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
-    "py3langid", "onnxruntime",
+    "py3langid", "onnxruntime", "docx", "pypdf", "markdown_it",
 )  # fmt: skip
 LONGEST_FILE = 400
 LARGEST_FOLDER = 16

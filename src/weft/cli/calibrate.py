@@ -7,12 +7,14 @@ from typing import Annotated
 from weft.cli import options
 from weft.cli.options import argument, option
 
+DATA_HELP = "Texts that the model was not trained on, a file, folder or pattern; every paragraph is a text."
+
 
 def calibrate(
     folder: Annotated[
         str, argument("Model folder, or its name; reference scores are written to the folder.", "FOLDER")
     ],
-    data: Annotated[str, option("Texts that the model was not trained on; every paragraph is a text.", "FILE")],
+    data: Annotated[str, option(DATA_HELP, "FILE")],
     texts: Annotated[str, option("Name of these texts, shown beside scores.", "NAME")] = "texts",
     device: options.Device = options.DeviceName.auto,
     data_root: options.DataRoot = None,
@@ -21,6 +23,9 @@ def calibrate(
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Score reference texts, so that the scores of a model come with percentiles.
 
@@ -31,13 +36,15 @@ def calibrate(
     from weft.cli.output import message, progress_bar, read_options
     from weft.corpora.data_folder import find_data
     from weft.corpora.readers.formats import read_documents
+    from weft.corpora.readers.found_files import is_pattern
     from weft.evaluation.calibration import calibrate
     from weft.hub import writable_folder
     from weft.io.model_folder import load_artifact
     from weft.models.common.network_parts import saved_break_calibration
 
     place = writable_folder(folder)
-    documents = read_documents(find_data(data, data_root), read_options(input, encoding, language, column))
+    source = data if is_pattern(data) else find_data(data, data_root)
+    documents = read_documents(source, read_options(input, encoding, language, column, id_column, speaker, clean))
     with progress_bar() as progress:
         found = calibrate(
             place,

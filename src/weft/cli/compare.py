@@ -38,11 +38,15 @@ def compare(
     data_root: options.DataRoot = None,
     limit: options.Limit = None,
     seed: options.Seed = 1,
-    format: options.Format = options.OutputFormat.table,
+    out: options.Out = None,
+    format: options.FileFormat = None,
     input: options.Input = "auto",
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Compare two versions of a text, or two models on a task.
 
@@ -51,13 +55,14 @@ def compare(
     Example: weft compare seq2seq.mmi vlv-gm.mmi --task pairs --data wikipedia
     """
     from weft.api import compare_models
-    from weft.cli.output import progress_bar, read_options
+    from weft.cli.output import chosen_format, output_to, progress_bar, read_options
     from weft.evaluation.result_lookup import is_result_file
     from weft.evaluation.task_contract import EvaluateOptions
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
-    reading = read_options(input, encoding, language, column)
+    form = chosen_format(format, out)
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean)
     if task or is_result_file(first) or is_result_file(second):
         _check_no_model_options(combine, setting)
         chosen = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
@@ -66,11 +71,14 @@ def compare(
                 first, second, task=task, data=data, metric=metric, results=results, options=chosen,
                 command=options.command_line(), progress=progress,
             )  # fmt: skip
-        _write_versus(found, documents, format.value)
+        with output_to(out):
+            _write_versus(found, documents, form)
         return
     texts = [_text(name, reading) for name in (first, second)]
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
-    _write_texts(loaded.compare(*texts), texts[0], texts[1], format.value)
+    found_texts = loaded.compare(*texts)
+    with output_to(out):
+        _write_texts(found_texts, texts[0], texts[1], form)
 
 
 def _check_no_model_options(combine: str | None, setting: list[str]) -> None:

@@ -19,6 +19,9 @@ def corrupt(
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Write documents with their permutations to a file for evaluations.
 
@@ -33,6 +36,6 @@ def corrupt(
         permutations_each=permutations,
         replacements_each=replacements,
         seed=seed,
-        options=read_options(input, encoding, language, column),
+        options=read_options(input, encoding, language, column, id_column, speaker, clean),
     )
     message(f"wrote {written} documents to {out}")

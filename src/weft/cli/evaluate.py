@@ -58,6 +58,9 @@ def evaluate(
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Evaluate a model on a task and write the result to a JSON file.
 
@@ -72,7 +75,7 @@ def evaluate(
     Example: weft evaluate order --data mine.jsonl --model weft-small
     """
     from weft.api import evaluate
-    from weft.cli.output import message, progress_bar, read_options
+    from weft.cli.output import chosen_format, message, progress_bar, read_options
     from weft.evaluation.evaluated_models import load_subjects
     from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.tasks import find_experiment, joined
@@ -85,8 +88,9 @@ def evaluate(
     for name in names:  # all names are checked before the first task runs
         find_experiment(name, data)
     check_objective(objective)
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean)
     chosen = EvaluateOptions(
-        data_root, read_options(input, encoding, language, column), seed, permutations, beam, limit,
+        data_root, reading, seed, permutations, beam, limit,
         cast(Any, objective), parse_settings(setting), work, device.value,
     )  # fmt: skip
     # Another objective is another experiment, so its result has a name of its own.
@@ -101,7 +105,7 @@ def evaluate(
                     name, data=data, model=subject, options=chosen, command=options.command_line(), progress=progress
                 )
             message(_written(result, result.save(out)))
-            write_result(result, form=format.value)
+            write_result(result, form=chosen_format(format))
 
 
 def _written(result: Result, path: Path) -> str:

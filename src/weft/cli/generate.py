@@ -12,6 +12,7 @@ from weft.cli.options import option
 from weft.generation.decoding_settings import Decoding
 
 if TYPE_CHECKING:
+    from weft.cli.output import DocumentTable
     from weft.document import Document
 
 SAMPLING = "Sampling"  # a section of --help
@@ -42,11 +43,16 @@ def generate(
     top_p: Annotated[float, option("Probability mass to sample from.", "P", section=SAMPLING)] = DEFAULTS.top_p,
     draws: Annotated[int | None, option(DRAWS_HELP, "N", section=SAMPLING, low=1, high=100)] = None,
     seed: options.Seed = DEFAULTS.seed,
-    format: options.Format = options.OutputFormat.table,
+    out: options.Out = None,
+    format: options.FileFormat = None,
     input: options.Input = "auto",
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
+    strict: options.Strict = False,
 ) -> None:
     """Continue texts sentence by sentence.
 
@@ -56,7 +62,8 @@ def generate(
 
     Example: weft generate examples/essay.txt --sentences 3 --combine mmi
     """
-    from weft.cli.output import documents_in, progress_bar, read_options
+    from weft.cli.output import chosen_format, output_to, progress_bar, read_options, with_names
+    from weft.corpora.readers.formats import read_files
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
@@ -67,10 +74,12 @@ def generate(
     loaded = load(model, device=device.value, settings=parse_settings(setting))
     loaded = loaded.writing(combine, draws=draws)
     judge = loaded.judge(rerank, combine)
-    documents = documents_in(files, read_options(input, encoding, language, column))
-    with progress_bar() as progress:
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
+    form = chosen_format(format, out)
+    documents = with_names(read_files(files, reading), form)
+    with progress_bar() as progress, output_to(out):
         write = partial(loaded.generate_stream, sentences=sentences, decoding=decoding, judge=judge, progress=progress)
-        _write(documents, write, sentences, loaded.name, format.value)
+        _write(documents, write, sentences, loaded.name, form)
 
 
 def _write(
@@ -78,24 +87,39 @@ def _write(
 ) -> None:
     from rich.text import Text
 
-    from weft.cli.output import csv_table, message, write_json, write_lines
+    from weft.cli.output import DocumentTable, message, write_lines, write_record
     from weft.document import Continuation
     from weft.report.terminal import printable
 
-    table = csv_table(form, ["id", "number", "sentence"])
+    table = DocumentTable(["id", "number", "sentence"])
     for document in documents:
+        if not document.sentences:
+            _write_empty(document, model, form, table)
+            continue
         found = []
         for number, sentence in enumerate(write(document)):
             found.append(sentence)
             if form == "csv":
-                table.writerow([document.id, number, sentence])
+                table.write(document, [[document.id, number, sentence]])
             elif form == "table":
                 write_lines([Text(printable(sentence))])
             sys.stdout.flush()
         if form == "json":
-            write_json(Continuation(document, tuple(found), model).to_dict())
+            write_record(document, Continuation(document, tuple(found), model).to_dict() | {"warnings": []})
         if len(found) < sentences:
             message(
                 f"{document.id}: {len(found)} of {sentences} written: no candidate is a whole sentence; "
                 "try a higher --max-tokens or --beam, or another --seed"
             )
+
+
+def _write_empty(document: Document, model: str, form: str, table: DocumentTable) -> None:
+    """Keep the place of a text that cannot be continued, and say why."""
+    from weft.cli.output import message, write_record
+
+    reason = "; ".join(document.layout_warnings) or "nothing to continue: the text has no sentence"
+    if form == "json":
+        write_record(document, {"id": document.id, "sentences": [], "model": model, "warnings": [reason]})
+    elif form == "csv":
+        table.write(document, [[document.id, "", ""]])
+    message(f"{document.id}: {reason}")

@@ -27,12 +27,13 @@ def models(
 
     Example: weft models seq2seq
     """
+    from weft.cli.output import chosen_format
     from weft.hub import describe_model, known_models
 
     if name is None:
-        _write_list(known_models(), format.value)
+        _write_list(known_models(), chosen_format(format))
     else:
-        _write_description(describe_model(name), format.value)
+        _write_description(describe_model(name), chosen_format(format))
 
 
 def _write_list(found: list[KnownModel], form: str) -> None:

@@ -18,6 +18,7 @@ class OutputFormat(StrEnum):
 
     table = "table"
     json = "json"
+    jsonl = "jsonl"
     csv = "csv"
 
 
@@ -37,10 +38,12 @@ class DeviceName(StrEnum):
     cuda = "cuda"
 
 
+FORMATS = "|".join(OutputFormat)
 READING = "Reading texts"  # a section of --help
 INPUT_HELP = (
     "Format of the files: auto, text (one document per file), blocks (blank lines separate documents), "
-    "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata. "
+    "lines (one sentence per line), jsonl, csv, tsv, parquet, wikipedia-dump, wikiextractor, barzilay-lapata, "
+    "folder, markdown, html, srt, vtt, docx, pdf. "
     "Installed packages add more through the entry point weft.readers."
 )
 OBJECTIVE_HELP = (
@@ -49,7 +52,19 @@ OBJECTIVE_HELP = (
 )
 COMBINE_HELP = "How a generative model combines its parts (equations 1 to 3). [default: the model's own]"
 OVERRIDE_HELP = "Replace a value of the configuration (training.PART.KEY=VALUE for one part); repeat for more."
-FILES_HELP = "Files to read; - for stdin. Files ending in .gz, .bz2 and .xz are opened."
+FILES_HELP = (
+    "Files to read, folders (all files of known formats in them), patterns in quotes ('essays/*.txt'), or - for stdin. "
+    "Files ending in .gz, .bz2 and .xz are opened."
+)
+COLUMN_HELP = "Column of a CSV, TSV or Parquet file, or key of a JSONL file, with the text."
+ID_COLUMN_HELP = "Column or key with the names of the texts. [default: id in JSONL, else file and line]"
+CLEAN_HELP = "Parts of transcripts to remove, separated by commas: labels, timestamps, fillers (um), noises ([laughs])."
+STRICT_HELP = (
+    "Stop with an error at an empty text, or at a file of a folder that cannot be read. By default it keeps its place "
+    "in the output, without a score and with the reason."
+)
+OUT_HELP = "File to write instead of stdout; it appears when all is done."
+FORMAT_HELP = "Format of the output; json and jsonl write an object per line. [default: suffix of --out, else table]"
 
 
 def option(
@@ -86,11 +101,17 @@ Device = Annotated[
 ]
 Setting = Annotated[list[str], option("A setting of the model; repeat for more.", "KEY=VALUE", "--set")]
 Override = Annotated[list[str], option(OVERRIDE_HELP, "SECTION.KEY=VALUE", "--set")]
-Format = Annotated[OutputFormat, option("Format of the output.", "table|json|csv", "--format", "-f")]
+Format = Annotated[OutputFormat, option("Format of the output.", FORMATS, "--format", "-f")]
+FileFormat = Annotated[OutputFormat | None, option(FORMAT_HELP, FORMATS, "--format", "-f")]
+Out = Annotated[Path | None, option(OUT_HELP, "FILE", "--out", "-o")]
+Strict = Annotated[bool, option(STRICT_HELP, "", "--strict", section=READING)]
 Input = Annotated[str, option(INPUT_HELP, "FORMAT", "--input", "-i", section=READING)]
 Encoding = Annotated[str, option("Encoding of text files, such as latin-1.", "NAME", section=READING)]
 Language = Annotated[str, option("Language of the sentence splitter, such as de or hi.", "CODE", section=READING)]
-Column = Annotated[str, option("Column of a CSV, TSV or Parquet file with the text.", "NAME", section=READING)]
+Speaker = Annotated[str, option("Read only the turns of this speaker of a transcript.", "NAME", section=READING)]
+Clean = Annotated[str, option(CLEAN_HELP, "PARTS", section=READING)]
+Column = Annotated[str, option(COLUMN_HELP, "NAME", section=READING)]
+IdColumn = Annotated[str | None, option(ID_COLUMN_HELP, "NAME", section=READING)]
 Seed = Annotated[int, option("Seed of everything random.", "N", low=0, high=2**32 - 1)]
 Limit = Annotated[int | None, option("Number of documents to use. [default: all]", "N", low=1)]
 Objective = Annotated[str, option(OBJECTIVE_HELP, "NAME")]

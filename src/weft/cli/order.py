@@ -8,6 +8,7 @@ from weft.cli import options
 from weft.cli.options import option
 
 if TYPE_CHECKING:
+    from weft.cli.output import DocumentTable
     from weft.document import Document
     from weft.ordering.best_move import Move
     from weft.ordering.ordering import Ordering
@@ -29,11 +30,16 @@ def order(
     beam: Annotated[int, option("Beam width.", "N", low=1, high=1000)] = 10,
     move_one: Annotated[bool, option(MOVE_HELP, "", "--move-one")] = False,
     seed: options.Seed = 1,
-    format: options.Format = options.OutputFormat.table,
+    out: options.Out = None,
+    format: options.FileFormat = None,
     input: options.Input = "auto",
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
+    strict: options.Strict = False,
 ) -> None:
     """Put shuffled sentences into the most coherent order.
 
@@ -41,41 +47,46 @@ def order(
 
     Example: weft order examples/shuffled.txt --input lines
     """
-    from weft.cli.output import WarningLines, csv_table, documents_in, message, read_options
+    from weft.cli.output import DocumentTable, WarningLines, chosen_format, message, output_to, read_options, with_names
+    from weft.corpora.readers.formats import read_files
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
-    table = csv_table(format.value, ["id", "place", "was", *(["gain"] if move_one else []), "sentence"])
+    reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
+    form = chosen_format(format, out)
+    table = DocumentTable(["id", "place", "was", *(["gain"] if move_one else []), "sentence"])
     warnings = WarningLines(message)
-    for document in documents_in(files, read_options(input, encoding, language, column)):
-        if move_one:
-            move = loaded.best_move(document, first_given=first_given, objective=cast(Any, objective))
-            _write_move(move, format.value, table)
-            warnings.add(document.id, move.warnings)
-            continue
-        found = loaded.order(
-            document,
-            first_given=first_given,
-            search=cast(Any, search),
-            objective=cast(Any, objective),
-            beam=beam,
-            seed=seed,
-        )
-        _write(document, found, format.value, table)
-        warnings.add(document.id, found.warnings)
+    with output_to(out):
+        for document in with_names(read_files(files, reading), form):
+            if move_one:
+                move = loaded.best_move(document, first_given=first_given, objective=cast(Any, objective))
+                _write_move(document, move, form, table)
+                warnings.add(document.id, move.warnings)
+                continue
+            found = loaded.order(
+                document,
+                first_given=first_given,
+                search=cast(Any, search),
+                objective=cast(Any, objective),
+                beam=beam,
+                seed=seed,
+            )
+            _write(document, found, form, table)
+            warnings.add(document.id, found.warnings)
     warnings.close()
 
 
-def _write(document: Document, ordering: Ordering, form: str, table: Any) -> None:
-    from weft.cli.output import message, shown, write_json, write_lines
+def _write(document: Document, ordering: Ordering, form: str, table: DocumentTable) -> None:
+    from weft.cli.output import message, shown, write_lines, write_record
     from weft.report.terminal import counted, order_lines
 
     if form == "json":
-        write_json(ordering.to_dict())
+        write_record(document, ordering.to_dict())
     elif form == "csv":
-        table.writerows([document.id, place, was, document.sentences[was]] for place, was in enumerate(ordering.order))
-    else:
+        rows = [[document.id, place, was, document.sentences[was]] for place, was in enumerate(ordering.order)]
+        table.write(document, rows or [[document.id, "", "", ""]])
+    elif document.sentences:
         write_lines(order_lines(document, ordering))
         if ordering.search == "none":
             message(f"{document.id}: not searched (one sentence); no score")
@@ -88,16 +99,16 @@ def _write(document: Document, ordering: Ordering, form: str, table: Any) -> Non
         )
 
 
-def _write_move(move: Move, form: str, table: Any) -> None:
+def _write_move(document: Document, move: Move, form: str, table: DocumentTable) -> None:
     from rich.text import Text
 
-    from weft.cli.output import message, shown, write_json, write_lines
+    from weft.cli.output import message, shown, write_lines, write_record
     from weft.report.terminal import printable
 
     if form == "json":
-        write_json(move.to_dict())
+        write_record(document, move.to_dict())
     elif form == "csv":
-        table.writerow([move.id, move.place, move.was, move.gain, move.sentence])
+        table.write(document, [[move.id, move.place, move.was, move.gain, move.sentence]])
     elif move.was is None or move.place is None:
         message(f"{move.id}: no move of one sentence helps; score {shown(move.input_value)}")
     else:

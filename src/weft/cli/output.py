@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import chain
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.text import Text
 
-from weft.corpora.readers.formats import ReadOptions, read_documents
+from weft.cli.options import OutputFormat
+from weft.corpora.readers.read_options import ReadOptions
 from weft.document import Document
+from weft.io.atomic_files import write_atomically
 from weft.progress import Progress
+from weft.report.terminal import printable
 
 NAMED = 3  # texts that are named for each warning; the others are counted
 
@@ -45,14 +51,73 @@ def progress_bar() -> Iterator[Progress]:
         yield report
 
 
-def read_options(form: str, encoding: str, language: str, column: str) -> ReadOptions:
-    """Return the reading options of a command."""
-    return ReadOptions(format=form, encoding=encoding, language=language, column=column)
+def read_options(
+    form: str,
+    encoding: str,
+    language: str,
+    column: str,
+    id_column: str | None,
+    speaker: str,
+    clean: str,
+    *,
+    strict: bool | None = None,
+) -> ReadOptions:
+    """Return the reading options of a command.
+
+    Args:
+        form: The format of the files.
+        encoding: Their encoding.
+        language: Their language.
+        column: The column of the text.
+        id_column: The column of the ids, if there is one.
+        speaker: The speaker of a transcript whose turns are read.
+        clean: Parts of transcripts to remove, separated by commas.
+        strict: Whether an empty text is an error, or keeps its place; None if it is skipped.
+    """
+    empty: Literal["skip", "keep", "refuse"] = "skip" if strict is None else "refuse" if strict else "keep"
+    parts = tuple(part.strip() for part in clean.split(",") if part.strip())
+    return ReadOptions(
+        format=form, encoding=encoding, language=language, column=column, id_column=id_column, empty=empty,
+        speaker=speaker, clean=parts,
+    )  # fmt: skip
 
 
-def documents_in(files: Sequence[str], reading: ReadOptions) -> Iterator[Document]:
-    """Yield the documents of all files."""
-    return chain.from_iterable(read_documents(file, reading) for file in files)
+def chosen_format(form: OutputFormat | None, out: Path | None = None) -> str:
+    """Return the format of the output: table, json or csv.
+
+    Args:
+        form: The format that was chosen, if one was.
+        out: The file to write, whose suffix tells the format if none was chosen.
+    """
+    suffix = out.suffix.lower().removeprefix(".") if out is not None else ""
+    name = form.value if form is not None else suffix if suffix in ("json", "jsonl", "csv") else "table"
+    return "json" if name == "jsonl" else name
+
+
+@contextmanager
+def output_to(out: Path | None) -> Iterator[None]:
+    """Write the data of the block to a file, which appears when the block ends without an error, or to stdout."""
+    if out is None:
+        yield
+        return
+    with write_atomically(out) as handle:
+        text = io.TextIOWrapper(handle, encoding="utf-8", errors="backslashreplace", newline="")
+        try:
+            with redirect_stdout(text):
+                yield
+            text.flush()
+        finally:
+            text.detach()
+    message(f"wrote {out}")
+
+
+def with_names(documents: Iterator[Document], form: str) -> Iterator[Document]:
+    """Yield documents; for the terminal, each of several after a line with its name, and a blank line between them."""
+    first = list(islice(documents, 2))
+    for number, document in enumerate(chain(first, documents)):
+        if form == "table" and len(first) > 1:
+            write_lines([Text(printable(document.id), "bold cyan")], blank_before=number > 0)
+        yield document
 
 
 class _PipeConsole(Console):
@@ -67,6 +132,63 @@ def write_json(record: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
+def write_record(document: Document, record: Mapping[str, Any]) -> None:
+    """Write the result of a document to stdout as one line of JSON, followed by the other columns of its row."""
+    write_json({**record, **passed_columns(document, record)})
+
+
+class DocumentTable:
+    """Writes rows of CSV to stdout, followed by the other columns of the document's own row.
+
+    The first document decides which columns there are; a column that only later documents have is named on stderr.
+
+    Args:
+        names: Names of the columns that the command itself writes.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names, self.others = [*names], list[str]()
+        self.omitted: set[str] = set()
+        self.writer: Any = None
+
+    def write(self, document: Document, rows: Iterable[Sequence[Any]]) -> None:
+        """Write the rows of a document."""
+        columns = passed_columns(document, self.names)
+        if self.writer is None:
+            self.others = [*columns]
+            self.writer = csv_table("csv", [*self.names, *self.others])
+        if further := columns.keys() - {*self.others} - self.omitted:
+            self.omitted |= further
+            message(f"{document.id}: not in the columns of the first text, and omitted: {', '.join(sorted(further))}")
+        cells = [_cell(columns.get(name)) for name in self.others]
+        self.writer.writerows([*row, *cells] for row in rows)
+
+
+def passed_columns(document: Document, taken: Container[str]) -> dict[str, Any]:
+    """Return the other columns of a document as plain data; a name that the output itself has gets a prefix.
+
+    Example:
+        >>> passed_columns(Document("d", ("Rain.",), columns={"author": "Ann", "value": 3}), {"id", "value"})
+        {'author': 'Ann', 'input_value': 3}
+    """
+    columns = document.columns.items()
+    return {f"input_{name}" if name in taken else str(name): _plain(value) for name, value in columns}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold: itself, None for NaN, or its text for a date and the like."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    try:
+        return json.loads(json.dumps(value, allow_nan=False, default=str))
+    except (ValueError, RecursionError):
+        return "(cannot be written as JSON)"
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None else value if isinstance(value, str | int | float) else json.dumps(value)
+
+
 def csv_table(form: str, names: Sequence[str]) -> Any:
     """Return a writer of CSV rows to stdout; it writes the names of the columns first if the format is CSV."""
     table = csv.writer(sys.stdout, lineterminator="\n")
@@ -75,9 +197,11 @@ def csv_table(form: str, names: Sequence[str]) -> Any:
     return table
 
 
-def write_lines(lines: Iterable[Text]) -> None:
+def write_lines(lines: Iterable[Text], *, blank_before: bool = False) -> None:
     """Write lines to stdout, in colour on a terminal; a pipe gets plain lines of any length."""
     console = _PipeConsole(highlight=False, soft_wrap=True)
+    if blank_before:
+        console.print()
     for line in lines:
         console.print(line)
 

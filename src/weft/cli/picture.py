@@ -27,6 +27,9 @@ def picture(
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Draw the topics or the latent variables that a model infers from a text.
 
@@ -38,7 +41,7 @@ def picture(
     from weft.report.latent_pictures import draw_latent, first_sentences
 
     picture_format(out)  # a wrong name is refused before a model is read
-    text = _one_document(file, read_options(input, encoding, language, column), document)
+    text = _one_document(file, read_options(input, encoding, language, column, id_column, speaker, clean), document)
     text = text if sentences is None else first_sentences(text, sentences)
     message(f"wrote {draw_latent(load(model, device=device.value).inner, text, out, title=title)}")
 

@@ -27,6 +27,9 @@ def prepare(
     encoding: options.Encoding = "utf-8",
     language: options.Language = "en",
     column: options.Column = "text",
+    id_column: options.IdColumn = None,
+    speaker: options.Speaker = "",
+    clean: options.Clean = "",
 ) -> None:
     """Turn texts into a memory-mapped token store for training.
 
@@ -35,11 +38,12 @@ def prepare(
     Example: weft prepare train-*.jsonl.xz --out store --held-out test.paragraphs.jsonl
     """
     from weft.cli.output import message, progress_bar, read_options
+    from weft.corpora.readers.found_files import expanded
     from weft.corpora.store.prepare import prepare
 
     with progress_bar() as progress:
         store = prepare(
-            files,
+            expanded(files),
             out,
             tokenizer=tokenizer,
             tokenizer_kind=kind,
@@ -49,7 +53,7 @@ def prepare(
             workers=workers,
             overwrite=overwrite,
             restart=restart,
-            options=read_options(input, encoding, language, column),
+            options=read_options(input, encoding, language, column, id_column, speaker, clean),
             progress=progress,
         )
     counts = store.info.counts

@@ -78,6 +78,12 @@ def standard_input_chunks() -> Iterator[bytes]:
         yield from iter(lambda: stream.read(CHUNK_BYTES), b"")
 
 
+def standard_input_head(count: int) -> bytes:
+    """Return up to ``count`` of the next bytes of standard input, which can still be read afterwards."""
+    stream = _standard_input()
+    return stream.peek(count)[:count] if isinstance(stream, io.BufferedReader) else b""
+
+
 @contextmanager
 def explain_open_errors(source: Source, *, allowed: str = "a readable file, or - for standard input") -> Iterator[None]:
     """Turn the errors of opening a file inside the block into a `CorpusError`."""

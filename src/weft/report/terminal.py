@@ -21,11 +21,16 @@ def score_lines(document: Document, score: Score) -> list[Text]:
 
 
 def explain_lines(document: Document, score: Score) -> list[Text]:
-    """Return every sentence with the transition to the next one as a coloured bar; breaks or weak links are marked."""
+    """Return every sentence with the transition to the next one as a coloured bar; breaks or weak links are marked.
+
+    The first sentence of each of several paragraphs has the sign ¶ after its number.
+    """
     shares, scale = link_shares(score)
     lines = [_headline(document, score), *(Text(note, "dim") for note in (score.meaning, scale) if note), Text()]
+    starts = {*document.paragraph_starts} if len(document.paragraph_starts) > 1 else set()
     for number, sentence in enumerate(document.sentences):
-        lines.append(Text.assemble((f"{number + 1:4d}  ", "dim"), shorten(sentence)))
+        mark = "¶ " if number in starts else "  "
+        lines.append(Text.assemble((f"{number + 1:4d}{mark}", "dim"), shorten(sentence)))
         if number < len(score.transitions):
             lines.append(_bar_line(score, number, shares[number]))
     if none := found_none(score):

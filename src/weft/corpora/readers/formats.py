@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata
+from weft.corpora.readers.format_by_content import format_by_content
+from weft.corpora.readers.formatted.docx_files import read_docx
+from weft.corpora.readers.formatted.html_pages import read_html
+from weft.corpora.readers.formatted.markdown_files import read_markdown
+from weft.corpora.readers.formatted.pdf_files import read_pdf
+from weft.corpora.readers.formatted.subtitles import read_subtitles
+from weft.corpora.readers.found_files import FoundFile, common_names, found_files, is_pattern, renamed
 from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.readers.lines import check_encoding
 from weft.corpora.readers.permuted_jsonl import read_permuted_jsonl
 from weft.corpora.readers.plain_text import read_blocks, read_presplit_lines, read_text
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.corpora.readers.tables import read_csv, read_parquet, read_tsv
+from weft.corpora.readers.text_document import kept, unread
 from weft.corpora.readers.wikipedia import extracted_files, is_extracted_name, read_wikiextractor, read_wikipedia_dump
 from weft.corpora.text.sentences import check_language
+from weft.corpora.text.transcripts import check_parts
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
-from weft.io.compressed_streams import STDIN, Source, name_of, plain_name
+from weft.io.compressed_streams import STDIN, Source, name_of, plain_name, stem_of
 from weft.registry import READER_GROUP, added_names, load_added
 
-__all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_permuted"]
+__all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_files", "read_permuted"]
 
 Item = TypeVar("Item", Document, PermutedDocument)
 
@@ -30,8 +40,28 @@ def _without_orders(source: Source, options: ReadOptions) -> Iterator[Document]:
     return (item.document for item in read_barzilay_lapata(source, options))
 
 
+def _read_folder(source: Source, options: ReadOptions) -> Iterator[Document]:
+    """Yield the documents of the files of a folder, or of those that fit a pattern, in the order of their names."""
+    inner = replace(options, format="auto") if options.format == FOLDER else options
+    known = READ_SUFFIXES if inner.format == "auto" else None
+    for file in found_files(source, known):
+        yield from renamed(_documents_of(file, inner), file)
+
+
+def _documents_of(file: FoundFile, options: ReadOptions) -> Iterator[Document]:
+    """Yield the documents of a file that was found; if it cannot be read and is kept, one that says why."""
+    try:
+        name = _format_of(file.path, options)
+        yield from _with_empty(_reader(name)(file.path, options), file.path, options)
+    except CorpusError as error:
+        if options.empty != "keep":
+            raise
+        yield unread(stem_of(file.path), error)
+
+
 Reader = Callable[[Source, ReadOptions], Iterator[Document]]
 
+FOLDER = "folder"
 FORMATS: dict[str, Reader] = {
     "text": read_text,
     "blocks": read_blocks,
@@ -43,7 +73,16 @@ FORMATS: dict[str, Reader] = {
     "wikipedia-dump": read_wikipedia_dump,
     "wikiextractor": read_wikiextractor,
     "barzilay-lapata": _without_orders,
+    FOLDER: _read_folder,
+    "markdown": read_markdown,
+    "html": read_html,
+    "srt": read_subtitles,
+    "vtt": read_subtitles,
+    "docx": read_docx,
+    "pdf": read_pdf,
 }
+# Formats that are read from a folder as one; any other is the format of the files in it.
+FOLDER_FORMATS = (FOLDER, "wikiextractor", "barzilay-lapata")
 PERMUTED_FORMATS: dict[str, Callable[[Source, ReadOptions], Iterator[PermutedDocument]]] = {
     "jsonl": read_permuted_jsonl,
     "barzilay-lapata": read_barzilay_lapata,
@@ -58,18 +97,29 @@ _EXTENSIONS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".xml": "wikipedia-dump",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".srt": "srt",
+    ".vtt": "vtt",
+    ".docx": "docx",
+    ".pdf": "pdf",
 }
+# Files of a folder that are read; a name without a suffix is one of a text.
+READ_SUFFIXES = frozenset((*_EXTENSIONS, ".txt", ".text", ""))
 
 
 def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
     r"""Yield the documents of a file, one at a time.
 
     Args:
-        source: A file, plain or compressed, a directory of a known layout, or ``-`` for standard input.
+        source: A file, plain or compressed, a folder, a pattern such as ``essays/*.txt``, or ``-`` for standard input.
         options: Format, encoding and others; by default the format is detected from the name.
 
     Yields:
-        The documents that have at least one sentence.
+        The documents that have at least one sentence; with ``options.empty`` also the empty ones.
 
     Raises:
         CorpusError: The source cannot be read in its format, or contains no text.
@@ -83,7 +133,27 @@ def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> It
         [('It rained.', 'He slept.')]
     """
     name = _format_of(source, options)
-    yield from _raise_if_empty(_reader(name)(source, options), source, name)
+    documents = _with_empty(_reader(name)(source, options), source, options)
+    yield from _raise_if_empty(documents, source, name)
+
+
+def read_files(sources: Sequence[Source], options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    r"""Yield the documents of several files, folders or patterns, one after the other.
+
+    Files of the same name in different folders are told apart by their paths.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> for name in ("a.txt", "b.txt"):
+        ...     _ = (folder / name).write_text("It rained. He slept.")
+        >>> [document.id for document in read_files([folder / "b.txt", folder])]
+        ['b', 'a', 'b']
+    """
+    shared = common_names(sources)
+    for source in sources:
+        documents = read_documents(source, options)
+        yield from renamed(documents, FoundFile(Path(source), str(source))) if source in shared else documents
 
 
 def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:
@@ -109,25 +179,28 @@ def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
 
 
 def detect_format(source: Source) -> str:
-    """Return the format of a file by its name, or of a directory by its contents.
+    """Return the format of a file by its name, or by its first bytes if the name is of no format or ends in ``.txt``.
 
     Returns:
-        A key of :data:`FORMATS`; ``text`` if the name is of no known format.
+        A key of :data:`FORMATS`; ``text`` if the name is of no known format, ``folder`` for a directory of no known
+        layout and for a pattern.
 
     Example:
         >>> detect_format("train-00.jsonl.xz"), detect_format("notes")
         ('jsonl', 'text')
     """
     if str(source) == STDIN:
-        return "text"
+        return format_by_content(source) or "text"
     path = Path(source)
     if path.is_dir():
         return _detect_directory(path)
+    if is_pattern(source):
+        return FOLDER
     if is_tar(path):
         return "barzilay-lapata"
     if is_extracted_name(path.name):
         return "wikiextractor"
-    return _EXTENSIONS.get(Path(plain_name(path)).suffix.lower(), "text")
+    return _EXTENSIONS.get(Path(plain_name(path)).suffix.lower()) or format_by_content(path) or "text"
 
 
 def _detect_directory(folder: Path) -> str:
@@ -135,13 +208,8 @@ def _detect_directory(folder: Path) -> str:
         return "barzilay-lapata"
     try:
         extracted_files(folder)
-    except (CorpusError, OSError) as error:
-        raise CorpusError(
-            f"unknown directory layout: {folder}",
-            seen=getattr(error, "seen", None) or str(error),
-            allowed="WikiExtractor output (AA/wiki_00 ...), or Barzilay & Lapata's (raw/ntsb/train ...)",
-            next_step="give the files in it",
-        ) from error
+    except (CorpusError, OSError):
+        return FOLDER
     return "wikiextractor"
 
 
@@ -150,6 +218,7 @@ def _format_of(source: Source, options: ReadOptions) -> str:
     _check_types(source, options)
     check_encoding(options.encoding)
     check_language(options.language)
+    check_parts(options.clean, options.language)
     name = detect_format(source) if options.format == "auto" else options.format
     if name not in FORMATS and name not in added_names(READER_GROUP):
         raise ConfigError(
@@ -158,7 +227,8 @@ def _format_of(source: Source, options: ReadOptions) -> str:
             allowed=did_you_mean(name, [*FORMATS, *added_names(READER_GROUP)]),
             next_step="omit --input (in Python: format), or choose one of these",
         )
-    return name
+    many = name in FORMATS and name not in FOLDER_FORMATS and (Path(source).is_dir() or is_pattern(source))
+    return FOLDER if many else name
 
 
 def _check_types(source: object, options: object) -> None:
@@ -189,6 +259,16 @@ def _reader(name: str) -> Reader:
             next_step="see CONTRIBUTING.md, or uninstall the package that adds it",
         )
     return reader
+
+
+def _with_empty(documents: Iterator[Document], source: Source, options: ReadOptions) -> Iterator[Document]:
+    """Yield the documents of a file; of one that has none, an empty one if it is kept."""
+    found = False
+    for document in documents:
+        found = True
+        yield document
+    if not found:
+        yield from kept(Document(stem_of(source), ()), options)
 
 
 def _raise_if_empty(items: Iterator[Item], source: Source, name: str) -> Iterator[Item]:

@@ -1,6 +1,7 @@
 """JSON lines: one object per line.
 
 ``{"sentences": [...]}`` and ``{"paragraphs": [[...], ...]}`` are used as they are; ``{"text": "..."}`` is split.
+Another key can hold any of the three; the other keys of the object are the columns of the document.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from dataclasses import dataclass, field, replace
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import assemble, document_of_text, tidy_sentence
+from weft.corpora.readers.text_document import cleaned_paragraphs, kept, text_document
+from weft.corpora.text.sentences import assemble, tidy_sentence
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.io.compressed_streams import Source, name_of, stem_of
 
+# Keys that weft reads; `title` is a column as well. Others are passed on.
+_KEYS = frozenset(("paragraphs", "sentences", "text", "id", "perms", "replacements"))
 _ALLOWED = 'one JSON object per line with "paragraphs", "sentences" or "text"'
 
 
@@ -43,7 +47,9 @@ class Record:
 
 
 def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    r"""Yield the documents of a JSON lines file; blank lines and documents without sentences are skipped.
+    r"""Yield the documents of a JSON lines file; blank lines are skipped.
+
+    Documents without sentences are skipped too, unless ``options.empty`` keeps them.
 
     Example:
         >>> import tempfile, pathlib
@@ -53,9 +59,7 @@ def read_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterat
         [('a:1', ('It rained.', 'He slept.')), ('x', ('He woke.',))]
     """
     for record in read_records(source, options):
-        document = document_of(record, options.language)
-        if document.sentences:
-            yield document
+        yield from kept(document_of(record, options), options)
 
 
 def read_records(
@@ -75,21 +79,43 @@ def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: 
             yield _parse(line, Record(source, number), allowed)
 
 
-def document_of(record: Record, language: str = "en") -> Document:
+def document_of(record: Record, options: ReadOptions = DEFAULT_OPTIONS) -> Document:
     """Return the document of a record; it has no sentences if its text is empty."""
+    key = _text_key(record, options)
+    value, name, title = record.fields[key], _id(record, options.id_column), _title(record)
+    used = {key, options.id_column or "id"}
+    columns = {other: item for other, item in record.fields.items() if other not in used | _KEYS}
+    if value is None and options.empty != "skip":
+        value = ""
+    if isinstance(value, str) and key not in ("paragraphs", "sentences"):
+        return text_document(name, value, options, title=title, columns=columns)
+    paragraphs = cleaned_paragraphs(_given_paragraphs(record, key, value), options)
+    return replace(assemble(name, paragraphs, title), columns=columns)
+
+
+def _text_key(record: Record, options: ReadOptions) -> str:
+    """Return the key of the text: the one that was chosen, else the first one of the usual keys."""
     fields = record.fields
-    name, title = _id(record), _title(record)
-    if "paragraphs" in fields:
-        return assemble(name, _paragraphs(record), title)
-    if "sentences" in fields:
-        return assemble(name, [_sentences(record, fields["sentences"], "sentences")], title)
-    if "text" in fields:
-        return document_of_text(name, _text(record), language, title)
+    known = ("paragraphs", "sentences", "text") if options.column == DEFAULT_OPTIONS.column else (options.column,)
+    found = next((key for key in known if key in fields), None)
+    if found is not None:
+        return found
     raise record.error(
-        "no text in the object",
+        f"no key {options.column!r} in the object",
         seen=f"keys {_clip(', '.join(fields)) or 'none at all'}",
-        next_step='rename the key that holds the text to "text"',
+        allowed=_ALLOWED if options.column == DEFAULT_OPTIONS.column else "an object with this key on every line",
+        next_step="name the key that holds the text: --column NAME",
     )
+
+
+def _given_paragraphs(record: Record, key: str, value: object) -> Iterable[list[str]]:
+    """Return the sentences of a value that is a list of sentences, or a list of paragraphs of them."""
+    if key == "text":
+        raise _wrong_type(record, key, value, "a string")
+    nested = isinstance(value, list) and any(isinstance(item, list) for item in value)
+    if key == "paragraphs" or (key != "sentences" and nested):
+        return _paragraphs(record, key, value)
+    return [_sentences(record, value, key)]
 
 
 def _parse(line: str, record: Record, allowed: str) -> Record:
@@ -157,13 +183,20 @@ def _strings(value: object) -> Iterator[str]:
                 stack.extend(fields.values())
 
 
-def _id(record: Record) -> str:
-    value = record.fields.get("id")
+def _id(record: Record, key: str | None) -> str:
+    if key is not None and key not in record.fields:
+        raise record.error(
+            f"no key {key!r} in the object",
+            seen=f"keys {_clip(', '.join(record.fields))}",
+            allowed="an object with this key on every line",
+            next_step="name the key that holds the ids: --id-column NAME, or omit the option",
+        )
+    value = record.fields.get(key or "id")
     if value is None or value == "":
         return record.default_id
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
-    raise _wrong_type(record, "id", value, "a string or an integer")
+    raise _wrong_type(record, key or "id", value, "a string or an integer")
 
 
 def _title(record: Record) -> str:
@@ -173,18 +206,10 @@ def _title(record: Record) -> str:
     raise _wrong_type(record, "title", value, "a string")
 
 
-def _text(record: Record) -> str:
-    value = record.fields["text"]
-    if isinstance(value, str):
-        return value
-    raise _wrong_type(record, "text", value, "a string")
-
-
-def _paragraphs(record: Record) -> Iterable[list[str]]:
-    value = record.fields["paragraphs"]
+def _paragraphs(record: Record, key: str, value: object) -> Iterable[list[str]]:
     if not isinstance(value, list):
-        raise _wrong_type(record, "paragraphs", value, "a list of lists of strings")
-    return [_sentences(record, item, f"paragraphs[{index}]") for index, item in enumerate(value)]
+        raise _wrong_type(record, key, value, "a list of lists of strings")
+    return [_sentences(record, item, f"{key}[{index}]") for index, item in enumerate(value)]
 
 
 def _sentences(record: Record, value: object, key: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
@@ -22,8 +22,8 @@ HEAD_BYTES = 2**16
 _CONTROL = bytes({*range(1, 32), 127} - {9, 10, 11, 12, 13, 27})
 _MAX_CONTROL_SHARE = 0.05
 _SIGNATURES = {
-    b"PK\x03\x04": ("a zip archive or an office document", "save it as plain text, or unzip it"),
-    b"%PDF": ("a PDF", "convert it to text first, for example with pdftotext"),
+    b"PK\x03\x04": ("a zip archive or an office document", "--input docx if it is one, or unzip it"),
+    b"%PDF": ("a PDF", "--input pdf"),
     b"\x28\xb5\x2f\xfd": ("zstd-compressed", "zstd -dc FILE | weft ... -"),
     b"PAR1": ("a Parquet file", "--input parquet"),
 }
@@ -61,6 +61,48 @@ def open_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterat
             yield from _lines(io.TextIOWrapper(stream, encoding, newline="\n"), name, options.max_line_bytes)
         except UnicodeError as error:
             raise _undecodable(error, name, encoding, stream.tell()) from error
+
+
+def read_all(
+    source: Source,
+    options: ReadOptions = DEFAULT_OPTIONS,
+    *,
+    encoding_of: Callable[[bytes], str | None] = lambda _: None,
+) -> str:
+    r"""Return the text of a whole file, compressed or not, with ``\n`` as the only line end.
+
+    Args:
+        source: A path, or ``-`` for standard input.
+        options: The encoding; ``max_line_bytes`` is the size of the largest file allowed.
+        encoding_of: Returns the encoding that the beginning of a file names, which counts unless the options name one.
+
+    Raises:
+        CorpusError: The file is missing, binary, damaged or too large, or has another encoding.
+    """
+    check_encoding(options.encoding)
+    name = name_of(source)
+    with open_bytes(source) as stream:
+        data = stream.read(options.max_line_bytes + 1)
+    if len(data) > options.max_line_bytes:
+        raise too_large(name, options.max_line_bytes)
+    named = encoding_of(data[:HEAD_BYTES]) if options.encoding == DEFAULT_OPTIONS.encoding else None
+    encoding = named or options.encoding
+    _check_not_binary(data[:HEAD_BYTES], name, encoding)
+    try:
+        text = data.decode(encoding)
+    except UnicodeError as error:
+        raise _undecodable(error, name, encoding, len(data)) from error
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def too_large(name: str, limit: int) -> CorpusError:
+    """Return the error of a file that is too large to be read as a whole."""
+    return CorpusError(
+        f"the file is too large: {name}",
+        seen=f"more than {limit} bytes",
+        allowed=f"files of at most {limit} bytes in this format",
+        next_step="split the file; in Python, ReadOptions(max_line_bytes=...) allows larger ones",
+    )
 
 
 def check_encoding(encoding: str) -> None:

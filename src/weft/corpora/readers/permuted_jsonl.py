@@ -19,7 +19,7 @@ def read_permuted_jsonl(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         CorpusError: A line cannot be read, or its negatives do not fit its sentences.
     """
     for record in read_records(source, options):
-        document = document_of(record, options.language)
+        document = document_of(record, options)
         if document.sentences:
             yield PermutedDocument(document, _orders(record, document), _replacements(record, document))
 

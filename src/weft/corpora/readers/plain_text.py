@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import blank_line_blocks, document_of_text, split_block, tidy_sentence
+from weft.corpora.readers.text_document import cleaned_paragraphs, is_cleaned, kept, text_document
+from weft.corpora.text.sentences import assemble, blank_line_blocks, split_block, tidy_sentence
 from weft.corpora.text.text_warnings import layout_warnings
 from weft.document import Document
 from weft.io.compressed_streams import Source, stem_of
@@ -24,9 +25,8 @@ def read_text(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterato
         ('story', ('It rained.', 'He slept.', 'He woke.'), (0, 2))
     """
     lines = [line for _, line in open_lines(source, options)]
-    document = document_of_text(stem_of(source), "\n".join(lines), options.language)
-    if document.sentences:
-        yield document
+    document = text_document(stem_of(source), "\n".join(lines), options)
+    yield from kept(document, options)
 
 
 def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
@@ -40,6 +40,9 @@ def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Itera
         [('two:1', 2), ('two:3', 1)]
     """
     for number, block in blank_line_blocks(open_lines(source, options)):
+        if is_cleaned(options):
+            yield from kept(text_document(f"{stem_of(source)}:{number}", "\n".join(block), options), options)
+            continue
         sentences = split_block(" ".join(block), options.language)
         if sentences:
             warnings = layout_warnings(block, len(sentences))
@@ -57,4 +60,5 @@ def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) 
         ('It rained. Hard.', 'He slept.')
     """
     for number, block in blank_line_blocks(open_lines(source, options)):
-        yield Document(f"{stem_of(source)}:{number}", tuple(map(tidy_sentence, block)))
+        paragraphs = cleaned_paragraphs([list(map(tidy_sentence, block))], options)
+        yield from kept(assemble(f"{stem_of(source)}:{number}", paragraphs), options)

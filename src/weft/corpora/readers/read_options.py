@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 MAX_LINE_BYTES = 32 * 2**20
+# Options that stores made by earlier versions do not record; a store records them only if they are set.
+LATER_OPTIONS = ("empty", "speaker", "clean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +18,18 @@ class ReadOptions:
         format: A key of :data:`weft.corpora.readers.formats.FORMATS`, or ``auto`` to detect it from the file's name.
         encoding: Any text encoding of Python.
         language: The language for sentence splitting.
-        column: The text column of a table.
-        id_column: The column of document ids in a table, if there is one.
+        column: The text column of a table, or the key of the text in JSON lines.
+        id_column: The column of document ids in a table, or their key in JSON lines (by default ``id``).
         max_line_bytes: Longest line allowed, so that a damaged file cannot fill the memory.
         min_sentences: Smallest number of sentences of a paragraph of a Wikipedia dump.
+        empty: What to do with an empty file or row, and with a file of a folder that cannot be read: ``skip`` the empty
+            ones and raise an error for the others, ``keep`` them as documents without sentences, or ``refuse`` both.
+        speaker: The speaker of a transcript whose turns are read; by default all.
+        clean: What to remove from transcripts: ``labels``, ``timestamps``, ``fillers``, ``noises``.
+
+    Example:
+        >>> ReadOptions(column="body", id_column="key").column
+        'body'
     """
 
     format: str = "auto"
@@ -28,6 +39,17 @@ class ReadOptions:
     id_column: str | None = None
     max_line_bytes: int = MAX_LINE_BYTES
     min_sentences: int = 3
+    empty: Literal["skip", "keep", "refuse"] = "skip"
+    speaker: str = ""
+    clean: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clean", tuple(self.clean))  # a store records a list
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the options as a store records them: those of earlier versions, and later ones that are set."""
+        values, default = asdict(self), asdict(DEFAULT_OPTIONS)
+        return {key: value for key, value in values.items() if key not in LATER_OPTIONS or value != default[key]}
 
 
 DEFAULT_OPTIONS = ReadOptions()

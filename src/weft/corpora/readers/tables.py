@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import document_of_text
+from weft.corpora.readers.text_document import kept, text_document
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, open_bytes, stem_of
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 _BATCH_ROWS = 1024
+DELIMITERS = ",;\t|"  # of a CSV file; the first one with which the header has the text column
+_NAMED_DELIMITER = re.compile(r"sep=(.)$", re.IGNORECASE)
 
 
 def read_csv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
@@ -29,7 +33,7 @@ def read_csv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator
         >>> next(read_csv(path, ReadOptions(id_column="id")))
         Document(id='7', sentences=('It rained.', 'He slept.'), title='', paragraph_starts=(0,))
     """
-    return _read_delimited(source, options, ",")
+    return _read_delimited(source, options, DELIMITERS)
 
 
 def read_tsv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
@@ -37,34 +41,64 @@ def read_tsv(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator
     return _read_delimited(source, options, "\t")
 
 
-def _read_delimited(source: Source, options: ReadOptions, delimiter: str) -> Iterator[Document]:
-    rows = _rows(source, options, delimiter)
+def _read_delimited(source: Source, options: ReadOptions, delimiters: str) -> Iterator[Document]:
+    rows = _rows(source, options, delimiters)
     _, header = next(rows, (0, []))
     if not header:
         return
-    text_at, id_at = _positions(header, source, options)
+    names = [name.strip() for name in header]
+    _check_columns(names, source, options)
+    text_at, id_at = names.index(options.column), names.index(options.id_column) if options.id_column else None
     for number, row in rows:
         if len(row) != len(header):
             raise _ragged(source, number, row, header)
         name = row[id_at] if id_at is not None else ""
-        yield from _document(name or f"{stem_of(source)}:{number}", row[text_at], options.language)
+        columns = {names[at]: field for at, field in enumerate(row) if at not in (text_at, id_at)}
+        document = text_document(name or f"{stem_of(source)}:{number}", row[text_at], options, columns=columns)
+        yield from kept(document, options)
 
 
-def _rows(source: Source, options: ReadOptions, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with the number of its first line."""
+def _rows(source: Source, options: ReadOptions, delimiters: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are not blank lines, each with the number of its first line."""
     lines = open_lines(source, options)
+    number, first = next(lines, (0, ""))
+    named = _NAMED_DELIMITER.match(first)  # a line that Excel writes and reads
+    if named:
+        number, first = next(lines, (0, ""))
+    delimiter = named[1] if named else _delimiter(first, options.column, delimiters)
     # strict: a quote that is never closed is an error; otherwise the rest of the file would be one field.
-    reader = csv.reader((line + "\n" for _, line in lines), delimiter=delimiter, strict=True)
+    whole = chain([(number, first)] if number else [], lines)
+    reader = csv.reader((line + "\n" for _, line in whole), delimiter=delimiter, strict=True)
+    skipped = 1 if named else 0
     while True:
-        number = reader.line_num + 1
+        number = skipped + reader.line_num + 1
         try:
             row = _next_row(reader, options.max_line_bytes)
         except csv.Error as error:
             raise _bad_row(source, number, error, options.max_line_bytes) from error
         if row is None:
             return
-        if any(field.strip() for field in row):
+        if any(field.strip() for field in row) or (row and options.empty != "skip"):
             yield number, row
+
+
+def _delimiter(header: str, column: str, delimiters: str) -> str:
+    """Return the first delimiter with which the header has the text column, else the one that gives most columns.
+
+    Example:
+        >>> _delimiter("id;text", "text", DELIMITERS), _delimiter("id,text", "text", DELIMITERS)
+        (';', ',')
+    """
+    names = {delimiter: _split_header(header, delimiter) for delimiter in delimiters}
+    found = next((delimiter for delimiter in delimiters if column in names[delimiter]), None)
+    return found or max(delimiters, key=lambda delimiter: len(names[delimiter]))
+
+
+def _split_header(header: str, delimiter: str) -> list[str]:
+    try:
+        return [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+    except csv.Error:  # a field that is too long; the error is raised when the rows are read
+        return []
 
 
 def _next_row(reader: Iterator[list[str]], limit: int) -> list[str] | None:
@@ -96,15 +130,8 @@ def _ragged(source: Source, number: int, row: list[str], header: list[str]) -> C
     )
 
 
-def _positions(header: list[str], source: Source, options: ReadOptions) -> tuple[int, int | None]:
-    names = [name.strip() for name in header]
-    _check_columns(names, source, options)
-    return names.index(options.column), names.index(options.id_column) if options.id_column else None
-
-
 def _check_columns(names: list[str], source: Source, options: ReadOptions) -> None:
-    # The command line has no option for the id column.
-    steps = (("--column NAME", options.column), ("ReadOptions(id_column=NAME)", options.id_column))
+    steps = (("--column NAME", options.column), ("--id-column NAME", options.id_column))
     for next_step, wanted in steps:
         if wanted and wanted not in names:
             raise CorpusError(
@@ -115,14 +142,10 @@ def _check_columns(names: list[str], source: Source, options: ReadOptions) -> No
             )
 
 
-def _document(name: str, text: str, language: str) -> Iterator[Document]:
-    document = document_of_text(name, text, language)
-    if document.sentences:
-        yield document
-
-
 def read_parquet(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
-    """Yield the documents of a Parquet file, read in batches; rows without text are skipped.
+    """Yield the documents of a Parquet file, read in batches.
+
+    Rows without text are skipped, unless ``options.empty`` keeps them.
 
     Raises:
         ConfigError: pyarrow is not installed.
@@ -135,14 +158,14 @@ def read_parquet(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iter
         >>> next(read_parquet(path)).sentences
         ('It rained.', 'He slept.')
     """
-    columns = [options.column, *([options.id_column] if options.id_column else [])]
-    for number, row in enumerate(_parquet_rows(source, options, columns), start=1):
-        name = row.get(options.id_column) if options.id_column else None
+    for number, row in enumerate(_parquet_rows(source, options), start=1):
+        text = row.pop(options.column) or ""
+        name = row.pop(options.id_column, None) if options.id_column else None
         name = f"{stem_of(source)}:{number}" if name in (None, "") else str(name)
-        yield from _document(name, row[options.column] or "", options.language)
+        yield from kept(text_document(name, text, options, columns=row), options)
 
 
-def _parquet_rows(source: Source, options: ReadOptions, columns: list[str]) -> Iterator[dict[str, Any]]:
+def _parquet_rows(source: Source, options: ReadOptions) -> Iterator[dict[str, Any]]:
     try:
         import pyarrow
         from pyarrow.parquet import ParquetFile
@@ -157,7 +180,7 @@ def _parquet_rows(source: Source, options: ReadOptions, columns: list[str]) -> I
     try:
         with ParquetFile(source) as file:
             _check_schema(file, source, options)
-            for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
+            for batch in file.iter_batches(_BATCH_ROWS):
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _corrupt(source, str(error)) from error

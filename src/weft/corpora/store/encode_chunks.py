@@ -39,7 +39,7 @@ class Chunk:
     def read(self) -> Iterator[tuple[str, Document]]:
         """Yield the documents, each with its place for messages."""
         for record in parse_records(self.name, self.lines):
-            yield record.place, document_of(record, self.options.language)
+            yield record.place, document_of(record, self.options)
         for document in self.documents:
             yield f"{self.name}: document {document.id}", document
 

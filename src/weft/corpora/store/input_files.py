@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,7 +37,7 @@ class InputFile:
 
     def identity(self) -> dict[str, Any]:
         """Return what determines its text; the name does not."""
-        return {"sha256": self.sha256, "size": self.size, "options": asdict(self.options)}
+        return {"sha256": self.sha256, "size": self.size, "options": self.options.recorded()}
 
     def provenance(self) -> dict[str, Any]:
         """Return what the store records of it."""

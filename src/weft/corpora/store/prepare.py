@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ class StorePlan:
         return {
             "inputs": [source.provenance() for source in self.sources],
             "held_out": [source.provenance() for source in self.held_out],
-            "options": [asdict(source.options) for source in self.sources],
+            "options": [source.options.recorded() for source in self.sources],
             "drop_overlap": self.drop_overlap,
             "tokenizer_recipe": self._tokenizer_recipe(),
         }

@@ -31,6 +31,7 @@ _SPEAKER = re.compile(
     r"(?: ?[(\[][^()\[\]]{1,30}[)\]])?[*_]{0,2}:(?:[*_]{0,2}\s|$)"  # a remark such as (laughs) after it
     r"|<(?P<nick>[\w-]{1,30})>\s)"
 )
+_NAME_AND_TIME = re.compile(rf"(?P<name>{_CAPITAL}(?: [A-Z0-9][\w.'’-]{{0,30}}){{0,3}})\s+[\[(]?{_CLOCK}[\])]?$")
 # Labels of structured abstracts, answers and asides; nobody speaks after them.
 _LABELS = """
 abstract aim aims answers background caution conclusion conclusions context design discussion example examples
@@ -92,6 +93,22 @@ def speaker(line: str) -> str:
     # Every word of a name has a capital letter or is a number ("Speaker 2"): "He said:" is not a label.
     named = all(not word[0].islower() for word in name.split())
     return name if named and name.lower().split(" ")[0].rstrip(".") not in _NOT_SPEAKERS else ""
+
+
+def split_label(line: str) -> tuple[str, str]:
+    """Return the speaker label at the start of a line and the words after it; the label is empty if there is none.
+
+    A line of a name and a time alone is a label too.
+
+    Example:
+        >>> split_label("[00:12] ANNA (laughs): Hello."), split_label("Speaker 1   0:07"), split_label("He said: no.")
+        (('ANNA', 'Hello.'), ('Speaker 1', ''), ('', 'He said: no.'))
+    """
+    line = line.strip()
+    if alone := _NAME_AND_TIME.match(line):
+        return alone["name"], ""
+    name, found = speaker(line), _SPEAKER.match(line)
+    return (name, line[found.end() :].lstrip()) if name and found else ("", line)
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -1,0 +1,1 @@
+"""Formatted text: HTML, Markdown, Word documents, PDF and subtitles."""
