@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.errors import ConfigError, ModelError, WeftError, did_you_mean
+from weft.errors import ConfigError, ModelError, WeftError, closest_name, did_you_mean
 from weft.io.model_folder import MANIFEST, read_manifest
 from weft.io.package_files import PRETRAINED
 from weft.protocols import AdjustableModel, CoherenceModel, ModelCard
@@ -344,10 +344,11 @@ def _untrained(name: str) -> ModelError:
 def _unknown(name: str) -> WeftError:
     if Path(name).is_dir():
         return _no_folder(name)
+    close = closest_name(name, {*model_names(), *_trained()})
     return ConfigError(
         "unknown model",
         seen=name,
-        allowed=f"a folder with a {MANIFEST}, or a name: {did_you_mean(name, {*model_names(), *_trained()})}",
+        allowed=f"{f'did you mean {close}? or ' if close else ''}a name that `weft models` lists, or a folder with a {MANIFEST}",
         next_step=_next_step_of_unknown(name),
     )
 
