@@ -116,6 +116,8 @@ def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
         (("nothing.txt", str(ESSAY)), ("does not exist", "nothing.txt")),
         (("seq2seq.bi", "vlv-gm.bi"), ("models are compared on a task", "seq2seq.bi", "--task pairs")),
         (("random", "foltz-sif", "-t", "pairs", "--combine", "bi"), ("--combine bi", "seq2seq.bi")),
+        (("random", "foltz-sif", "-t", "probes", "--set", "seed=3"), ("--set seed=3", "weft evaluate")),
+        ((str(ORDERS / "random.json"), str(ORDERS / "year-sort.json"), "--set", "seed=3"), ("--set seed=3",)),
         (("models/mine", "vlv-gm"), ("does not exist", "models/mine", "add --task pairs")),
     ],
 )

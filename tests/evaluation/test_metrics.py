@@ -91,7 +91,15 @@ def test_paired_bootstrap_of_equal_models_finds_nothing() -> None:
 def test_of_one_document_there_is_no_interval_and_no_difference_that_counts() -> None:
     assert bootstrap_interval([18.0], [20.0]) is None
     alone = paired_bootstrap([20.0], [10.0], [20.0])
-    assert (alone.difference, alone.p_value, alone.n_documents) == (0.5, 1.0, 1)
+    assert (alone.difference, alone.interval, alone.p_value, alone.n_documents) == (0.5, None, 1.0, 1)
+
+
+def test_a_metric_of_one_document_among_others_has_no_interval() -> None:
+    """As a phenomenon with one pair: the other documents do not count."""
+    assert bootstrap_interval([1.0, 0.0, 0.0], [1.0, 0.0, 0.0]) is None
+    assert bootstrap_interval([1.0, 0.0, 0.0], [1.0, 1.0, 0.0]) is not None
+    alone = paired_bootstrap([1.0, 0.0], [0.0, 0.0], [1.0, 0.0])
+    assert (alone.difference, alone.interval, alone.p_value) == (1.0, None, 1.0)
 
 
 def test_paired_bootstrap_refuses_unequal_lengths() -> None:

@@ -53,10 +53,9 @@ def versus_lines(found: Versus, shown: int) -> list[Text]:
 
 
 def _metric_line(found: Versus, name: str, comparison: Comparison, width: int) -> Text:
-    low, high = comparison.interval
     first, second = found.first.metrics[name] or 0.0, found.second.metrics[name] or 0.0
     sure = comparison.p_value < SIGNIFICANT
-    interval = f"{low:+.4f} to {high:+.4f}" if comparison.n_documents > 1 else f"{'–':<18}"
+    interval = "{:+.4f} to {:+.4f}".format(*comparison.interval) if comparison.interval else f"{'–':<18}"
     line = f"  {name:<{width}}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {interval}   "
     return Text.assemble(
         line, (f"{comparison.p_value:.4f}", "bold" if sure else ""), "" if sure else "  not significant"
