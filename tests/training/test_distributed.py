@@ -142,8 +142,12 @@ def test_a_finished_run_is_not_trained_again(store: TokenStore, tmp_path: Path) 
 
 def test_other_settings_do_not_resume(store: TokenStore, tmp_path: Path) -> None:
     trained(store, SETTINGS, tmp_path / "run")
-    with pytest.raises(ModelError, match="started with other settings"):
-        trained(store, replace(SETTINGS, learning_rate=0.1), tmp_path / "run")
+    other = replace(SETTINGS, learning_rate=0.1)
+    expected = rf"started with other settings.*saw 'training.learning_rate = 0.1, started with {SETTINGS.learning_rate}'"
+    with pytest.raises(ModelError, match=expected):
+        trained(store, other, tmp_path / "run")
+    with pytest.raises(ModelError, match="saw 'other validation data'"), start_runtime("cpu") as runtime:
+        train_part(model(), "forward", Corpus(store), SETTINGS, runtime, folder=tmp_path / "run")
     (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"garbage")
     with pytest.raises(ModelError, match="damaged"):
         trained(store, SETTINGS, tmp_path / "run")

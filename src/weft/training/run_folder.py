@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from weft.training.checkpoints import RunLog, load_checkpoint, save_checkpoint
+from weft.training.checkpoints import Recipe, RunLog, load_checkpoint, save_checkpoint
 from weft.training.loop import Report, Trainer
 
 LOG_EVERY = 50  # steps
@@ -18,11 +18,11 @@ class RunFolder:
     Args:
         trainer: The trainer; it is restored if there is a checkpoint.
         folder: The folder of the run; None writes nothing.
-        recipe: Hash of everything that determines the run; a checkpoint of another recipe raises ModelError.
+        recipe: Everything that determines the run; a checkpoint of another recipe raises ModelError.
         seconds: Time between checkpoints.
     """
 
-    def __init__(self, trainer: Trainer, folder: Path | None, recipe: str, seconds: float) -> None:
+    def __init__(self, trainer: Trainer, folder: Path | None, recipe: Recipe, seconds: float) -> None:
         self.trainer, self.recipe, self.seconds = trainer, recipe, seconds
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
