@@ -122,6 +122,14 @@ def test_the_best_epoch_is_kept_by_copy(store: TokenStore, tmp_path: Path) -> No
     assert min(validations) < validations[-1]
 
 
+def test_a_short_run_logs_its_losses(store: TokenStore, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, steps=7, validate_every=0)
+    with start_runtime("cpu") as runtime:
+        train_part(model(), "forward", Corpus(store), settings, runtime, folder=tmp_path)
+    reports = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [report["step"] for report in reports] == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_patience_stops_early(store: TokenStore) -> None:
     reports: list[Report] = []
     stubborn = replace(SETTINGS, steps=500, learning_rate=1.0, decay="none", validate_every=2, patience=3, clip=100.0)
