@@ -153,18 +153,19 @@ def writable_folder(name: str | Path) -> Path:
     """Return the folder of a trained model by name or path, to write to.
 
     Raises:
-        ConfigError: There is no model of that name, it has no folder, or it belongs to an installed package.
+        ConfigError: There is no model of that name, or it belongs to an installed package.
         ModelError: The model has to be trained first, or its folder is damaged.
     """
-    folder = model_folder(name)
-    if folder != Path(name) and any(folder.parent == place for _, place in _package_places()):
+    found = find_model(name)
+    installed = any(found.folder == place / found.name for _, place in _package_places())
+    if found.folder is None or (installed and found.folder != Path(name)):
         raise ConfigError(
             "this model belongs to an installed package, which is not changed",
-            seen=f"{name} in {folder}",
-            allowed="a model folder of your own",
-            next_step="copy the folder, and those that it shares weights with, and name the copy by its path",
+            seen=f"{name} in {found.folder or found.source}",
+            allowed="a model folder of your own, or a folder for a copy",
+            next_step="give --out FOLDER, and name the copy by its path",
         )
-    return folder
+    return found.folder
 
 
 def is_model(name: str | Path) -> bool:

@@ -31,6 +31,15 @@ def test_plots_says_what_is_missing(tmp_path: Path) -> None:
     assert weft("plots", "--results", "nowhere", cwd=tmp_path).returncode == 2
 
 
+def test_a_built_in_model_is_calibrated_as_a_copy(tmp_path: Path) -> None:
+    texts = [{"sentences": [f"The {n} cats saw {i} dogs." for i in range(size)]} for size in (3, 5, 10) for n in range(20)]
+    (tmp_path / "cats.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    command = ("calibrate", "weft-small", "--data", "cats.jsonl", "--texts", "stories of cats")
+    assert "next: give --out FOLDER" in refused(*command, cwd=tmp_path)
+    ok(*command, "--out", "mine", cwd=tmp_path)
+    assert "of stories of cats" in ok("score", ESSAY, "--model", "mine", "--explain", cwd=tmp_path)
+
+
 def test_corrupt_writes_pairs_that_evaluate_reads(tmp_path: Path) -> None:
     ok("corrupt", ESSAY, "--out", "pairs.jsonl", "--permutations", "7", cwd=tmp_path)
     record = json.loads((tmp_path / "pairs.jsonl").read_text())
