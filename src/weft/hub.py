@@ -346,10 +346,11 @@ def _unknown(name: str) -> WeftError:
     if Path(name).is_dir():
         return _no_folder(name)
     close = closest_name(name, {*model_names(), *_trained()})
+    suggestion = f"did you mean {close}? or " if close else ""
     return ConfigError(
         "unknown model",
         seen=name,
-        allowed=f"{f'did you mean {close}? or ' if close else ''}a name that `weft models` lists, or a folder with a {MANIFEST}",
+        allowed=f"{suggestion}a name that `weft models` lists, or a folder with a {MANIFEST}",
         next_step=_next_step_of_unknown(name),
     )
 

@@ -76,9 +76,8 @@ def test_null_is_an_empty_field_in_every_csv(
 ) -> None:
     write_result(replace(result, metrics={"accuracy": None}, interval={"accuracy": None}), form="csv")
     (tmp_path / "one.txt").write_text("Only one sentence.")
-    write_scores(
-        Model(create_model("random"), "random"), read_documents(tmp_path / "one.txt"), form="csv", explain=False
-    )
+    model = Model(create_model("random"), "random")
+    write_scores(model.score_stream(read_documents(tmp_path / "one.txt")), form="csv", explain=False)
     table = RenderedTable(
         1, "T", (Column("x, paper", False), Column("x, weft", True)), (Row("m", "", (Cell(), Cell())),)
     )

@@ -92,8 +92,8 @@ def test_texts_are_sorted_in_every_format(four_texts: Path) -> None:
         lines = ok(*command, "--sort", sort, cwd=four_texts).splitlines()[1:5]
         assert [line.split("  [")[0].split()[-1] for line in lines] == list(expected)
     assert "has no percentiles" in weft(*command, "--sort", "percentile", cwd=four_texts).stderr
-    command = ("score", "four.jsonl", "--model", "weft-small", "--sort", "percentile", "-f", "json")
-    places = [json.loads(line) for line in ok(*command, cwd=four_texts).splitlines()]
+    calibrated = ("score", "four.jsonl", "--model", "weft-small", "--sort", "percentile", "-f", "json")
+    places = [json.loads(line) for line in ok(*calibrated, cwd=four_texts).splitlines()]
     known = [place["percentiles"]["written"] for place in places[:3]]
     assert known == sorted(known, reverse=True)
     assert places[3]["id"] == "c"

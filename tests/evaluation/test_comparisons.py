@@ -110,7 +110,8 @@ def test_only_changes_are_left_of_a_comparison() -> None:
     assert [line.strip() for line in lines].count("…") == 2
     assert not any(text.sentences[place] in line for place in (1, 9) for line in lines)
     same = compare_texts(OracleTable(), text, text)
-    assert same.changes().sentences == same.changes().transitions == ()
+    assert not same.changes().sentences
+    assert not same.changes().transitions
     assert len(revision_lines(same, text, text, changes_only=True)) == 3
 
 
@@ -127,7 +128,10 @@ def test_a_difference_is_placed_among_reference_texts() -> None:
     assert found.percentile_points == pytest.approx(9.6)
     assert found.meaning.startswith("31st → 40th percentile of essays: about 9 in 100")
     assert "fewer than 1 in 100" in replace(found, second=equal).meaning
-    assert (replace(found, second=Score(0.1)).meaning, replace(found, second=Score(0.1)).percentile_points) == ("", None)
+    assert (replace(found, second=Score(0.1)).meaning, replace(found, second=Score(0.1)).percentile_points) == (
+        "",
+        None,
+    )
 
 
 def test_a_model_of_whole_texts_shows_only_totals() -> None:

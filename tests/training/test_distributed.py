@@ -151,7 +151,9 @@ def test_a_finished_run_is_not_trained_again(store: TokenStore, tmp_path: Path) 
 def test_other_settings_do_not_resume(store: TokenStore, tmp_path: Path) -> None:
     trained(store, SETTINGS, tmp_path / "run")
     other = replace(SETTINGS, learning_rate=0.1)
-    expected = rf"started with other settings.*saw 'training.learning_rate = 0.1, started with {SETTINGS.learning_rate}'"
+    expected = (
+        rf"started with other settings.*saw 'training.learning_rate = 0.1, started with {SETTINGS.learning_rate}'"
+    )
     with pytest.raises(ModelError, match=expected):
         trained(store, other, tmp_path / "run")
     with pytest.raises(ModelError, match="saw 'other validation data'"), start_runtime("cpu") as runtime:

@@ -15,7 +15,9 @@ def calibrate(
     ],
     data: Annotated[str, option("Texts that the model was not trained on; every paragraph is a text.", "FILE")],
     texts: Annotated[str, option("Name of these texts, shown beside scores.", "NAME")] = "texts",
-    out: Annotated[Path | None, option("Write a calibrated copy of the model to this folder.", "FOLDER", "--out", "-o")] = None,
+    out: Annotated[
+        Path | None, option("Write a calibrated copy of the model to this folder.", "FOLDER", "--out", "-o")
+    ] = None,
     device: options.Device = options.DeviceName.auto,
     data_root: options.DataRoot = None,
     seed: options.Seed = 1,

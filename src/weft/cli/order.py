@@ -87,8 +87,7 @@ def _write(document: Document, ordering: Ordering, form: str, table: Any) -> Non
             message(f"{document.id}: kept the given order: {none} better ({how}, score {shown(ordering.value)})")
             return
         message(
-            f"{document.id}: {how}, "
-            f"score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
+            f"{document.id}: {how}, score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
         )
 
 

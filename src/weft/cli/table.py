@@ -15,7 +15,10 @@ MODELS_HELP = "Folder of model folders; their sizes and training times are writt
 
 def table(
     number: Annotated[
-        list[int] | None, argument("Numbers of the paper's tables, 1 to 4. [default: those with results, and all other results]", "NUMBER")
+        list[int] | None,
+        argument(
+            "Numbers of the paper's tables, 1 to 4. [default: those with results, and all other results]", "NUMBER"
+        ),
     ] = None,
     results: options.Results = Path("results"),
     format: Annotated[
@@ -40,7 +43,9 @@ def table(
     others = others_among(list(everything.values()), found)
     numbers = number or measured_tables(found)
     if missing := sorted({1, 2, 3, 4} - set(numbers)) if not number else []:
-        message(f"no result for Table {', '.join(map(str, missing))}; `weft table {missing[0]}` shows the paper's numbers")
+        message(
+            f"no result for Table {', '.join(map(str, missing))}; `weft table {missing[0]}` shows the paper's numbers"
+        )
     if number and not found:
         message(f"no result in {results} is on standard data with standard settings: its numbers are in `weft table`")
     if models is not None:

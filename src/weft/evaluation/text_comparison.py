@@ -99,7 +99,7 @@ class Revision(Tabular):
         """Return how large the difference is among reference texts; empty for a model without them.
 
         Example:
-            >>> one, other = (Score(value, percentile=place, reference="essays") for value, place in ((0.2, 31), (0.5, 40)))
+            >>> one, other = (Score(0.2, percentile=place, reference="essays") for place in (31, 40))
             >>> Revision(one, other, (), ()).meaning
             '31st → 40th percentile of essays: about 9 in 100 of these texts score between the two'
         """

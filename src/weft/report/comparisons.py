@@ -85,9 +85,7 @@ def versus_record(found: Versus, shown: int) -> dict[str, Any]:
 # -- texts ---------------------------------------------------------------------------------------------------------
 
 
-def revision_lines(
-    found: Revision, first: Document, second: Document, *, changes_only: bool = False
-) -> list[Text]:
+def revision_lines(found: Revision, first: Document, second: Document, *, changes_only: bool = False) -> list[Text]:
     """Return the sentences of both texts in alignment, with the scores of the transitions.
 
     Args:

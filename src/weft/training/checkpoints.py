@@ -56,9 +56,7 @@ class Recipe:
         return found + [f"other {name}" for name in data if before["data"].get(name) != now["data"].get(name)]
 
 
-def save_checkpoint(
-    folder: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], *, recipe: Recipe
-) -> None:
+def save_checkpoint(folder: Path, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any], *, recipe: Recipe) -> None:
     """Write a snapshot as one file, with the numbers in its header, and rename it when it is complete."""
     from safetensors.torch import save
 
