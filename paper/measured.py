@@ -82,12 +82,17 @@ class Difference:
     @property
     def low(self) -> Value:
         """The lower end of the 95% interval."""
-        return Value(self.comparison.interval[0])
+        return Value(self._bounds[0])
 
     @property
     def high(self) -> Value:
         """The upper end of the 95% interval."""
-        return Value(self.comparison.interval[1])
+        return Value(self._bounds[1])
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        assert self.comparison.interval is not None  # no page compares results of one document
+        return self.comparison.interval
 
     @property
     def significant(self) -> bool:

@@ -135,7 +135,7 @@ def _difference(averaged: Results, task: str, metric: str, first: Line, second: 
 
 
 def _difference_cells(found: Comparison | None) -> list[str]:
-    if found is None:
+    if found is None or found.interval is None:
         return [NOTHING] * 3
     low, high = map(signed, found.interval)
     difference = signed(found.difference)

@@ -218,11 +218,11 @@ class Score(Tabular):
         """
         parts = []
         if self.percentile is not None:
-            parts.append(f"{ordinal(_percent(self.percentile))} percentile of {self.reference}")
+            parts.append(f"{ordinal(whole_percent(self.percentile))} percentile of {self.reference}")
         if self.shuffles_beaten is not None:
-            parts.append(f"beats {_percent(100 * self.shuffles_beaten)}% of its own shuffles")
+            parts.append(f"beats {whole_percent(100 * self.shuffles_beaten)}% of its own shuffles")
         elif self.percentile_shuffled is not None:
-            parts.append(f"beats {_percent(self.percentile_shuffled)}% of shuffled ones")
+            parts.append(f"beats {whole_percent(self.percentile_shuffled)}% of shuffled ones")
         return "; ".join(parts)
 
     @property
@@ -329,8 +329,13 @@ def weak_links(transitions: Sequence[float]) -> tuple[int, ...]:
     return tuple(number for number, value in enumerate(transitions) if value < mean - spread or number == lowest)
 
 
-def _percent(value: float) -> int:
-    """Return a percentage rounded down, and never 100: a sample of texts or orders cannot show that all score lower."""
+def whole_percent(value: float) -> int:
+    """Return a percentage rounded down, and never 100: a sample of texts or orders cannot show that all score lower.
+
+    Example:
+        >>> whole_percent(71.9), whole_percent(100.0)
+        (71, 99)
+    """
     return min(99, int(round(value, 6)))  # 100 * 0.57 is a little less than 57
 
 

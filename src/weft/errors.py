@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from typing import TypeGuard
 
+MOST_LISTED = 20  # names in a message; more of them hide what was wrong
+
 
 class WeftError(Exception):
     """Base class of all errors that weft raises.
@@ -87,16 +89,32 @@ def is_number(value: object) -> TypeGuard[float]:
     return abs(value) <= sys.float_info.max
 
 
+def closest_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name closest to a mistyped one; empty if none is close.
+
+    Example:
+        >>> closest_name("scor", ["score", "order"]), closest_name("x", ["score"])
+        ('score', '')
+    """
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)), "")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the known name closest to a mistyped one, if one is close, and all known names.
+    """Return the known name closest to a mistyped one, if one is close, and the known names; many are shortened.
 
     Example:
         >>> did_you_mean("foltz-glov", ["foltz-glove", "random"])
         'did you mean foltz-glove? (foltz-glove, random)'
         >>> did_you_mean("nope", ["opening", "random"])
         'opening, random'
+        >>> did_you_mean("x", map(str, range(10, 40)))
+        '10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 and 10 more'
+        >>> did_you_mean("scor", ["score", *map(str, range(40))])
+        'did you mean score? (or another of 41 names)'
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    listing = ", ".join(names)
-    return f"did you mean {close[0]}? ({listing})" if close else listing
+    close, more = closest_name(name, names), len(names) - MOST_LISTED
+    listing = ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    if not close:
+        return listing
+    return f"did you mean {close}? ({f'or another of {len(names)} names' if more > 0 else listing})"

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.errors import ConfigError, ModelError, WeftError, did_you_mean
+from weft.errors import ConfigError, ModelError, WeftError, closest_name, did_you_mean
 from weft.io.model_folder import MANIFEST, read_manifest
 from weft.io.package_files import PRETRAINED
 from weft.protocols import AdjustableModel, CoherenceModel, ModelCard
@@ -153,18 +153,19 @@ def writable_folder(name: str | Path) -> Path:
     """Return the folder of a trained model by name or path, to write to.
 
     Raises:
-        ConfigError: There is no model of that name, it has no folder, or it belongs to an installed package.
+        ConfigError: There is no model of that name, or it belongs to an installed package.
         ModelError: The model has to be trained first, or its folder is damaged.
     """
-    folder = model_folder(name)
-    if folder != Path(name) and any(folder.parent == place for _, place in _package_places()):
+    found = find_model(name)
+    installed = any(found.folder == place / found.name for _, place in _package_places())
+    if found.folder is None or (installed and found.folder != Path(name)):
         raise ConfigError(
             "this model belongs to an installed package, which is not changed",
-            seen=f"{name} in {folder}",
-            allowed="a model folder of your own",
-            next_step="copy the folder, and those that it shares weights with, and name the copy by its path",
+            seen=f"{name} in {found.folder or found.source}",
+            allowed="a model folder of your own, or a folder for a copy",
+            next_step="give --out FOLDER, and name the copy by its path",
         )
-    return folder
+    return found.folder
 
 
 def is_model(name: str | Path) -> bool:
@@ -344,10 +345,12 @@ def _untrained(name: str) -> ModelError:
 def _unknown(name: str) -> WeftError:
     if Path(name).is_dir():
         return _no_folder(name)
+    close = closest_name(name, {*model_names(), *_trained()})
+    suggestion = f"did you mean {close}? or " if close else ""
     return ConfigError(
         "unknown model",
         seen=name,
-        allowed=f"a folder with a {MANIFEST}, or a name: {did_you_mean(name, {*model_names(), *_trained()})}",
+        allowed=f"{suggestion}a name that `weft models` lists, or a folder with a {MANIFEST}",
         next_step=_next_step_of_unknown(name),
     )
 

@@ -86,7 +86,7 @@ def comparison_html(found: Any) -> str:
             rows.append(f"<div>{_dim(f'{shown(step.value_before)} → {shown(step.value_after)}')}</div>")
     values = f"{_strong(shown(found.first.value))} → {_strong(shown(found.second.value))}"
     difference = "" if found.difference is None else f"Difference: {found.difference:+.4f}."
-    return _block(f"coherence {values}", [difference], rows)
+    return _block(f"coherence {values}", [difference, found.meaning], rows)
 
 
 def table_html(head: str, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -90,12 +91,25 @@ def test_the_default_model_is_the_registered_one() -> None:
 
 
 def test_a_mistake_names_the_help_of_the_command() -> None:
-    assert weft("scor").stderr.endswith("next: weft --help\n")
+    assert weft("xyzzy").stderr.endswith("next: weft --help\n")
     assert weft("score", "--foo", "x").stderr.endswith("next: weft score --help\n")
 
 
+def test_a_mistyped_command_is_corrected() -> None:
+    for arguments in (("x",), ("my text.txt", "-m", "a b")):
+        line = weft("scor", *arguments).stderr
+        assert line.endswith(f"next: {shlex.join(['weft', 'score', *arguments])}\n")
+        assert "scor --help" not in line
+
+
+def test_a_long_list_of_names_does_not_hide_the_nearest_one() -> None:
+    line = weft("score", "x", "-m", "foltz-glov").stderr
+    assert "allowed: did you mean foltz-glove?" in line
+    assert len(line) < 300
+
+
 def test_mistakes_in_the_command_are_one_line() -> None:
-    for arguments in (("scor",), ("score",), ("score", "--foo", "x"), ("evaluate", "-t", "accidents", "--seed", "-1")):
+    for arguments in (("xyzzy",), ("score",), ("score", "--foo", "x"), ("evaluate", "-t", "accidents", "--seed", "-1")):
         result = weft(*arguments)
         assert result.returncode == 2
         assert result.stdout == ""
@@ -110,7 +124,7 @@ def test_mistakes_in_the_command_are_one_line() -> None:
         (("score",), "missing argument FILE: saw 'nothing'; allowed: weft score [OPTIONS] FILE...; next: "),
         (("calibrate", "m"), "missing option --data: saw 'nothing'; allowed: --data FILE; next: "),
         (("score", "x", "--mode", "y"), "unknown option: saw '--mode'; allowed: did you mean --model? (--clean, "),
-        (("scor",), "unknown command: saw 'scor'; allowed: did you mean score? (calibrate, "),
+        (("xyzzy",), "unknown command: saw 'xyzzy'; allowed: calibrate, "),
         (("score", "x", "-f"), "missing value of -f: saw 'nothing'; allowed: -f VALUE; next: weft score --help"),
         (("score", "x", "--explain=3"), "this option takes no value: saw '--explain=…'; allowed: --explain alone; "),
         (("order", "x", "--beam", "0"), "wrong value of --beam: saw '0'; allowed: a whole number, at least 1"),

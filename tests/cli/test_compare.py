@@ -28,6 +28,26 @@ def test_two_texts_in_every_format() -> None:
     assert float(rows[0]["value_after"]) == pytest.approx(record["transitions"][0]["value_after"])
 
 
+def test_only_changes_are_shown_in_every_format() -> None:
+    command = ("compare", ESSAY, REVISED, "-m", "foltz-sif")
+    whole, changes = ok(*command), ok(*command, "--changes-only")
+    assert "Farmers therefore" in whole and "Farmers therefore" not in changes  # the last sentence is the same
+    assert whole.splitlines()[:2] == changes.splitlines()[:2]
+    record = json.loads(ok(*command, "--changes-only", "-f", "json"))
+    assert {step["kind"] for step in record["transitions"]} == {"changed", "new", "gone"}
+    rows = list(csv.DictReader(io.StringIO(ok(*command, "--changes-only", "-f", "csv"))))
+    assert len(rows) == len(record["transitions"])
+
+
+def test_a_difference_comes_with_percentiles() -> None:
+    record = json.loads(ok("compare", ESSAY, REVISED, "-f", "json"))
+    before, after = record["first"]["percentile"], record["second"]["percentile"]
+    assert record["percentile_points"] == pytest.approx(after - before)
+    assert "in 100 of these texts score between the two" in ok("compare", ESSAY, REVISED)
+    light = json.loads(ok("compare", ESSAY, REVISED, "-m", "foltz-sif", "-f", "json"))
+    assert light["percentile_points"] is None
+
+
 def test_a_text_with_itself_has_no_difference() -> None:
     record = json.loads(ok("compare", ESSAY, ESSAY, "-m", "foltz-sif", "-f", "json"))
     assert record["difference"] == 0
@@ -116,6 +136,9 @@ def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
         (("nothing.txt", str(ESSAY)), ("does not exist", "nothing.txt")),
         (("seq2seq.bi", "vlv-gm.bi"), ("models are compared on a task", "seq2seq.bi", "--task pairs")),
         (("random", "foltz-sif", "-t", "pairs", "--combine", "bi"), ("--combine bi", "seq2seq.bi")),
+        (("random", "foltz-sif", "-t", "probes", "--set", "seed=3"), ("--set seed=3", "weft evaluate")),
+        ((str(ORDERS / "random.json"), str(ORDERS / "year-sort.json"), "--set", "seed=3"), ("--set seed=3",)),
+        (("random", "foltz-sif", "-t", "probes", "--changes-only"), ("--changes-only", "two texts")),
         (("models/mine", "vlv-gm"), ("does not exist", "models/mine", "add --task pairs")),
     ],
 )

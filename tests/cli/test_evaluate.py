@@ -38,8 +38,9 @@ def test_evaluate_then_table(year_texts: str, tmp_path: Path) -> None:
     assert result["metrics"]["accuracy"] == 1.0
     assert result["command"].startswith("weft evaluate -t wikipedia-pairs")
     assert result["n_pairs"] == 100
-    # A user's own corpus is not the paper's test set: it does not enter the paper's table.
-    assert "year-sort" not in ok("table", cwd=tmp_path)
+    # A user's own corpus is not the paper's test set: it does not enter the paper's table, but has one of its own.
+    assert "year-sort" not in ok("table", "2", cwd=tmp_path)
+    assert "year-sort" in ok("table", cwd=tmp_path)
     for form in ("markdown", "csv", "latex"):
         assert "Seq2Seq" in ok("table", "2", "-f", form, cwd=tmp_path)
 
@@ -76,9 +77,8 @@ def test_null_is_an_empty_field_in_every_csv(
 ) -> None:
     write_result(replace(result, metrics={"accuracy": None}, interval={"accuracy": None}), form="csv")
     (tmp_path / "one.txt").write_text("Only one sentence.")
-    write_scores(
-        Model(create_model("random"), "random"), read_documents(tmp_path / "one.txt"), form="csv", explain=False
-    )
+    model = Model(create_model("random"), "random")
+    write_scores(model.score_stream(read_documents(tmp_path / "one.txt")), form="csv", explain=False)
     table = RenderedTable(
         1, "T", (Column("x, paper", False), Column("x, weft", True)), (Row("m", "", (Cell(), Cell())),)
     )

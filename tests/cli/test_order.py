@@ -48,3 +48,13 @@ def test_the_given_order_is_kept_and_stderr_says_so(tmp_path: Path) -> None:
             kept += 1
             break
     assert kept
+
+
+def test_the_best_order_is_said_to_be_the_best(tmp_path: Path) -> None:
+    """Given the best order of an exact search, the command finds it again and says that none is better."""
+    best = json.loads(ok("order", SHUFFLED, "-i", "lines", "-m", "foltz-sif", "-f", "json"))
+    assert not best["kept"]
+    (tmp_path / "best.txt").write_text("\n".join(best["sentences"]), encoding="utf-8")
+    again = weft("order", "best.txt", "-i", "lines", "-m", "foltz-sif", cwd=tmp_path)
+    assert "kept the given order: no order is better" in again.stderr
+    assert [line.split()[0] for line in again.stdout.splitlines()] == ["1", "2", "3", "4", "5", "6"]

@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 from pathlib import Path
+from statistics import fmean, median
 
 import pytest
 from tests.helpers.command_line import ESSAY, ok, refused, weft
@@ -47,6 +48,73 @@ def test_score_many_documents(tmp_path: Path) -> None:
     assert len({record["value"] for record in records[:150]}) == 1
 
 
+@pytest.fixture
+def four_texts(tmp_path: Path) -> Path:
+    """Four texts, one of them without a score."""
+    texts = {
+        "d": "The cat sat on the mat. The cat slept on the mat. The mat was warm.",
+        "b": "The cat sat on the mat. Banks lent money. Rain fell in Peru.",
+        "c": "Only one sentence here.",
+        "a": "The cat sat on the mat. The dog slept on the mat. Investors sold shares.",
+    }
+    lines = [json.dumps({"id": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "four.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_several_texts_make_an_aligned_table_with_a_summary(four_texts: Path) -> None:
+    """The table has one line per text, no sentence about a text is repeated, and the numbers are those of JSON."""
+    command = ("score", "four.jsonl", "--model", "foltz-sif")
+    header, *rows, summary = ok(*command, cwd=four_texts).splitlines()
+    records = [json.loads(line) for line in ok(*command, "-f", "json", cwd=four_texts).splitlines()]
+    assert header.split("  ")[-1] == "name"
+    starts = {row.index(f"  {record['id']}") for row, record in zip(rows, records, strict=True)}
+    assert starts == {header.index("  name")}
+    values = [record["value"] for record in records]
+    assert [row.split()[0] for row in rows] == ["–" if value is None else f"{value:.4f}" for value in values]
+    known = [value for value in values if value is not None]
+    assert summary.startswith(f"4 texts: score {fmean(known):.4f} on average, median {median(known):.4f}, 1 without")
+    assert summary.endswith(f"{sum(bool(record['warnings']) for record in records)} with warnings")
+
+
+def test_percentiles_are_explained_once(four_texts: Path) -> None:
+    shown = ok("score", "four.jsonl", "-m", "weft-small", cwd=four_texts)
+    assert shown.count("Wikipedia paragraphs") == 1
+    assert "percentile" in shown.splitlines()[0]
+
+
+def test_texts_are_sorted_in_every_format(four_texts: Path) -> None:
+    command = ("score", "four.jsonl", "--model", "foltz-sif")
+    by_score = sorted("dba", key=lambda name: -json_values(command, four_texts)[name])
+    for sort, expected in (("given", "dbca"), ("name", "abcd"), ("score", [*by_score, "c"]), ("percentile", "dbca")):
+        rows = list(csv.DictReader(io.StringIO(ok(*command, "--sort", sort, "-f", "csv", cwd=four_texts))))
+        assert [row["id"] for row in rows] == list(expected)
+        lines = ok(*command, "--sort", sort, cwd=four_texts).splitlines()[1:5]
+        assert [line.split("  [")[0].split()[-1] for line in lines] == list(expected)
+    assert "has no percentiles" in weft(*command, "--sort", "percentile", cwd=four_texts).stderr
+    calibrated = ("score", "four.jsonl", "--model", "weft-small", "--sort", "percentile", "-f", "json")
+    places = [json.loads(line) for line in ok(*calibrated, cwd=four_texts).splitlines()]
+    known = [place["percentiles"]["written"] for place in places[:3]]
+    assert known == sorted(known, reverse=True)
+    assert places[3]["id"] == "c"
+
+
+def json_values(command: tuple[str, ...], folder: Path) -> dict[str, float]:
+    return {one["id"]: one["value"] for one in map(json.loads, ok(*command, "-f", "json", cwd=folder).splitlines())}
+
+
+def test_a_warning_about_thirty_texts_is_told_once(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": f"d{n}", "text": f"A cat sat {n}. It slept."}) for n in range(30)]
+    (tmp_path / "many.jsonl").write_text("\n".join(lines))
+    for extra in ((), ("--explain",), ("-f", "json"), ("-f", "csv")):
+        done = weft("score", "many.jsonl", "-m", "foltz-sif", *extra, cwd=tmp_path)
+        assert done.stderr.count("fewer than 3 sentences") == 1
+        assert "30 texts (d0, d1, d2 and 27 more): fewer than 3 sentences" in done.stderr
+    explained = ok("score", "many.jsonl", "-m", "foltz-sif", "--explain", cwd=tmp_path)
+    assert explained.count("bars: ") == 1
+    assert explained.splitlines()[-1].endswith("30 with warnings")
+
+
 def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("Only one sentence here.")
     result = weft("score", "one.txt", "--format", "json", cwd=tmp_path)
@@ -58,9 +126,10 @@ def test_one_sentence_is_a_clear_null(tmp_path: Path) -> None:
     assert "no transition" in shown
     assert "nan" not in shown.lower()
     (tmp_path / "two.txt").write_text("A cat sat here. The cat slept.")
-    one, two = weft("score", "one.txt", "two.txt", cwd=tmp_path).stdout.splitlines()
-    assert "   1 sentence   one" in one
-    assert "   2 sentences  two" in two
+    assert "   1 sentence   one" in weft("score", "one.txt", cwd=tmp_path).stdout
+    _, one, two, *_ = weft("score", "one.txt", "two.txt", "-m", "foltz-sif", cwd=tmp_path).stdout.splitlines()
+    assert one.split() == ["–", "–", "1", "one", "[no-score]"]
+    assert two.split()[1:] == ["0", "2", "two", "[few-sentences]"]
     assert "one: not searched (one sentence)" in weft("order", "one.txt", cwd=tmp_path).stderr
 
 
@@ -80,7 +149,7 @@ def test_a_text_that_the_entity_graph_cannot_judge_is_told_why(tmp_path: Path) -
     values = {record["id"]: record["value"] for record in map(json.loads, result.stdout.splitlines())}
     assert values["nouns"] is None and values["verbs"] > 0
     assert "nouns: no score: no noun" in result.stderr
-    assert "verbs: no subject" in result.stderr
+    assert "2 texts (verbs, foreign): no subject" in result.stderr
     assert "the text looks Chinese" in result.stderr
 
 

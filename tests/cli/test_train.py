@@ -88,7 +88,8 @@ def _config(folder: Path, name: str) -> str:
 
 
 def test_a_list_is_named_as_a_list(tmp_path: Path) -> None:
-    assert 'a list, such as ["a.jsonl"]' in refused("config", "random", "--set", "data.train=mine.jsonl", cwd=tmp_path)
+    assert 'a list, such as ["a.jsonl"]' in refused("config", "random", "--set", "data.train=3", cwd=tmp_path)
+    assert 'train = ["mine.jsonl"]' in ok("config", "random", "--set", "data.train=mine.jsonl", cwd=tmp_path)
 
 
 def test_a_text_too_short_for_topics(tmp_path: Path) -> None:

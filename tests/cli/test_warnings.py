@@ -78,11 +78,10 @@ def test_the_first_texts_are_named_and_the_others_counted() -> None:
     for document, value in (*texts, (short, None), (good, 1.0)):
         lines.add(document.id, warnings_of(model, document, value))
     lines.close()
-    for number in range(NAMED):
-        assert told[number].startswith(f"{number}: no score: {NO_ENTITY}")
-    assert told[NAMED].startswith("short: no score: the text has one sentence")
-    assert f"1 more text: no score: {NO_ENTITY}" in told[NAMED + 1 :]
-    assert len(told) <= NAMED + 2 + 3  # a line per named text, and one per warning that more texts have
+    assert f"4 texts (0, 1, 2 and 1 more): no score: {NO_ENTITY}" in told
+    assert any(line.startswith("short: no score: the text has one sentence") for line in told)
+    warnings = {warning for document, value in texts for warning in warnings_of(model, document, value)}
+    assert len(told) <= len(warnings) + 2  # each warning once, and one line for each text with others
 
 
 def test_a_model_without_remarks_still_says_that_there_is_no_score() -> None:

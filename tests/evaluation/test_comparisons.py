@@ -7,12 +7,12 @@ import pytest
 from tests.helpers.published_results import published_results
 from tests.helpers.scorers import OracleTable, OracleWhole, synthetic
 
-from weft.document import Document
+from weft.document import Document, Score
 from weft.errors import CorpusError
 from weft.evaluation.metrics import paired_bootstrap
 from weft.evaluation.model_comparison import compare_models, mean_result
 from weft.evaluation.result import Result
-from weft.evaluation.text_comparison import align_sentences, compare_texts
+from weft.evaluation.text_comparison import AlignedTransition, Revision, align_sentences, compare_texts
 from weft.registry import create_model
 from weft.report.comparisons import revision_lines, versus_lines, versus_record
 
@@ -95,6 +95,43 @@ def test_a_changed_sentence_changes_its_transitions() -> None:
     assert [step.kind for step in found.transitions] == ["changed", "kept", "kept"]
     assert found.transitions[0].difference != 0
     assert found.transitions[1].difference == pytest.approx(0)
+
+
+def test_only_changes_are_left_of_a_comparison() -> None:
+    (text,) = synthetic(1, 12)
+    other = text.reorder([0, 1, 2, 3, 5, 4, *range(6, 12)])
+    found = compare_texts(OracleTable(), text, other)
+    left = found.changes()
+    assert {step.kind for step in left.transitions} == {"new", "gone"}
+    assert [sentence.after for sentence in left.sentences] == [3, 4, 5, 6]
+    assert (left.difference, left.first) == (found.difference, found.first)
+    lines = [line.plain for line in revision_lines(found, text, other, changes_only=True)]
+    assert lines[0] == revision_lines(found, text, other)[0].plain  # the totals count all sentences
+    assert [line.strip() for line in lines].count("…") == 2
+    assert not any(text.sentences[place] in line for place in (1, 9) for line in lines)
+    same = compare_texts(OracleTable(), text, text)
+    assert not same.changes().sentences
+    assert not same.changes().transitions
+    assert len(revision_lines(same, text, text, changes_only=True)) == 3
+
+
+def test_a_transition_with_another_score_is_a_change() -> None:
+    """A model that reads the whole text changes scores far from the changed sentence."""
+    step = AlignedTransition("kept", 0, 0, 0.5, 0.6)
+    assert step.differs
+    assert not replace(step, value_after=0.50001).differs
+
+
+def test_a_difference_is_placed_among_reference_texts() -> None:
+    one, other, equal = (Score(0.1, percentile=place, reference="essays") for place in (31.0, 40.6, 31.4))
+    found = Revision(one, other, (), ())
+    assert found.percentile_points == pytest.approx(9.6)
+    assert found.meaning.startswith("31st → 40th percentile of essays: about 9 in 100")
+    assert "fewer than 1 in 100" in replace(found, second=equal).meaning
+    assert (replace(found, second=Score(0.1)).meaning, replace(found, second=Score(0.1)).percentile_points) == (
+        "",
+        None,
+    )
 
 
 def test_a_model_of_whole_texts_shows_only_totals() -> None:

@@ -74,7 +74,7 @@ def test_paired_bootstrap_sees_a_small_steady_difference() -> None:
     hard = generator.uniform(0.2, 0.8, size=300)  # documents differ far more than the models do
     comparison = paired_bootstrap((hard + 0.02).tolist(), hard.tolist(), [1.0] * 300)
     assert comparison.difference == pytest.approx(0.02)
-    assert comparison.interval[0] > 0
+    assert comparison.interval is not None and comparison.interval[0] > 0
     assert comparison.p_value < 0.01
 
 
@@ -82,7 +82,7 @@ def test_paired_bootstrap_of_equal_models_finds_nothing() -> None:
     generator = np.random.default_rng(3)
     one, other = generator.normal(size=200), generator.normal(size=200)
     comparison = paired_bootstrap(one.tolist(), other.tolist(), [1.0] * 200)
-    assert comparison.interval[0] < 0 < comparison.interval[1]
+    assert comparison.interval is not None and comparison.interval[0] < 0 < comparison.interval[1]
     same = paired_bootstrap(one.tolist(), one.tolist(), [1.0] * 200)
     assert same.difference == 0
     assert same.p_value == 1.0
@@ -91,7 +91,15 @@ def test_paired_bootstrap_of_equal_models_finds_nothing() -> None:
 def test_of_one_document_there_is_no_interval_and_no_difference_that_counts() -> None:
     assert bootstrap_interval([18.0], [20.0]) is None
     alone = paired_bootstrap([20.0], [10.0], [20.0])
-    assert (alone.difference, alone.p_value, alone.n_documents) == (0.5, 1.0, 1)
+    assert (alone.difference, alone.interval, alone.p_value, alone.n_documents) == (0.5, None, 1.0, 1)
+
+
+def test_a_metric_of_one_document_among_others_has_no_interval() -> None:
+    """As a phenomenon with one pair: the other documents do not count."""
+    assert bootstrap_interval([1.0, 0.0, 0.0], [1.0, 0.0, 0.0]) is None
+    assert bootstrap_interval([1.0, 0.0, 0.0], [1.0, 1.0, 0.0]) is not None
+    alone = paired_bootstrap([1.0, 0.0], [0.0, 0.0], [1.0, 0.0])
+    assert (alone.difference, alone.interval, alone.p_value) == (1.0, None, 1.0)
 
 
 def test_paired_bootstrap_refuses_unequal_lengths() -> None:
@@ -113,7 +121,7 @@ def test_intervals_are_as_wide_as_95_percent() -> None:
     expected = 2 * 1.96 * float(values.std()) / 30
     low, high = bootstrap_interval(values.tolist(), [1.0] * 900) or (0.0, 0.0)
     assert high - low == pytest.approx(expected, rel=0.06)
-    low, high = paired_bootstrap(values.tolist(), [0.0] * 900, [1.0] * 900).interval
+    low, high = paired_bootstrap(values.tolist(), [0.0] * 900, [1.0] * 900).interval or (0.0, 0.0)
     assert high - low == pytest.approx(expected, rel=0.06)
 
 

@@ -123,6 +123,22 @@ def test_nearly_all_pairs_are_crossed() -> None:
     assert len(crossed) / len(PROBES) > 0.9
 
 
+def test_unrelated_neighbours_are_not_crossed() -> None:
+    """Every two pairs of the same sentences in another order have the same better and worse sentences."""
+
+    def reordered(name: str, *sentences: str) -> MinimalPair:
+        return MinimalPair(name, "order", Document(name, sentences), Document(name, sentences[::-1]))
+
+    rain = reordered("rain", "It rained.", "The street was wet.")
+    unrelated = [rain, reordered("bread", "The dough rose.", "Mia baked the bread.")]
+    assert crossed_places(unrelated) == []
+    assert "both_ways" not in score_pairs(Constant(), unrelated).measures
+    assert crossed_places([rain, reordered("sun", "It rained.", "The sun came out.")]) == []  # one sentence in common
+    closed, opened = "The shop was closed.", "The shop was open."
+    two_ways = [reordered("a", closed, "Ann came at nine.", opened), reordered("b", opened, "Ann left at six.", closed)]
+    assert crossed_places(two_ways) == [0]
+
+
 @pytest.mark.parametrize(
     "opinion", [len, lambda s: -len(s.split()), lambda s: sum(map(ord, s)) % 1009], ids=["long", "few", "any"]
 )

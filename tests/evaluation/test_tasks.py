@@ -178,7 +178,8 @@ def test_results_are_compared_only_on_the_same_negatives(corpus: Path) -> None:
     oracle, chance = Subject(OracleWhole(), "oracle"), Subject(create_model("random"), "random")
     first = evaluate("wikipedia-pairs", oracle, str(corpus))
     second = evaluate("wikipedia-pairs", chance, str(corpus))
-    assert compare_results(first, second, "accuracy").interval[0] > 0
+    interval = compare_results(first, second, "accuracy").interval
+    assert interval is not None and interval[0] > 0
     other = evaluate("wikipedia-pairs", chance, str(corpus), EvaluateOptions(seed=9))
     with pytest.raises(CorpusError, match="cannot be compared.*negatives"):
         compare_results(first, other, "accuracy")

@@ -181,7 +181,7 @@ def test_a_model_of_an_installed_package_is_not_written_to(monkeypatch: pytest.M
     assert writable_folder("mine") == Path("zoo/mine")
     random_model(1, "package/theirs")
     monkeypatch.setattr("weft.hub._package_places", lambda: [("package", tmp_path / "package")])
-    with pytest.raises(ConfigError, match="installed package.*copy the folder"):
+    with pytest.raises(ConfigError, match="installed package.*next: give --out"):
         writable_folder("theirs")
     assert writable_folder("package/theirs") == Path("package/theirs")
 

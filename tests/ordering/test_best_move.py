@@ -87,14 +87,18 @@ def test_the_public_function() -> None:
 # Keeping the given order ----------------------------------------------------------------------------------------------
 
 
-def test_the_given_order_is_kept_if_its_objective_is_higher() -> None:
+def test_the_given_order_is_kept_unless_another_is_better() -> None:
     worse = Ordering((1, 0, 2), 0.1, 0.5, "greedy")
     assert _better(worse, None, None).order == (0, 1, 2) and _better(worse, None, 0).kept
     kept = _better(worse, None, None)
     assert kept.kept and kept.value == kept.input_value == 0.5
     assert _better(worse, None, 1) is worse  # the given order does not begin as asked
     equal = Ordering((1, 0, 2), 0.5, 0.5, "greedy")
-    assert _better(equal, None, None) is equal
+    assert _better(equal, None, None).order == (0, 1, 2) and _better(equal, None, None).kept
+    found_again = Ordering((0, 1, 2), 0.5, 0.5, "exact")
+    assert _better(found_again, None, None).kept
+    better = Ordering((1, 0, 2), 0.6, 0.5, "greedy")
+    assert _better(better, None, None) is better
     precedence = np.array([[0.0, -9.0, 0.0], [9.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     both = Ordering((1, 0, 2), 0.1, 0.5, "greedy", "both")
     assert _better(both, precedence, None) is both  # precedence outweighs the lower coherence

@@ -79,6 +79,7 @@ def test_a_row_is_compared_with_the_one_as_in_the_paper_and_with_the_next_model(
     assert row_differences(TABLE, {}) == models_behind({}, []) == ""
     results |= by_key(result("two", first, "paper"))
     found = paired_bootstrap(first, third, [10.0] * 40)
+    assert found.interval is not None
     cells = f"**{signed(found.difference)}** | [{signed(found.interval[0])}, {signed(found.interval[1])}] | < .001 |"
     own, same, last = row_differences(TABLE, results).splitlines()[2:]
     assert own.startswith("| One: ")

@@ -126,6 +126,16 @@ def test_pictures_are_repeatable_and_show_what_was_read(model: HmmLda, chain: An
     assert len(latent_path(chain, TEXT).axes) == 2
 
 
+def test_no_label_is_cut_at_the_edge(model: HmmLda, chain: Any, tmp_path: Path) -> None:
+    """Long sentences on the left leave little room for the slanted labels on the right."""
+    image = pytest.importorskip("matplotlib.image")
+    wide = Document("wide", tuple("WWWW " * 14 + words for words in ("cat dog", "stock fund", "rain snow")))
+    for drawn, title in ((model, "t"), (chain, "t"), (model, "WIDE TITLE " * 20)):
+        pixels = image.imread(draw_latent(drawn, wide, tmp_path / "a.png", title=title))
+        edges = (pixels[:, :2], pixels[:, -2:], pixels[:2], pixels[-2:])
+        assert all((edge[..., :3] == 1.0).all() for edge in edges)
+
+
 def test_long_texts_are_drawn_up_to_a_bound(model: HmmLda, chain: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     long = Document("l", tuple(f"cat {n}" for n in range(201)), "", (0, 100, 200))

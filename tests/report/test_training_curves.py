@@ -79,3 +79,13 @@ def test_what_cannot_be_drawn_is_refused_and_a_short_run_is_drawn(run: Path) -> 
     (run / "short.jsonl").write_text(record("validation", 3, 2.0) + "\n")
     assert draw_curves(run / "short.jsonl", run / "short.svg").stat().st_size > 1000
     assert draw_curves(run, run / "a.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_every_point_of_a_short_run_is_drawn(run: Path, steps: int) -> None:
+    """A line through one point has no length."""
+    pytest.importorskip("matplotlib")
+    log = run / "short.jsonl"
+    log.write_text("".join(record("step", step, 5.0) + "\n" for step in range(1, steps + 1)))
+    drawn = draw_curves(log, run / "short.svg").read_text().splitlines()
+    assert sum("<use " in line and "fill-opacity" in line for line in drawn) == steps

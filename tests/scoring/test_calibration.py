@@ -10,6 +10,7 @@ import pytest
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.evaluation.calibration import LENGTH_CLASSES, calibrate
+from weft.hub import load_model
 from weft.io.model_folder import load_artifact
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
 from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall, WeftSmallSettings
@@ -105,6 +106,27 @@ def test_calibrating_writes_the_folder_and_keeps_the_rest(folder: Path) -> None:
     # Saved again, it is still there.
     model.save(folder.with_name("again"))
     assert Seq2Seq.load(folder.with_name("again")).reference == found
+
+
+def test_a_copy_of_the_model_inside_the_package_is_calibrated(tmp_path: Path) -> None:
+    """The package itself is not changed."""
+    texts = [
+        Document(f"{size}-{n}", tuple(f"The {w} dog number {n} ran." for w in "abcdefghijkl"[:size]))
+        for size in (3, 6, 11)
+        for n in range(20)
+    ]
+    before = (EMBEDDED / "model.json").read_bytes()
+    found = calibrate("weft-small", texts, texts="dogs", out=tmp_path / "mine")
+    copy = load_model(tmp_path / "mine")
+    assert isinstance(copy, WeftSmall)
+    assert copy.reference == found
+    assert copy.score(texts[:2]) == WeftSmall().score(texts[:2])
+    assert (EMBEDDED / "model.json").read_bytes() == before
+    with pytest.raises(ConfigError, match="not empty.*mine.*next: give another --out"):
+        calibrate("weft-small", texts, texts="dogs", out=tmp_path / "mine")
+    with pytest.raises(CorpusError, match="too few texts"):
+        calibrate("weft-small", texts[:30], texts="dogs", out=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_too_few_texts_are_refused_and_nothing_is_written(folder: Path) -> None:

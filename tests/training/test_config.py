@@ -49,6 +49,15 @@ def test_overrides_win_and_are_typed(tmp_path: Path) -> None:
     assert (config.run.seed, config.run.out, config.data.train) == (3, "some folder", ("a", "b"))
 
 
+def test_one_text_is_a_list_of_one(tmp_path: Path) -> None:
+    config = read_config(write(tmp_path, NEURAL), ["data.train=essays.jsonl", "run.parts=prior", "data.valid="])
+    assert (config.data.train, config.run.parts, config.data.valid) == (("essays.jsonl",), ("prior",), ())
+    with pytest.raises(
+        ConfigError, match=r'data.train has the wrong type: saw 3; allowed: a list, such as \["a.jsonl"'
+    ):
+        read_config(write(tmp_path, NEURAL), ["data.train=3"])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -122,6 +122,14 @@ def test_the_best_epoch_is_kept_by_copy(store: TokenStore, tmp_path: Path) -> No
     assert min(validations) < validations[-1]
 
 
+def test_a_short_run_logs_its_losses(store: TokenStore, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, steps=7, validate_every=0)
+    with start_runtime("cpu") as runtime:
+        train_part(model(), "forward", Corpus(store), settings, runtime, folder=tmp_path)
+    reports = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [report["step"] for report in reports] == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_patience_stops_early(store: TokenStore) -> None:
     reports: list[Report] = []
     stubborn = replace(SETTINGS, steps=500, learning_rate=1.0, decay="none", validate_every=2, patience=3, clip=100.0)
@@ -142,8 +150,14 @@ def test_a_finished_run_is_not_trained_again(store: TokenStore, tmp_path: Path) 
 
 def test_other_settings_do_not_resume(store: TokenStore, tmp_path: Path) -> None:
     trained(store, SETTINGS, tmp_path / "run")
-    with pytest.raises(ModelError, match="started with other settings"):
-        trained(store, replace(SETTINGS, learning_rate=0.1), tmp_path / "run")
+    other = replace(SETTINGS, learning_rate=0.1)
+    expected = (
+        rf"started with other settings.*saw 'training.learning_rate = 0.1, started with {SETTINGS.learning_rate}'"
+    )
+    with pytest.raises(ModelError, match=expected):
+        trained(store, other, tmp_path / "run")
+    with pytest.raises(ModelError, match="saw 'other validation data'"), start_runtime("cpu") as runtime:
+        train_part(model(), "forward", Corpus(store), SETTINGS, runtime, folder=tmp_path / "run")
     (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"garbage")
     with pytest.raises(ModelError, match="damaged"):
         trained(store, SETTINGS, tmp_path / "run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from weft.cli import options
@@ -12,10 +13,13 @@ DATA_HELP = "Texts that the model was not trained on, a file, folder or pattern;
 
 def calibrate(
     folder: Annotated[
-        str, argument("Model folder, or its name; reference scores are written to the folder.", "FOLDER")
+        str, argument("Model folder, which reference scores are written to; with --out, also a model's name.", "FOLDER")
     ],
     data: Annotated[str, option(DATA_HELP, "FILE")],
     texts: Annotated[str, option("Name of these texts, shown beside scores.", "NAME")] = "texts",
+    out: Annotated[
+        Path | None, option("Write a calibrated copy of the model to this folder.", "FOLDER", "--out", "-o")
+    ] = None,
     device: options.Device = options.DeviceName.auto,
     data_root: options.DataRoot = None,
     seed: options.Seed = 1,
@@ -32,6 +36,8 @@ def calibrate(
     The texts are scored as written and shuffled. For a reader, probabilities of breaks are calibrated as well.
 
     Example: weft calibrate my-model --data essays.jsonl --texts "student essays"
+
+    Example: weft calibrate weft-small --data essays.jsonl --texts "student essays" --out my-small
     """
     from weft.cli.output import message, progress_bar, read_options
     from weft.corpora.data_folder import find_data
@@ -42,14 +48,15 @@ def calibrate(
     from weft.io.model_folder import load_artifact
     from weft.models.common.network_parts import saved_break_calibration
 
-    place = writable_folder(folder)
+    place = writable_folder(folder) if out is None else out
     source = data if is_pattern(data) else find_data(data, data_root)
     documents = read_documents(source, read_options(input, encoding, language, column, id_column, speaker, clean))
     with progress_bar() as progress:
         found = calibrate(
-            place,
+            folder if out is not None else place,
             documents,
             texts=texts,
+            out=out,
             seed=seed,
             device=device.value,
             command=options.command_line(),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.text_comparison import Revision
 
+CHANGES_HELP = "Show only what differs between two texts."
 TWO_MODELS = "Comparing models"  # a section of --help
 TASK_HELP = "Task to compare two models on (see `weft evaluate --help`)."
 DATA_HELP = "Standard data set or a file of documents. [default: standard data of the task]"
@@ -30,6 +31,7 @@ def compare(
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
+    changes_only: Annotated[bool, option(CHANGES_HELP, "", "--changes-only")] = False,
     task: Annotated[str, option(TASK_HELP, "TASK", "--task", "-t", section=TWO_MODELS)] = "",
     data: Annotated[str | None, option(DATA_HELP, "NAME|FILE", section=TWO_MODELS)] = None,
     metric: Annotated[str, option(METRIC_HELP, "NAME", section=TWO_MODELS)] = "",
@@ -50,7 +52,7 @@ def compare(
 ) -> None:
     """Compare two versions of a text, or two models on a task.
 
-    Example: weft compare draft.txt final.txt
+    Example: weft compare draft.txt final.txt --changes-only
 
     Example: weft compare seq2seq.mmi vlv-gm.mmi --task pairs --data wikipedia
     """
@@ -64,7 +66,7 @@ def compare(
     form = chosen_format(format, out)
     reading = read_options(input, encoding, language, column, id_column, speaker, clean)
     if task or is_result_file(first) or is_result_file(second):
-        _check_no_model_options(combine, setting)
+        _check_no_text_options(combine, setting, changes_only=changes_only)
         chosen = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
         with progress_bar() as progress:
             found = compare_models(
@@ -78,13 +80,20 @@ def compare(
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
     found_texts = loaded.compare(*texts)
     with output_to(out):
-        _write_texts(found_texts, texts[0], texts[1], form)
+        _write_texts(found_texts, texts[0], texts[1], form, changes_only=changes_only)
 
 
-def _check_no_model_options(combine: str | None, setting: list[str]) -> None:
-    """Raise ConfigError if options of one model are given for two."""
+def _check_no_text_options(combine: str | None, setting: list[str], *, changes_only: bool) -> None:
+    """Raise ConfigError if options of the comparison of two texts are given for two models."""
     from weft.errors import ConfigError
 
+    if changes_only:
+        raise ConfigError(
+            "--changes-only applies to two texts",
+            seen="--changes-only with two models",
+            allowed="--documents N, for the documents on which two models differ most",
+            next_step="omit the option",
+        )
     if combine is not None or setting:
         raise ConfigError(
             "--combine and --set apply to the model that scores two texts",
@@ -140,18 +149,19 @@ def _text(name: str, reading: ReadOptions) -> Document:
     return found[0]
 
 
-def _write_texts(found: Revision, first: Document, second: Document, form: str) -> None:
+def _write_texts(found: Revision, first: Document, second: Document, form: str, *, changes_only: bool) -> None:
     from weft.cli.output import csv_table, write_json, write_lines
     from weft.report.comparisons import revision_lines
 
+    chosen = found.changes() if changes_only else found
     if form == "json":
-        write_json(found.to_dict())
+        write_json(chosen.to_dict())
     elif form == "csv":
         names = ("kind", "before", "after", "left", "right", "value_before", "value_after", "difference")
         table = csv_table(form, names)
-        for step in found.transitions:
+        for step in chosen.transitions:
             text, place = (first, step.before or 0) if step.after is None else (second, step.after)
             numbers = (step.value_before, step.value_after, step.difference)
             table.writerow([step.kind, step.before, step.after, *text.sentences[place : place + 2], *numbers])
     else:
-        write_lines(revision_lines(found, first, second))
+        write_lines(revision_lines(found, first, second, changes_only=changes_only))

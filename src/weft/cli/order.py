@@ -91,11 +91,14 @@ def _write(document: Document, ordering: Ordering, form: str, table: DocumentTab
         if ordering.search == "none":
             message(f"{document.id}: not searched (one sentence); no score")
             return
+        how = f"{counted(len(document), 'sentence')}, {ordering.search} search by {ordering.objective}"
         if ordering.kept:
-            message(f"{document.id}: kept the given order: the search found no order with a higher objective")
+            # Only an exact search has compared all orders.
+            none = "no order is" if ordering.search == "exact" else "the search found no order that is"
+            message(f"{document.id}: kept the given order: {none} better ({how}, score {shown(ordering.value)})")
+            return
         message(
-            f"{document.id}: {counted(len(document), 'sentence')}, {ordering.search} search by {ordering.objective}, "
-            f"score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
+            f"{document.id}: {how}, score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
         )
 
 

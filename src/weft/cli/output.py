@@ -19,12 +19,12 @@ from rich.text import Text
 
 from weft.cli.options import OutputFormat
 from weft.corpora.readers.read_options import ReadOptions
-from weft.document import Document
+from weft.document import Document, Score
 from weft.io.atomic_files import write_atomically
 from weft.progress import Progress
 from weft.report.terminal import printable
 
-NAMED = 3  # texts that are named for each warning; the others are counted
+NAMED = 3  # texts that are named beside a warning; the others are counted
 
 
 def message(text: str) -> None:
@@ -212,34 +212,47 @@ def shown(value: float | None) -> str:
 
 
 class WarningLines:
-    """Shows the warnings about many texts: one line per text for the first texts of each warning, then their number.
+    """Collects the warnings about texts and shows each of them once, with the texts that it is about.
 
     Args:
         show: Shows a line to the user.
 
     Example:
-        >>> lines = []
-        >>> warnings = WarningLines(lines.append)
+        >>> warnings = WarningLines(print)
         >>> for number in range(5):
-        ...     warnings.add(str(number), ["no score", "a list"] if number == 0 else ["no score"])
+        ...     warnings.add(f"text-{number}", ["no score", "a list"] if number == 0 else ["no score"])
         >>> warnings.close()
-        >>> lines[0], lines[-1]
-        ('0: no score; a list', '2 more texts: no score')
+        5 texts (text-0, text-1, text-2 and 2 more): no score
+        text-0: a list
     """
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self.show = show
         self.counts: Counter[str] = Counter()
+        self.names: dict[str, list[str]] = {}  # of each warning, the first texts
 
     def add(self, name: str, warnings: Sequence[str]) -> None:
-        """Show the warnings about a text that few texts before it had."""
-        self.counts.update(warnings)
-        named = [warning for warning in warnings if self.counts[warning] <= NAMED]
-        if named:
-            self.show(f"{name}: {'; '.join(named)}")
+        """Note the warnings about a text."""
+        for warning in dict.fromkeys(warnings):
+            self.counts[warning] += 1
+            if self.counts[warning] <= NAMED:
+                self.names.setdefault(warning, []).append(name)
+
+    def noted(self, scores: Iterable[Score]) -> Iterator[Score]:
+        """Yield scores, and note the warnings of each."""
+        for score in scores:
+            self.add(score.document.id if score.document is not None else "", score.warnings)
+            yield score
 
     def close(self) -> None:
-        """Show how many texts were not named."""
+        """Show all warnings; those about the same one text on one line."""
+        alone: dict[str, list[str]] = {}
         for warning, count in self.counts.items():
-            if count > NAMED:
-                self.show(f"{count - NAMED} more text{'s' if count > NAMED + 1 else ''}: {warning}")
+            names = ", ".join(self.names[warning])
+            if count == 1:
+                alone.setdefault(names, []).append(warning)
+            else:
+                more = f" and {count - NAMED} more" if count > NAMED else ""
+                self.show(f"{count} texts ({names}{more}): {warning}")
+        for name, warnings in alone.items():
+            self.show(f"{name}: {'; '.join(warnings)}")

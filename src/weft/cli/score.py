@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from weft.cli import options
 from weft.cli.options import option
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from weft.document import Document, Score
-    from weft.loaded_model import Model as LoadedModel
 
 COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "shuffles_beaten", "warning_codes"]
 LINK_COLUMNS = ["id", "left", "right", "value", "break_probability", "left_paragraph", "right_paragraph"]
+SORT_HELP = "Order of the texts: as given, by score or percentile (highest first), or by name."
+
+
+class SortKey(StrEnum):
+    """Orders of scored texts."""
+
+    given = "given"
+    score = "score"
+    percentile = "percentile"
+    name = "name"
 
 
 def score(
@@ -24,6 +36,7 @@ def score(
     explain: Annotated[
         bool, option("Show the score of every transition and mark the weak links.", "", "--explain", "-e")
     ] = False,
+    sort: Annotated[SortKey, option(SORT_HELP, "given|score|percentile|name")] = SortKey.given,
     out: options.Out = None,
     format: options.FileFormat = None,
     input: options.Input = "auto",
@@ -37,7 +50,11 @@ def score(
 ) -> None:
     """Score how well the sentences of texts fit together; higher is more coherent.
 
+    Several texts make a table, with a summary below.
+
     Example: weft score examples/essay.txt --explain
+
+    Example: weft score essays/*.txt --sort score
     """
     from weft.cli.output import chosen_format, output_to, read_options
     from weft.corpora.readers.formats import read_files
@@ -47,28 +64,55 @@ def score(
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
     reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     with output_to(out):
-        write_scores(loaded, read_files(files, reading), form=chosen_format(format, out), explain=explain)
+        scores = in_order(loaded.score_stream(read_files(files, reading)), sort)
+        write_scores(scores, form=chosen_format(format, out), explain=explain)
 
 
-def write_scores(model: LoadedModel, documents: Any, *, form: str, explain: bool) -> None:
-    """Score documents as they are read, and write each score as soon as it is known."""
+def in_order(scores: Iterable[Score], sort: SortKey) -> Iterable[Score]:
+    """Return scores in an order; as given, each one as soon as it is known, else all at the end.
+
+    Texts without a score, or without a percentile, come last.
+    """
+    if sort == SortKey.given:
+        return scores
+    if sort == SortKey.name:
+        return sorted(scores, key=lambda score: score.document.id if score.document is not None else "")
+
+    known = list(scores)
+    if sort == SortKey.percentile and all(score.percentile is None for score in known):
+        _tell_that_no_percentile_is_known()
+
+    def place(score: Score) -> tuple[bool, float]:
+        value = score.value if sort == SortKey.score else score.percentile
+        return value is None, -(value or 0.0)
+
+    return sorted(known, key=place)
+
+
+def _tell_that_no_percentile_is_known() -> None:
+    from weft.cli.output import message
+
+    message("the model has no percentiles (see weft calibrate --help): the texts are in the given order")
+
+
+def write_scores(scores: Iterable[Score], *, form: str, explain: bool) -> None:
+    """Write scores as they come, then what is to be said about the texts, each warning once."""
     from weft.cli.output import DocumentTable, WarningLines, message, write_lines, write_record
-    from weft.report.terminal import explain_lines, score_lines
+    from weft.report.terminal import explain_all, score_table
 
-    table = DocumentTable(LINK_COLUMNS if explain else COLUMNS)
     warnings = WarningLines(message)
-    for number, score in enumerate(model.score_stream(documents)):
-        document = score.document
-        assert document is not None
-        if form == "json":
-            write_record(document, score.to_dict() | ({"text": list(document.sentences)} if explain else {}))
-        elif form == "csv":
-            table.write(document, _link_rows(document, score) if explain else [_row(document, score)])
-        elif explain:
-            write_lines(explain_lines(document, score), blank_before=number > 0)
-        else:
-            write_lines(score_lines(document, score))
-        warnings.add(document.id, score.warnings)
+    noted = warnings.noted(scores)
+    if form == "table":
+        write_lines(explain_all(noted) if explain else score_table(noted))
+    else:
+        table = DocumentTable(LINK_COLUMNS if explain else COLUMNS)
+        for score in noted:
+            document = score.document
+            assert document is not None
+            if form == "json":
+                write_record(document, score.to_dict() | ({"text": list(document.sentences)} if explain else {}))
+            else:
+                table.write(document, _link_rows(document, score) if explain else [_row(document, score)])
     warnings.close()
 
 

@@ -6,14 +6,15 @@ that it is told by its name here.
 
 from __future__ import annotations
 
-import difflib
 import re
+import shlex
 import sys
 from typing import Any
 
-from weft.errors import ConfigError, did_you_mean
+from weft.errors import ConfigError, closest_name, did_you_mean
 
 NOTHING = "nothing"
+NO_COMMAND = r"No such command '(.*?)'"  # how typer begins this message
 
 
 def usage_error(error: Any, next_step: str) -> ConfigError:
@@ -30,7 +31,14 @@ def usage_error(error: Any, next_step: str) -> ConfigError:
         "BadParameter": _bad_value,
     }.get(type(error).__name__, _other)
     what, seen, allowed = make(error)
-    return ConfigError(what, seen=seen, allowed=allowed, next_step=next_step)
+    return ConfigError(what, seen=seen, allowed=allowed, next_step=_corrected_command(error) or next_step)
+
+
+def _corrected_command(error: Any) -> str:
+    """Return the command line with the name of the command corrected; empty if no name is close."""
+    match = re.match(NO_COMMAND, error.format_message())
+    close = closest_name(match[1], error.ctx.command.list_commands(error.ctx)) if match else ""
+    return shlex.join(["weft", close, *sys.argv[2:]]) if close else ""
 
 
 def _missing(error: Any) -> tuple[str, str, str]:
@@ -42,10 +50,9 @@ def _missing(error: Any) -> tuple[str, str, str]:
 
 def _no_option(error: Any) -> tuple[str, str, str]:
     shown = [one for one in error.ctx.command.get_params(error.ctx) if not one.hidden] if error.ctx else []
-    known = {name.lstrip("-"): name for one in shown for name in one.opts if name.startswith("--")}
-    close = difflib.get_close_matches(error.option_name.lstrip("-"), known, n=1)  # dashes make no name similar
-    listing = ", ".join(sorted(known.values()))
-    return "unknown option", error.option_name, f"did you mean {known[close[0]]}? ({listing})" if close else listing
+    known = [name.lstrip("-") for one in shown for name in one.opts if name.startswith("--")]
+    close = closest_name(error.option_name.lstrip("-"), known)  # dashes make no name similar
+    return "unknown option", error.option_name, did_you_mean(f"--{close}" if close else "", [f"--{n}" for n in known])
 
 
 def _option_use(error: Any) -> tuple[str, str, str]:
@@ -85,7 +92,7 @@ def _allowed_number(parameter: Any) -> str:
 
 def _other(error: Any) -> tuple[str, str, str]:
     problem = error.format_message()
-    if match := re.match(r"No such command '(.*?)'", problem):
+    if match := re.match(NO_COMMAND, problem):
         return "unknown command", match[1], did_you_mean(match[1], error.ctx.command.list_commands(error.ctx))
     if match := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", problem):
         return "too many arguments", match[1], _usage(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,11 @@ from weft.corpora.negatives.damaged_documents import damaged_copies
 from weft.corpora.negatives.permute import permutations
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
-from weft.hub import load_model
+from weft.hub import describe_model, load_model
 from weft.io.devices import on_device
-from weft.io.model_folder import load_artifact, save_artifact
+from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.progress import Progress, silent
-from weft.protocols import BreakModel, CalibratedModel, DocumentScorer
+from weft.protocols import BreakModel, CalibratedModel, CoherenceModel, DocumentScorer
 from weft.scoring.break_calibration import BREAK_CALIBRATION, BreakCalibration, fit_calibration
 from weft.scoring.percentiles import REFERENCE, Group, Reference, make_group
 
@@ -29,6 +30,7 @@ def calibrate(
     documents: Iterable[Document],
     *,
     texts: str,
+    out: str | Path | None = None,
     seed: int = 1,
     device: str = "auto",
     command: str = "",
@@ -40,9 +42,10 @@ def calibrate(
     a gap is marked, from the paragraphs and one damaged copy of each.
 
     Args:
-        folder: Folder of a trained model.
+        folder: Folder of a trained model; with ``out``, also the name of one.
         documents: Texts that the model was not trained on; every paragraph counts as one text.
         texts: Name of these texts, such as ``Wikipedia paragraphs``.
+        out: Folder of a calibrated copy to write; None changes the folder of the model.
         seed: Seed of the shuffles.
         device: ``auto``, ``cpu`` or ``cuda``.
         command: The command to record.
@@ -55,25 +58,45 @@ def calibrate(
         ConfigError: The model cannot be calibrated, or its folder cannot be written.
         CorpusError: There are too few texts of some length.
     """
-    artifact = load_artifact(folder)
+    if out is not None:
+        _check_new(Path(out))
     model = on_device(load_model(folder), device)
     if not isinstance(model, CalibratedModel):
         raise ConfigError(
             "this model cannot be calibrated",
-            seen=artifact.model,
-            allowed="a generative model",
-            next_step="calibrate a seq2seq",
+            seen=model.settings.model_name,
+            allowed="a generative model, such as weft-small or seq2seq",
+            next_step="name one of these, or a folder with one",
         )
     classes = _paragraphs_by_class(documents)
     groups = tuple(_group(model, fewest, found, seed, progress) for fewest, found in classes.items())
+    artifact = load_artifact(folder) if out is None else _contents(model, folder)
     setting = str(artifact.config.get("combine", ""))
     reference = Reference(texts, setting, groups, seed, command)
     written = {REFERENCE: reference.to_text()}
     if isinstance(model, BreakModel):
         paragraphs = [paragraph for found in classes.values() for paragraph in found]
         written[BREAK_CALIBRATION] = calibrate_breaks(model, paragraphs, name=texts, seed=seed).to_text()
-    save_artifact(replace(artifact, texts={**artifact.texts, **written}), folder)
+    save_artifact(replace(artifact, texts={**artifact.texts, **written}), folder if out is None else out)
     return reference
+
+
+def _check_new(out: Path) -> None:
+    """Raise ConfigError if a folder has content that a copy would replace."""
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise ConfigError(
+            "the folder of the copy is not empty",
+            seen=str(out),
+            allowed="a new folder",
+            next_step="give another --out, or calibrate the model in this folder by its path, without --out",
+        )
+
+
+def _contents(model: CoherenceModel, name: str | Path) -> Artifact:
+    """Return the contents of a folder of its own for a model, which the package or another folder may hold."""
+    with tempfile.TemporaryDirectory() as place:
+        model.save(place, training=describe_model(name).training)
+        return load_artifact(place)
 
 
 def calibrate_breaks(

@@ -120,12 +120,16 @@ def bootstrap_interval(
 ) -> tuple[float, float] | None:
     """Return the 95% percentile interval of `ratio` over resampled documents; None for fewer than two documents.
 
+    A document with the denominator 0 does not count: resampling one document gives the same value every time.
+
     Example:
         >>> low, high = bootstrap_interval([18, 20, 15], [20, 20, 20])
         >>> low <= 53 / 60 <= high
         True
+        >>> bootstrap_interval([1, 0, 0], [1, 0, 0]) is None
+        True
     """
-    if len(numerators) < 2 or not float(np.sum(denominators)):
+    if np.count_nonzero(denominators) < 2:
         return None
     parts = np.column_stack([numerators, denominators]).astype(np.float64)  # [documents, 2]
     sums, totals = _resampled_sums(parts, seed).T  # [resamples] each
@@ -139,7 +143,8 @@ class Comparison:
     """The difference between two models on the same documents."""
 
     difference: float  # first minus second
-    interval: tuple[float, float]  # 95% interval of the difference; the difference is significant if 0 is outside
+    # 95% interval of the difference, which is significant if 0 is outside; None for fewer than two documents.
+    interval: tuple[float, float] | None
     p_value: float  # two-sided bootstrap probability of a difference at least this far from 0
     n_documents: int  # number of documents
 
@@ -165,8 +170,11 @@ def paired_bootstrap(
     weights = np.asarray(denominators, dtype=np.float64)
     sums, totals = _resampled_sums(np.column_stack([gaps, weights]), seed).T  # [resamples] each
     differences = sums / np.maximum(totals, 1e-12)
+    difference = float(gaps.sum() / weights.sum())
+    if np.count_nonzero(weights) < 2:  # one document does not vary
+        return Comparison(difference, None, 1.0, len(gaps))
     low, high = np.quantile(differences, [0.025, 0.975])
     tail = min(float(np.mean(differences <= 0)), float(np.mean(differences >= 0)))
     # B resamples cannot distinguish probabilities below 1/B from 0.
-    p_value = min(1.0, 2 * max(tail, 1 / RESAMPLES)) if len(gaps) > 1 else 1.0  # one document does not vary
-    return Comparison(float(gaps.sum() / weights.sum()), (float(low), float(high)), p_value, len(gaps))
+    p_value = min(1.0, 2 * max(tail, 1 / RESAMPLES))
+    return Comparison(difference, (float(low), float(high)), p_value, len(gaps))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 
 from weft.corpora.readers.jsonl import Record, read_records
@@ -116,9 +116,25 @@ def score_pairs(model: DocumentScorer, pairs: Sequence[MinimalPair], *, progress
 
 
 def are_crossed(one: MinimalPair, other: MinimalPair) -> bool:
-    """Return whether the better texts of two pairs together have the same sentences as the worse ones."""
+    """Return whether the better texts of two pairs together have the same sentences as the worse ones.
+
+    In pairs of the same sentences in another order this holds for any two, related or not. The sentences in which the
+    texts of one pair differ, in words or in place, must therefore be part of the other pair too.
+    """
     better = Counter(one.better.sentences + other.better.sentences)
-    return better == Counter(one.worse.sentences + other.worse.sentences)
+    if better != Counter(one.worse.sentences + other.worse.sentences):
+        return False
+    return _differing(one) <= _sentences_of(other) and _differing(other) <= _sentences_of(one)
+
+
+def _differing(pair: MinimalPair) -> set[str | None]:
+    """Return the sentences that do not stand at the same place in both texts."""
+    places = zip_longest(pair.better.sentences, pair.worse.sentences)
+    return {sentence for both in places if both[0] != both[1] for sentence in both} - {None}
+
+
+def _sentences_of(pair: MinimalPair) -> set[str | None]:
+    return {*pair.better.sentences, *pair.worse.sentences}
 
 
 def crossed_places(pairs: Sequence[MinimalPair]) -> list[int]:

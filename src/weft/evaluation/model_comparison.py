@@ -70,8 +70,8 @@ class Versus(Tabular):
                 "first": self.first.metrics.get(name),
                 "second": self.second.metrics.get(name),
                 "difference": found.difference,
-                "low": found.interval[0],
-                "high": found.interval[1],
+                "low": found.interval[0] if found.interval else None,
+                "high": found.interval[1] if found.interval else None,
                 "p_value": found.p_value,
                 "n_documents": found.n_documents,
             }
@@ -80,9 +80,9 @@ class Versus(Tabular):
 
     def __repr__(self) -> str:
         found = self.comparisons[self.metric]
-        low, high = found.interval
+        bounds = " [{:+.4f}, {:+.4f}]".format(*found.interval) if found.interval else ""
         names = f"{self.first.file_name} minus {self.second.file_name}"
-        return f"Versus({self.first.task}: {names}, {self.metric} {found.difference:+.4f} [{low:+.4f}, {high:+.4f}])"
+        return f"Versus({self.first.task}: {names}, {self.metric} {found.difference:+.4f}{bounds})"
 
     def _repr_html_(self) -> str:
         """Return a table of the metrics as HTML, for a notebook."""

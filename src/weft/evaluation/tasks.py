@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.corpora.data_folder import DATA_VARIABLE, data_root
-from weft.errors import ConfigError, CorpusError, did_you_mean
+from weft.errors import ConfigError, CorpusError, closest_name, did_you_mean
 from weft.evaluation.result import Result
 from weft.evaluation.sets.data_sets import DATA_SETS
 from weft.evaluation.task_contract import DataFile, DataSet, EvaluateOptions, Task
@@ -269,10 +269,11 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _unknown_task(name: object) -> ConfigError:
+    close, tasks = closest_name(str(name), {*task_names(), *ALIASES}), ", ".join(task_names())
     return ConfigError(
         "unknown task",
         seen=name,
-        allowed=did_you_mean(str(name), {*task_names(), *ALIASES}),
+        allowed=f"did you mean {close}? ({tasks})" if close else tasks,
         next_step="see `weft evaluate --help`",
     )
 

@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 from weft.corpora.text.words import words_only
 from weft.data_frames import Tabular
-from weft.document import Document, Score
+from weft.document import Document, Score, ordinal, whole_percent
 from weft.notebook import comparison_html, shown
 from weft.protocols import DocumentScorer
 
 SentenceKind = Literal["same", "changed", "moved", "added", "removed"]
 TransitionKind = Literal["kept", "changed", "new", "gone"]
 ALIKE = 0.5  # smallest share of common words of a changed sentence; below it, two sentences are different ones
+ROUNDING = 5e-5  # smaller differences of scores are not shown: the last decimal of a score depends on its batch
 REACH = 100  # largest distance of a changed sentence from its old place; limits the time for long texts
 
 
@@ -64,6 +65,11 @@ class AlignedTransition:
             return None
         return self.value_after - self.value_before
 
+    @property
+    def differs(self) -> bool:
+        """Whether it is not in both texts with the same sentences and the same score."""
+        return self.kind != "kept" or abs(self.difference or 0.0) >= ROUNDING
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Revision(Tabular):
@@ -81,6 +87,40 @@ class Revision(Tabular):
             return None
         return self.second.value - self.first.value
 
+    @property
+    def percentile_points(self) -> float | None:
+        """Percentile of the second text minus that of the first; None for a model without reference texts."""
+        if self.first.percentile is None or self.second.percentile is None:
+            return None
+        return self.second.percentile - self.first.percentile
+
+    @property
+    def meaning(self) -> str:
+        """Return how large the difference is among reference texts; empty for a model without them.
+
+        Example:
+            >>> one, other = (Score(0.2, percentile=place, reference="essays") for place in (31, 40))
+            >>> Revision(one, other, (), ()).meaning
+            '31st → 40th percentile of essays: about 9 in 100 of these texts score between the two'
+        """
+        if self.first.percentile is None or self.second.percentile is None:
+            return ""
+        before, after = whole_percent(self.first.percentile), whole_percent(self.second.percentile)
+        between = f"about {abs(after - before)}" if after != before else "fewer than 1"
+        places = f"{ordinal(before)} → {ordinal(after)} percentile of {self.second.reference}"
+        return f"{places}: {between} in 100 of these texts score between the two"
+
+    def changes(self) -> Revision:
+        """Return what differs between the texts.
+
+        These are the sentences that are not the same, the transitions that are new, gone, changed or score differently,
+        and the sentences around such a transition.
+        """
+        steps = tuple(step for step in self.transitions if step.differs)
+        around = {step.after + place for step in steps if step.after is not None for place in (0, 1)}
+        sentences = tuple(one for one in self.sentences if one.kind != "same" or one.after in around)
+        return replace(self, sentences=sentences, transitions=steps)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data, ready for JSON."""
         texts = [score.document.sentences if score.document is not None else () for score in (self.first, self.second)]
@@ -88,6 +128,7 @@ class Revision(Tabular):
             "first": _summary(self.first),
             "second": _summary(self.second),
             "difference": self.difference,
+            "percentile_points": self.percentile_points,
             "estimator": self.second.estimator,
             "sentences": [
                 {
@@ -118,7 +159,7 @@ class Revision(Tabular):
 
 def _summary(score: Score) -> dict[str, Any]:
     record = score.to_dict()
-    return {name: record[name] for name in ("id", "sentences", "value")}
+    return {**{name: record[name] for name in ("id", "sentences", "value")}, "percentile": score.percentile}
 
 
 def compare_texts(model: DocumentScorer, first: Document, second: Document) -> Revision:

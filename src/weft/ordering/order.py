@@ -48,7 +48,7 @@ Search = Literal["auto", "exact", "beam", "greedy"]
 EXACT_LIMIT = 12  # 2^12 subsets × 12² steps take 0.1 s; each further sentence doubles the time
 MOST_ORDERED = 2000  # a table of pairs takes 32 MB, partial orders up to 1 GB; both grow quadratically
 EXACT_MOST = 16  # one or two seconds; only if the search is exact
-LEAST_LOSS = 1e-9  # smaller differences are rounding errors
+LEAST_GAIN = 1e-9  # smaller differences are rounding errors
 SEARCHES = ("auto", "exact", "beam", "greedy")
 Objective = Literal["auto", "coherence", "precedence", "both"]
 OBJECTIVES = ("auto", "coherence", "precedence", "both")
@@ -78,7 +78,7 @@ def order_document(
             pair) or ``both``; ``auto`` uses both if the model has learned precedence.
         beam: Beam width.
         seed: Seed of the shuffle that breaks ties.
-        keep_given: Whether to return the order of the input if its objective is higher than that of the order found.
+        keep_given: Whether to return the order of the input unless the objective of the order found is higher.
             An evaluation must not set it.
 
     Example:
@@ -165,9 +165,9 @@ def _searches_together(model: DocumentScorer, document: Document, objective: Obj
 
 
 def _better(found: Ordering, precedence: Table | None, first: int | None) -> Ordering:
-    """Return the order found, or that of the input if its objective is higher and it begins as asked."""
+    """Return the order found if its objective is higher than that of the input, else the input, if it may begin so."""
     given = tuple(range(len(found.order)))
-    if found.value is None or found.input_value is None or first not in (None, 0) or found.order == given:
+    if found.value is None or found.input_value is None or first not in (None, 0):
         return found
     gain = 0.0 if found.objective == "precedence" else (found.value - found.input_value) * (len(given) - 1)
     if precedence is not None:
@@ -175,7 +175,7 @@ def _better(found: Ordering, precedence: Table | None, first: int | None) -> Ord
             sign * float(np.triu(precedence[np.ix_(order, order)], k=1).sum())
             for sign, order in ((1, found.order), (-1, given))
         )
-    if gain >= -LEAST_LOSS:
+    if gain > LEAST_GAIN:
         return found
     return replace(found, order=given, value=found.input_value, kept=True)
 

@@ -11,13 +11,13 @@ from weft.document import Document
 from weft.evaluation.metrics import Comparison
 from weft.evaluation.model_comparison import Versus
 from weft.evaluation.result import Result
-from weft.evaluation.text_comparison import AlignedSentence, AlignedTransition, Revision
+from weft.evaluation.text_comparison import ROUNDING, AlignedSentence, AlignedTransition, Revision
 from weft.report.row_groups import name_of
 from weft.report.terminal import counted, printable, shorten
 
 SIGNIFICANT = 0.05
 FEW = 20  # documents; intervals over fewer are unreliable
-ROUNDING = 5e-5  # smaller differences are not shown: the last decimal of a score depends on its batch
+LEFT_OUT = Text("   …", "dim")
 MARKS = {"same": " ", "changed": "~", "moved": "↕", "added": "+", "removed": "−"}
 COLOURS = {"same": "", "changed": "yellow", "moved": "cyan", "added": "green", "removed": "red"}
 
@@ -53,10 +53,9 @@ def versus_lines(found: Versus, shown: int) -> list[Text]:
 
 
 def _metric_line(found: Versus, name: str, comparison: Comparison, width: int) -> Text:
-    low, high = comparison.interval
     first, second = found.first.metrics[name] or 0.0, found.second.metrics[name] or 0.0
     sure = comparison.p_value < SIGNIFICANT
-    interval = f"{low:+.4f} to {high:+.4f}" if comparison.n_documents > 1 else f"{'–':<18}"
+    interval = "{:+.4f} to {:+.4f}".format(*comparison.interval) if comparison.interval else f"{'–':<18}"
     line = f"  {name:<{width}}{first:8.4f}{second:9.4f}{comparison.difference:+12.4f}   {interval}   "
     return Text.assemble(
         line, (f"{comparison.p_value:.4f}", "bold" if sure else ""), "" if sure else "  not significant"
@@ -86,15 +85,28 @@ def versus_record(found: Versus, shown: int) -> dict[str, Any]:
 # -- texts ---------------------------------------------------------------------------------------------------------
 
 
-def revision_lines(found: Revision, first: Document, second: Document) -> list[Text]:
-    """Return the sentences of both texts in alignment, with the scores of the transitions."""
-    steps = {step.after: step for step in found.transitions if step.after is not None}
-    lines = [_total(found, first, second), Text()]
-    for sentence in found.sentences:
+def revision_lines(found: Revision, first: Document, second: Document, *, changes_only: bool = False) -> list[Text]:
+    """Return the sentences of both texts in alignment, with the scores of the transitions.
+
+    Args:
+        found: The comparison.
+        first: The first text.
+        second: The second text.
+        changes_only: Whether to leave out what is the same in both; `…` stands for sentences that are left out.
+    """
+    shown = found.changes() if changes_only else found
+    steps = {step.after: step for step in shown.transitions if step.after is not None}
+    lines = [_total(found, first, second), *([Text(found.meaning)] if found.meaning else []), Text()]
+    expected = 0  # the next sentence of the second text
+    for sentence in shown.sentences:
+        lines += [LEFT_OUT] if sentence.after is not None and sentence.after > expected else []
+        expected = expected if sentence.after is None else sentence.after + 1
         lines.append(_sentence_line(sentence, first, second))
         if sentence.after in steps and (line := _step_line(steps[sentence.after])) is not None:
             lines.append(line)
-    gone = [step for step in found.transitions if step.kind == "gone" and step.value_before is not None]
+    lines += [LEFT_OUT] if shown.sentences and expected < len(second) else []
+    lines += [] if shown.sentences else [Text("the texts have the same sentences in the same order")]
+    gone = [step for step in shown.transitions if step.kind == "gone" and step.value_before is not None]
     lines += [Text(), Text("gone from the first text", "bold")] if gone else []
     for step in gone:
         left = step.before or 0

@@ -11,6 +11,7 @@ from weft.errors import CorpusError, check_known
 from weft.io.atomic_files import write_atomically
 
 FORMATS: Mapping[str, Mapping[str, None]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+MARGIN = 0.25  # inches
 
 
 def picture_format(out: str | Path) -> str:
@@ -52,7 +53,8 @@ def save_figure(figure: Any, out: str | Path, *, letters: bool = False) -> Path:
     Args:
         figure: From `new_figure`.
         out: The SVG, PNG or PDF file.
-        letters: Whether text in an SVG stays text instead of outlines; the reader's fonts then draw any script.
+        letters: Whether text in an SVG stays text instead of outlines; the reader's fonts then draw any script. The
+            picture grows to hold all labels, with a margin for fonts that are wider than those it was measured with.
 
     Raises:
         CorpusError: The file cannot be written.
@@ -65,5 +67,6 @@ def save_figure(figure: Any, out: str | Path, *, letters: bool = False) -> Path:
     with write_atomically(target) as handle, mpl.rc_context(options), warnings.catch_warnings():
         # matplotlib measures a missing glyph as a box
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-        figure.savefig(handle, format=form, metadata=FORMATS[form])
+        size = {"bbox_inches": "tight", "pad_inches": MARGIN} if letters else {}
+        figure.savefig(handle, format=form, metadata=FORMATS[form], **size)
     return target

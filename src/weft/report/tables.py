@@ -20,6 +20,15 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
     Raises:
         CorpusError: The folder does not exist.
     """
+    return standard_results(read_results(folder))
+
+
+def read_results(folder: str | Path) -> dict[Path, Result]:
+    """Return all results in a folder by the paths of their files.
+
+    Raises:
+        CorpusError: The folder does not exist.
+    """
     root = Path(folder)
     if not root.is_dir():
         raise CorpusError(
@@ -28,17 +37,21 @@ def load_results(folder: str | Path) -> dict[Key, Result]:
             allowed="a folder written by `weft evaluate`",
             next_step="run `weft evaluate` first, or give the folder with --results",
         )
+    return {path: Result.load(path) for path in _result_files(root)}
+
+
+def standard_results(results: Mapping[Path, Result]) -> dict[Key, Result]:
+    """Return the results on standard data with standard settings, by task, model and variant."""
     from weft.evaluation.tasks import is_standard
 
-    found = [(path, Result.load(path)) for path in _result_files(root)]
     # A result beside that of another model, MODEL@NAME.json, enters no table.
-    kept = [result for path, result in found if path.stem == result.file_name and is_standard(result)]
+    kept = [result for path, result in results.items() if path.stem == result.file_name and is_standard(result)]
     return {(result.task, result.model, result.variant): result for result in kept}
 
 
-def check_results(folder: str | Path) -> None:
+def check_results(folder: str | Path, results: Mapping[Path, Result]) -> None:
     """Raise CorpusError if a folder has no result."""
-    if not _result_files(Path(folder)):
+    if not results:
         raise CorpusError(
             "no results in the folder",
             seen=str(folder),
@@ -53,18 +66,26 @@ def _result_files(root: Path) -> list[Path]:
     return [path for path in sorted(root.glob("*/*.json")) if is_result_folder(path.parent.name)]
 
 
-def render_tables(results: Mapping[Key, Result], numbers: Sequence[int], form: Format) -> str:
-    """Return some of the paper's tables as text, or all of them if `numbers` is empty."""
+def measured_tables(results: Mapping[Key, Result]) -> list[int]:
+    """Return the numbers of the paper's tables that have a measured number."""
+    tasks = {task for task, _, _ in results}
+    return [table.number for table in TABLES if tasks & _tasks(table)]
+
+
+def render_tables(
+    results: Mapping[Key, Result], numbers: Sequence[int], form: Format, further: Sequence[RenderedTable] = ()
+) -> str:
+    """Return some of the paper's tables as text, then further tables."""
     known = {table.number: table for table in TABLES}
     for number in numbers:
         if number not in known:
-            raise ConfigError("no such table", seen=number, allowed="1 to 4", next_step="`weft table` shows all")
-    chosen = [known[number] for number in numbers] or TABLES
-    return "\n".join(_titled(build_table(table, results), form) for table in chosen)
+            raise ConfigError("no such table", seen=number, allowed="1 to 4", next_step="give one of these numbers")
+    chosen = [build_table(known[number], results) for number in numbers]
+    return "\n".join(_titled(table, form) for table in (*chosen, *further))
 
 
 def _titled(table: RenderedTable, form: Format) -> str:
-    title = f"Table {table.number}. {table.title}"
+    title = f"Table {table.number}. {table.title}" if table.number else table.title
     heads = {"markdown": f"**{title}**\n\n", "csv": "", "latex": f"% {title}\n"}
     return heads[form] + render(table, form)
 

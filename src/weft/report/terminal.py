@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from statistics import fmean, median
+
 from rich.text import Text
 
-from weft.document import Document, Score
+from weft.document import Document, Score, whole_percent
 from weft.notebook import found_none, link_shares
 from weft.ordering.ordering import Ordering
 
 BAR_WIDTH = 24
 WIDTH = 100
+NOTHING = "–"
+FULL = 3  # sentences of a text that has all values of its model; the shuffles of two sentences are not counted
+OWN_SHUFFLES, SHUFFLED = "own shuffles beaten", "shuffled beaten"  # columns; the second, for models without the first
 
 
 def score_lines(document: Document, score: Score) -> list[Text]:
@@ -20,13 +27,138 @@ def score_lines(document: Document, score: Score) -> list[Text]:
     return [line.append(f"  {score.meaning}", "dim") if score.meaning else line]
 
 
-def explain_lines(document: Document, score: Score) -> list[Text]:
+def score_table(scores: Iterable[Score]) -> Iterator[Text]:
+    """Yield the scores of texts as lines: one line for one text; for several, a table with a header and a summary.
+
+    A row is yielded as soon as its score is known. What the columns mean is said once, below the table.
+
+    Example:
+        >>> texts = [Document("a", ("A.", "B.", "C.")), Document("b", ("D.", "E."))]
+        >>> scores = [Score(0.5, (0.9, 0.1), document=texts[0], breaks=(1,)), Score(0.25, (0.25,), document=texts[1])]
+        >>> for line in score_table(scores):
+        ...     print(line.plain.rstrip())
+           score  weak links  sentences  name
+          0.5000           1          3  a
+          0.2500           0          2  b
+        2 texts: score 0.3750 on average, median 0.3750; none with warnings
+    """
+    coming, held = iter(scores), list[Score]()
+    for score in coming:
+        held.append(score)
+        if len(held) > 1 and any(one.value is not None and len(_document(one)) >= FULL for one in held):
+            break  # the columns of the model are known
+    if len(held) < 2:
+        yield from (line for score in held for line in score_lines(_document(score), score))
+        return
+    columns, summary = _columns(held), ScoreSummary()
+    yield Text("  ".join([*(name.rjust(width) for name, width, _ in columns), "name"]), "dim")
+    for score in chain(held, coming):
+        summary.add(score)
+        yield _row(columns, score)
+    yield from (Text(note, "dim") for note in _column_notes(held))
+    yield summary.line()
+
+
+Column = tuple[str, int, Callable[[Score], str]]  # its name, its width and its text for a score
+
+
+def _columns(scores: Sequence[Score]) -> list[Column]:
+    """Return the columns that a model has values for."""
+    known = max(scores, key=lambda score: (score.value is not None, len(_document(score)) >= FULL))
+    cells: list[tuple[str, Callable[[Score], str]]] = [
+        ("score", lambda score: NOTHING if score.value is None else f"{score.value:.4f}")
+    ]
+    if known.percentile is not None:
+        cells.append(("percentile", lambda score: _percent_text(score.percentile)))
+    if known.shuffles_beaten is not None:
+        cells.append((OWN_SHUFFLES, lambda score: _percent_text(score.shuffles_beaten, scale=100)))
+    elif known.percentile_shuffled is not None:
+        cells.append((SHUFFLED, lambda score: _percent_text(score.percentile_shuffled)))
+    cells.append((f"{known.mark}s", _break_count))
+    cells.append(("sentences", lambda score: str(len(_document(score)))))
+    return [(name, max(8, len(name)), cell) for name, cell in cells]
+
+
+def _percent_text(value: float | None, *, scale: float = 1) -> str:
+    return NOTHING if value is None else str(whole_percent(scale * value))
+
+
+def _break_count(score: Score) -> str:
+    """Return the number of marked gaps; none is known of a model without transitions or without a threshold."""
+    looked = score.break_threshold is not None or not score.break_probabilities
+    return str(len(score.breaks)) if score.transitions and looked else NOTHING
+
+
+def _row(columns: Sequence[Column], score: Score) -> Text:
+    cells = [cell(score).rjust(width) for _, width, cell in columns]
+    codes = " ".join(dict.fromkeys(warning.code for warning in score.warnings))
+    line = Text.assemble((cells[0], "bold"), "  ", "  ".join(cells[1:]), "  ", (printable(_document(score).id), "cyan"))
+    return line.append(f"  [{codes}]", "yellow") if codes else line
+
+
+def _column_notes(scores: Sequence[Score]) -> list[str]:
+    known = next((score for score in scores if score.percentile is not None), None)
+    if known is None:
+        return []
+    notes = [f"percentile: percentage of {known.reference} of similar length that score lower"]
+    if known.shuffles_beaten is None:
+        notes.append(f"{SHUFFLED}: percentage of the same texts, shuffled, that score lower")
+    return notes
+
+
+class ScoreSummary:
+    """Counts texts and averages their scores, for the last line of a table."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self.texts = self.warned = 0
+
+    def add(self, score: Score) -> None:
+        """Count a text."""
+        self.texts += 1
+        self.warned += bool(score.warnings)
+        self.values += [] if score.value is None else [score.value]
+
+    def line(self) -> Text:
+        """Return the summary of all texts."""
+        none = self.texts - len(self.values)
+        mean = f"score {fmean(self.values):.4f} on average, median {median(self.values):.4f}" if self.values else ""
+        parts = [mean, f"{none} without a score" if none else ""]
+        warned = f"{self.warned or 'none'} with warnings"
+        return Text(f"{counted(self.texts, 'text')}: {', '.join(filter(None, parts))}; {warned}", "bold")
+
+
+def _document(score: Score) -> Document:
+    assert score.document is not None  # weft.score and `score_stream` fill it
+    return score.document
+
+
+def explain_all(scores: Iterable[Score]) -> Iterator[Text]:
+    """Yield `explain_lines` of each text, with a line between two texts, and a summary of several."""
+    summary = ScoreSummary()
+    for score in scores:
+        if summary.texts:
+            yield Text()
+        yield from explain_lines(_document(score), score, scale=not summary.texts)
+        summary.add(score)
+    if summary.texts > 1:
+        yield Text()
+        yield summary.line()
+
+
+def explain_lines(document: Document, score: Score, *, scale: bool = True) -> list[Text]:
     """Return every sentence with the transition to the next one as a coloured bar; breaks or weak links are marked.
 
     The first sentence of each of several paragraphs has the sign ¶ after its number.
+
+    Args:
+        document: The text.
+        score: Its score.
+        scale: Whether to say what the bars show; of many texts, once is enough.
     """
-    shares, scale = link_shares(score)
-    lines = [_headline(document, score), *(Text(note, "dim") for note in (score.meaning, scale) if note), Text()]
+    shares, bars = link_shares(score)
+    notes = (score.meaning, bars if scale else "")
+    lines = [_headline(document, score), *(Text(note, "dim") for note in notes if note), Text()]
     starts = {*document.paragraph_starts} if len(document.paragraph_starts) > 1 else set()
     for number, sentence in enumerate(document.sentences):
         mark = "¶ " if number in starts else "  "

@@ -13,6 +13,7 @@ from weft.errors import CorpusError
 from weft.report.figure_files import new_figure, picture_format, save_figure
 
 LOG = "log.jsonl"
+FEW_POINTS = 20  # points of shorter curves are marked
 WIDTH, HEIGHT = 8.0, 4.0  # inches
 SMOOTHED = 40  # a point is the mean over 1/40 of the log, because the loss of one step depends on its batch
 
@@ -73,7 +74,7 @@ def read_curve(name: str, path: Path) -> Curve:
         raise CorpusError(
             f"{path} holds no loss",
             seen=f"{len(records)} records",
-            allowed="a log with steps or validations (one step in 50 is logged)",
+            allowed="a log with steps or validations",
             next_step="train for longer, or validate (training.validate_every)",
         )
     losses = smooth([loss for _, loss in trained])
@@ -117,7 +118,8 @@ def _figure(curves: Sequence[Curve], title: str) -> Any:
 def _draw_panel(axes: Any, curves: Sequence[Curve], label: str) -> None:
     """Draw training losses as lines and validation losses as points; the steep beginning is cut off."""
     for curve in curves:
-        (line,) = axes.plot(curve.steps, curve.losses, linewidth=1, alpha=0.6)
+        marker = "." if len(curve.steps) < FEW_POINTS else ""  # a line through one point is invisible
+        (line,) = axes.plot(curve.steps, curve.losses, marker=marker, linewidth=1, alpha=0.6)
         final = f" (valid {curve.valid_losses[-1]:.3f})" if curve.valid_losses else ""
         axes.plot(
             curve.valid_steps,

@@ -212,8 +212,7 @@ def _model_settings(name: str, values: Mapping[str, Any], *, to_run: bool) -> tu
 def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Section:
     defaults = asdict(kind())
     _check_names(f"key in [{name}]", values, tuple(defaults))
-    # TOML has lists where the dataclasses have tuples.
-    chosen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    chosen = {key: _as_tuple(value) if isinstance(defaults[key], tuple) else value for key, value in values.items()}
     for key, value in chosen.items():
         check_type(f"{name}.{key}", value, defaults[key])
         if type(value) is int and not 0 <= value < 2**32:
@@ -223,6 +222,13 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
         if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{name}.{key} must list texts", seen=value, allowed="strings", next_step="quote them")
     return kind(**chosen)
+
+
+def _as_tuple(value: Any) -> Any:
+    """Return a list of TOML as a tuple, and one text as a tuple of one, as in ``--set data.train=essays.jsonl``."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _training(values: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:

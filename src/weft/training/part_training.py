@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError
 from weft.protocols import NeuralModel, WrappingNetwork
-from weft.training.checkpoints import load_checkpoint
+from weft.training.checkpoints import Recipe, load_checkpoint
 from weft.training.devices import Runtime, seed_step
 from weft.training.loop import Batches, LossPart, Report, Trainer, summed, with_prefix
 from weft.training.run_folder import RunFolder
@@ -26,6 +26,7 @@ from weft.training.settings import TrainingSettings
 
 VALIDATION_BATCHES = 40
 CHECKPOINT_SECONDS = 60.0
+RECIPE_DATA = ("training data", "validation data", "weights that the run starts from or builds on")
 NETWORKS = 2  # version of the networks; checkpoints of another version are not resumed
 
 
@@ -164,17 +165,26 @@ class PartTraining:
 
         return validate
 
-    def recipe(self) -> str:
-        """Return a hash of everything that determines the run; a checkpoint of another recipe is not resumed."""
+    def recipe(self) -> Recipe:
+        """Return everything that determines the run; a checkpoint of another recipe is not resumed."""
         settings = self.model.settings.to_dict()
         plain = {name: value for name, value in settings.items() if isinstance(value, str | int | float | bool)}
         stores = [store.contents if store else "" for store in (self.corpus.train, self.corpus.valid)]
         content = [NETWORKS, self.part, plain, asdict(self.settings), stores]
-        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
-        weights = [*(self.start or {}).items(), *self.model.foundation(self.part).items()]
+        digest = sha256(json.dumps(content, sort_keys=True).encode())
+        weights, weight_digest = [*(self.start or {}).items(), *self.model.foundation(self.part).items()], sha256()
         for name, value in sorted(weights):
-            digest.update(name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes())
-        return digest.hexdigest()
+            named = name.encode() + value.detach().cpu().contiguous().float().numpy().tobytes()
+            digest.update(named)
+            weight_digest.update(named)
+        training = asdict(self.settings)
+        named_settings = {
+            **{f"model.{name}": value for name, value in plain.items()},
+            **{f"training.{name}": value for name, value in training.items() if name != "seed"},
+            "run.seed": training["seed"],
+        }
+        hashes = (*stores, weight_digest.hexdigest())
+        return Recipe(digest.hexdigest(), named_settings, dict(zip(RECIPE_DATA, hashes, strict=True)))
 
 
 def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:

@@ -60,7 +60,7 @@ def test_gaps_above_the_threshold_are_marked(capsys: pytest.CaptureFixture[str])
     lines = [line.plain for line in explain_lines(text, score)]
     assert sum("← break" in line for line in lines) == 1 and "no break found" not in lines
     assert "← break" in score._repr_html_() and "weak link" not in score._repr_html_()
-    write_scores(model, iter([text]), form="csv", explain=True)
+    write_scores(model.score_stream(iter([text])), form="csv", explain=True)
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [float(row["break_probability"]) for row in rows] == list(score.break_probabilities)
     assert score.to_dict()["break_threshold"] == second and score.rows()[0]["break_probabilities"]
