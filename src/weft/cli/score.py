@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from weft.document import Document, Score
     from weft.loaded_model import Model as LoadedModel
 
-COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "shuffles_beaten", "warning_codes"]
+COLUMNS = [
+    "id", "sentences", "value", "percentile_written", "percentile_shuffled", "genre", "shuffles_beaten",
+    "warning_codes",
+]  # fmt: skip
+GENRE_HELP = "Genre whose texts the percentile is among, such as essay, or all. [default: guessed from the text]"
 LINK_COLUMNS = ["id", "left", "right", "value", "break_probability"]
 
 
@@ -21,6 +25,7 @@ def score(
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006  typer copies it
+    genre: Annotated[str | None, option(GENRE_HELP, "NAME")] = None,
     explain: Annotated[
         bool, option("Show the score of every transition and mark the weak links.", "", "--explain", "-e")
     ] = False,
@@ -40,17 +45,17 @@ def score(
 
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
     reading = read_options(input, encoding, language, column)
-    write_scores(loaded, documents_in(files, reading), form=format.value, explain=explain)
+    write_scores(loaded, documents_in(files, reading), form=format.value, explain=explain, genre=genre)
 
 
-def write_scores(model: LoadedModel, documents: Any, *, form: str, explain: bool) -> None:
+def write_scores(model: LoadedModel, documents: Any, *, form: str, explain: bool, genre: str | None = None) -> None:
     """Score documents as they are read, and write each score as soon as it is known."""
     from weft.cli.output import WarningLines, csv_table, message, write_json, write_lines
     from weft.report.terminal import explain_lines, score_lines
 
     table = csv_table(form, LINK_COLUMNS if explain else COLUMNS)
     warnings = WarningLines(message)
-    for score in model.score_stream(documents):
+    for score in model.score_stream(documents, genre=genre):
         document = score.document
         assert document is not None
         if form == "json":
@@ -64,7 +69,7 @@ def write_scores(model: LoadedModel, documents: Any, *, form: str, explain: bool
 
 
 def _row(document: Document, score: Score) -> list[Any]:
-    cells = (score.value, score.percentile, score.percentile_shuffled, score.shuffles_beaten)
+    cells = (score.value, score.percentile, score.percentile_shuffled, score.genre, score.shuffles_beaten)
     codes = " ".join(warning.code for warning in score.warnings)
     return [document.id, len(document), *("" if cell is None else cell for cell in cells), codes]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from weft.corpora.data_folder import find_data
 from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata
 from weft.corpora.readers.jsonl import read_jsonl
@@ -21,7 +23,7 @@ from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, plain_name
 from weft.registry import READER_GROUP, added_names, load_added
 
-__all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_permuted"]
+__all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_labelled", "read_permuted"]
 
 Item = TypeVar("Item", Document, PermutedDocument)
 
@@ -84,6 +86,22 @@ def read_documents(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> It
     """
     name = _format_of(source, options)
     yield from _raise_if_empty(_reader(name)(source, options), source, name)
+
+
+def read_labelled(
+    names: Iterable[str], root: str | None = None, options: ReadOptions = DEFAULT_OPTIONS, genre: str = ""
+) -> Iterator[Document]:
+    """Yield the documents of several files, each a path or a path in the data folder.
+
+    Args:
+        names: The files.
+        root: The data folder; see `weft.corpora.data_folder`.
+        options: As for :func:`read_documents`.
+        genre: The genre of documents that have none.
+    """
+    for name in names:
+        for document in read_documents(find_data(name, root), options):
+            yield document if document.genre or not genre else replace(document, genre=genre)
 
 
 def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:

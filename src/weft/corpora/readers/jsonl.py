@@ -77,6 +77,12 @@ def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: 
 
 def document_of(record: Record, language: str = "en") -> Document:
     """Return the document of a record; it has no sentences if its text is empty."""
+    genre = record.fields.get("genre")
+    document = _without_genre(record, language)
+    return replace(document, genre=genre) if isinstance(genre, str) and genre else document
+
+
+def _without_genre(record: Record, language: str) -> Document:
     fields = record.fields
     name, title = _id(record), _title(record)
     if "paragraphs" in fields:
