@@ -167,6 +167,13 @@ def test_every_genre_has_its_own_scores_and_the_same_weight(tmp_path: Path) -> N
     assert model.score(few[0], genre="all").genre == "all"
 
 
+def test_excerpts_of_few_documents_make_no_genre(tmp_path: Path) -> None:
+    few, enough = numbered(19, (30,), "tale"), numbered(20, (30,), "news")
+    found = calibrate("random", [*few, *enough], texts="all", unit="excerpt", out=tmp_path / "m")
+    assert list(found.genres) == ["news"]
+    assert [group.n for group in found.groups] == [39] * 4
+
+
 def test_weights_of_texts_move_the_quantiles() -> None:
     low, high = [0.0] * 90, [1.0] * 10
     equal = make_group(3, [*low, *high], [*low, *high])

@@ -93,7 +93,7 @@ def calibrate(
         chosen = _chosen_texts(documents, unit, seed)
         scored = {genre: _scored(model, found, genre, seed, progress) for genre, found in chosen.items()}
         setting = str(artifact.config.get("combine", ""))
-        reference = Reference(texts, setting, _all_groups(scored), seed, command, unit, _genre_groups(scored))
+        reference = Reference(texts, setting, _all_groups(scored), seed, command, unit, _genre_groups(scored, unit))
         written = {REFERENCE: reference.to_text()}
         if isinstance(model, BreakModel):
             everything = [text for found in chosen.values() for text in found]
@@ -220,7 +220,7 @@ def _all_groups(scored: Mapping[str, Sequence[ScoredText]]) -> tuple[Group, ...]
     return tuple(groups)
 
 
-def _genre_groups(scored: Mapping[str, Sequence[ScoredText]]) -> dict[str, tuple[Group, ...]]:
+def _genre_groups(scored: Mapping[str, Sequence[ScoredText]], unit: str) -> dict[str, tuple[Group, ...]]:
     """Return the quantiles of each genre that has enough texts; a text without a genre counts among all texts only."""
     return {
         genre: tuple(
@@ -228,8 +228,15 @@ def _genre_groups(scored: Mapping[str, Sequence[ScoredText]]) -> dict[str, tuple
             for fewest, most in _length_ranges(texts)
         )
         for genre, texts in sorted(scored.items())
-        if genre and len(texts) >= FEWEST_TEXTS
+        if genre and _independent(texts, unit) >= FEWEST_TEXTS
     }
+
+
+def _independent(texts: Sequence[ScoredText], unit: str) -> int:
+    """Return the number of texts; excerpts of one document, which has one in each length class, count once."""
+    if unit != "excerpt":
+        return len(texts)
+    return max(Counter(_class_of(text.sentences) for text in texts).values(), default=0)
 
 
 def _length_ranges(texts: Sequence[ScoredText]) -> list[tuple[int, float]]:
