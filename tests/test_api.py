@@ -135,7 +135,15 @@ def test_percentiles_of_the_default_model() -> None:
     score = weft.score((ROOT / "examples" / "essay.txt").read_text())
     assert score.percentile is not None and score.percentile_shuffled is not None
     assert 50 < score.percentile < score.percentile_shuffled <= 100
-    assert "percentile of Wikipedia paragraphs; beats" in score.meaning
+    assert f"percentile among {score.reference}" in score.meaning and "; beats" in score.meaning
+    assert score.genre and score.genre_guessed and score.genre_probability is not None
+    given = weft.score((ROOT / "examples" / "essay.txt").read_text(), genre="essay")
+    assert (given.genre, given.genre_guessed, given.reference) == ("essay", False, "essay texts")
+    assert given.link_percentiles == score.link_percentiles  # bars have one scale for all genres
+    with pytest.raises(weft.ConfigError, match="unknown genre: saw 'poem'; allowed: all, abstract.*next: "):
+        weft.score(TEXT, genre="poem")
+    with pytest.raises(weft.ConfigError, match=f"{LIGHT} has no reference scores by genre"):
+        weft.score(TEXT, genre="essay", model=LIGHT)
     assert score.meaning in repr(score)
     assert len(score.link_percentiles) == len(score.transitions) == 9
     assert max(score.link_percentiles) <= 100
@@ -305,7 +313,7 @@ def test_evaluate_and_train(tmp_path: Path) -> None:
     "call",
     [
         lambda: weft.train(3),  # type: ignore[arg-type]
-        lambda: weft.generate(TEXT, sentences="two"),  # type: ignore[call-overload]
+        lambda: weft.generate(TEXT, sentences="two"),
         lambda: weft.generate(TEXT, sentences=0),
         lambda: weft.generate(TEXT, sentences=-1),
         lambda: weft.generate(TEXT, beam="x"),

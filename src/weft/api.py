@@ -42,7 +42,14 @@ def score(
 ) -> list[Score]: ...
 
 
-def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = None, language: str = "en") -> Any:
+def score(
+    texts: Any,
+    *,
+    model: AnyModel = DEFAULT_MODEL,
+    combine: str | None = None,
+    language: str = "en",
+    genre: str | None = None,
+) -> Any:
     """Score how well the sentences of texts fit together; higher is more coherent.
 
     Args:
@@ -50,19 +57,20 @@ def score(texts: Any, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = 
         model: Name, folder, or what `load` returned; a model given by name is loaded once per process.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
         language: Language of the sentence splitter.
+        genre: Genre of the reference texts of the percentile, such as ``essay``, or ``all``; guessed by default.
 
     Returns:
         One `Score` for one text, a list for many.
 
     Raises:
-        WeftError: There is no such model, combination or language, or something is not a text.
+        WeftError: There is no such model, combination, language or genre, or something is not a text.
 
     Example:
         >>> found = score("The cat slept. It purred. Rates rose.", model="foltz-glove")
         >>> [round(value, 1) for value in found.transitions], found.breaks
         ([0.7, 0.5], (1,))
     """
-    return as_model(model).score(texts, combine=combine, language=language)
+    return as_model(model).score(texts, combine=combine, language=language, genre=genre)
 
 
 @overload
@@ -120,29 +128,13 @@ def order(
 
 @overload
 def generate(
-    texts: str | Document,
-    *,
-    model: AnyModel = ...,
-    sentences: int = ...,
-    combine: str | None = ...,
-    rerank: AnyModel | None = ...,
-    decoding: Decoding | None = ...,
-    language: str = ...,
-    **options: Any,
+    texts: str | Document, *, model: AnyModel = ..., decoding: Decoding | None = ..., **options: Any
 ) -> Continuation: ...
 
 
 @overload
 def generate(
-    texts: Iterable[str | Document],
-    *,
-    model: AnyModel = ...,
-    sentences: int = ...,
-    combine: str | None = ...,
-    rerank: AnyModel | None = ...,
-    decoding: Decoding | None = ...,
-    language: str = ...,
-    **options: Any,
+    texts: Iterable[str | Document], *, model: AnyModel = ..., decoding: Decoding | None = ..., **options: Any
 ) -> list[Continuation]: ...
 
 

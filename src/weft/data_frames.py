@@ -12,8 +12,8 @@ from weft.errors import ConfigError, check_known
 LIBRARIES = ("pandas", "polars")
 # The columns of a frame of scores; a frame of no results has them too.
 SCORE_COLUMNS = (
-    "id", "sentences", "value", "percentile", "percentile_shuffled", "shuffles_beaten", "transitions", "breaks",
-    "break_probabilities", "warnings", "warning_codes",
+    "id", "sentences", "value", "percentile", "percentile_shuffled", "genre", "genre_guessed", "shuffles_beaten",
+    "transitions", "breaks", "break_probabilities", "warnings", "warning_codes",
 )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from weft.data_frames import SCORE_COLUMNS, Tabular
 from weft.errors import CorpusError
 from weft.notebook import continuation_html, score_html
 
+ALL_GENRES = "all"  # the genre of a score whose percentile is among texts of all genres
+
 
 class TextWarning(str):
     """A reason to distrust a score: one plain sentence, which it is as a string, and a code that programs can test.
@@ -49,6 +51,7 @@ class Document:
         layout_warnings: What its lines showed before they were split into sentences, such as a list; two documents
             that differ in nothing else are equal.
         columns: The other columns of its row in a table, by name; two documents that differ in nothing else are equal.
+        genre: Its genre, if the source of the text names it; it does not count in comparisons either.
 
     Raises:
         CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters; or the
@@ -66,6 +69,7 @@ class Document:
     paragraph_starts: tuple[int, ...] = (0,)
     layout_warnings: tuple[TextWarning, ...] = field(default=(), compare=False, repr=False)
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    genre: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not isinstance(self.title, str):
@@ -110,7 +114,7 @@ class Document:
             return [self]
         ends = (*self.paragraph_starts[1:], len(self.sentences))
         return [
-            Document(f"{self.id}#{number}", self.sentences[start:end], self.title)
+            Document(f"{self.id}#{number}", self.sentences[start:end], self.title, genre=self.genre)
             for number, (start, end) in enumerate(zip(self.paragraph_starts, ends, strict=True))
         ]
 
@@ -180,9 +184,15 @@ class Score(Tabular):
         percentile_shuffled: The same percentage among the shuffled reference texts.
         shuffles_beaten: Share of random orders of the text that score lower than its own order, from 0 to 1, for models
             that compare orders quickly; None for other models and for fewer than three sentences.
-        reference: Name of the reference texts, such as ``Wikipedia paragraphs``.
+        reference: Name of the reference texts, such as ``news texts``.
+        genre: Genre of the reference texts, for models with reference scores by genre: the genre that was given, or
+            guessed; ``all`` for the texts of all genres.
+        genre_guessed: Whether the genre was guessed. An unsure guess gives the genre ``all``.
+        genre_probability: Probability of the guess.
         bar_range: Values of a transition whose bars are empty and full, for models without reference texts.
-        link_percentiles: For each transition, percentage of the shortest reference texts that score lower.
+        link_percentiles: For each transition, percentage of the shortest reference texts, of all genres, that score
+            lower.
+        link_reference: Name of these texts.
         warnings: Reasons to distrust the score, or why there is none; each is a sentence with a ``code``.
 
     Example:
@@ -202,8 +212,12 @@ class Score(Tabular):
     percentile_shuffled: float | None = None
     shuffles_beaten: float | None = None
     reference: str = ""
+    genre: str = ""
+    genre_guessed: bool = False
+    genre_probability: float | None = None
     bar_range: tuple[float, float] = (-3.0, 3.0)
     link_percentiles: tuple[float, ...] = ()
+    link_reference: str = ""
     warnings: tuple[TextWarning, ...] = ()
 
     @property
@@ -215,15 +229,23 @@ class Score(Tabular):
             '71st percentile of essays; beats 99% of shuffled ones'
             >>> Score(0.6, percentile=71.9, shuffles_beaten=0.965, reference="essays").meaning
             '71st percentile of essays; beats 96% of its own shuffles'
+            >>> Score(0.6, percentile=71.9, reference="news texts", genre="news", genre_guessed=True).meaning
+            '71st percentile among news texts (genre guessed)'
         """
         parts = []
         if self.percentile is not None:
-            parts.append(f"{ordinal(whole_percent(self.percentile))} percentile of {self.reference}")
+            place = f"{ordinal(whole_percent(self.percentile))} percentile {'among' if self.genre else 'of'} {self.reference}"
+            parts.append(place + self._genre_remark())
         if self.shuffles_beaten is not None:
             parts.append(f"beats {whole_percent(100 * self.shuffles_beaten)}% of its own shuffles")
         elif self.percentile_shuffled is not None:
             parts.append(f"beats {whole_percent(self.percentile_shuffled)}% of shuffled ones")
         return "; ".join(parts)
+
+    def _genre_remark(self) -> str:
+        if not self.genre_guessed:
+            return ""
+        return " (genre unclear)" if self.genre == ALL_GENRES else " (genre guessed)"
 
     @property
     def mark(self) -> str:
@@ -244,6 +266,10 @@ class Score(Tabular):
             "break_threshold": self.break_threshold,
             "estimator": self.estimator,
             "percentiles": {"written": self.percentile, "shuffled": self.percentile_shuffled} if placed else None,
+            "reference": self.reference or None,
+            "genre": self.genre or None,
+            "genre_guessed": self.genre_guessed,
+            "genre_probability": self.genre_probability,
             "shuffles_beaten": self.shuffles_beaten,
             "model": self.model,
             "warnings": list(map(str, self.warnings)),

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from weft.errors import ConfigError, ModelError, WeftError, closest_name, did_you_mean
-from weft.io.model_folder import MANIFEST, read_manifest
+from weft.io.model_folder import MANIFEST, load_artifact, read_manifest, save_artifact
 from weft.io.package_files import PRETRAINED
 from weft.protocols import AdjustableModel, CoherenceModel, ModelCard
 from weft.registry import (
@@ -144,7 +144,7 @@ def model_folder(name: str | Path) -> Path:
             "this model comes ready to use and has no folder of its own",
             seen=found.name,
             allowed="a folder that `weft train` wrote, or the name of one",
-            next_step="name another model, or its folder",
+            next_step="name another model or its folder; `weft calibrate` also takes --out FOLDER",
         )
     return found.folder
 
@@ -166,6 +166,21 @@ def writable_folder(name: str | Path) -> Path:
             next_step="give --out FOLDER, and name the copy by its path",
         )
     return found.folder
+
+
+def copied_model(name: str | Path, out: str | Path) -> Path:
+    """Write a copy of a model, with all weights that it shares with other folders, and return its folder.
+
+    Raises:
+        ConfigError: There is no model of that name.
+        ModelError: The model has to be trained first, or the folder holds something else.
+    """
+    found = find_model(name)
+    if found.folder is None:
+        create_model(found.model).save(out)
+    else:
+        save_artifact(replace(load_artifact(found.folder), shared=()), out)
+    return Path(out)
 
 
 def is_model(name: str | Path) -> bool:

@@ -22,16 +22,15 @@ from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.completed_score import completed
+from weft.scoring.genre_choice import check_genre
 from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
-from weft.text_inputs import documents_of, one_document
+from weft.text_inputs import documents_of, in_batches, one_document
 
 if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
     from weft.ordering.best_move import Move
 
-AT_ONCE = 64  # documents scored in one batch
-LONG = 64  # sentences; a longer document is scored alone, so that a model needs to remember one such text
 SENTENCES_AS_TEXTS = TextWarning(
     "sentences-as-texts",
     "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
@@ -45,11 +44,14 @@ class ScoreOptions(TypedDict, total=False):
 
     combine: str | None
     language: str
+    genre: str | None
 
 
-class OrderOptions(ScoreOptions, total=False):
+class OrderOptions(TypedDict, total=False):
     """The keyword arguments of `Model.order` and `weft.order`."""
 
+    combine: str | None
+    language: str
     first_given: bool
     search: Search
     objective: Objective
@@ -101,10 +103,12 @@ class Model:
     @overload
     def score(self, texts: Iterable[str | Document], **options: Unpack[ScoreOptions]) -> list[Score]: ...
 
-    def score(self, texts: object, *, combine: str | None = None, language: str = "en") -> Score | list[Score]:
+    def score(
+        self, texts: object, *, combine: str | None = None, language: str = "en", genre: str | None = None
+    ) -> Score | list[Score]:
         """Score texts; see `weft.score`."""
         documents, single = documents_of(texts, language=language)
-        scores = list(self.combined(combine).score_stream(iter(documents)))
+        scores = list(self.combined(combine).score_stream(iter(documents), genre=genre))
         return scores[0] if single else _with_warning(scores, documents)
 
     def combined(self, combine: str | None) -> Model:
@@ -114,12 +118,13 @@ class Model:
         found = combined_model(self.inner, combine, self.name)
         return Model(found, self.name, source=self.source, settings=self.settings, combination=combine)
 
-    def score_stream(self, documents: Iterator[Document]) -> Iterator[Score]:
+    def score_stream(self, documents: Iterator[Document], *, genre: str | None = None) -> Iterator[Score]:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
-        for batch in _batches(documents):
+        known = check_genre(genre, self.inner, self.name)
+        for batch in in_batches(documents):
             with few_threads(sentences=sum(map(len, batch))):
                 pairs = zip(self.inner.score(batch), batch, strict=True)
-                scores = [completed(score, document, self.inner, self.name) for score, document in pairs]
+                scores = [completed(score, document, self.inner, self.name, known) for score, document in pairs]
             yield from scores
 
     @overload
@@ -300,21 +305,6 @@ class Model:
             found = compare_texts(model.inner, one, other)
         first = completed(found.first, one, model.inner, model.name)
         return replace(found, first=first, second=completed(found.second, other, model.inner, model.name))
-
-
-def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Yield the first document alone, then documents in batches, and long documents alone."""
-    batch, size = list[Document](), 1
-    for document in documents:
-        if batch and len(document) > LONG:
-            yield batch
-            batch = []
-        batch.append(document)
-        if len(batch) == size or len(document) > LONG:
-            yield batch
-            batch, size = [], AT_ONCE
-    if batch:
-        yield batch
 
 
 def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:

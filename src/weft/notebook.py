@@ -36,7 +36,9 @@ def link_shares(score: Score) -> tuple[list[float], str]:
     model, a fixed range of values for any other.
     """
     if score.link_percentiles:
-        return [share / 100 for share in score.link_percentiles], f"bars: percentile of {score.reference}"
+        return [
+            share / 100 for share in score.link_percentiles
+        ], f"bars: percentile of {score.link_reference or score.reference}"
     low, high = score.bar_range
     shares = [min(1.0, max(0.0, (value - low) / (high - low))) for value in score.transitions]
     return shares, f"bars: from {low:g} to {high:g}" if shares else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from weft.corpora.text.sentences import document_of_text
@@ -14,6 +14,8 @@ from weft.errors import CorpusError
 ALLOWED = "a str (a whole text), a Document, or a list or a Series of them"
 NOT_TEXTS = (bytes, bytearray, Mapping, set, frozenset, Path)  # iterables that are no list of texts
 SINGLE_NAME = "text"
+AT_ONCE = 64  # documents scored in one batch
+LONG = 64  # sentences; a longer document is scored alone, so that a model needs to remember one such text
 
 
 def documents_of(texts: object, *, language: str = "en") -> tuple[list[Document], bool]:
@@ -57,6 +59,21 @@ def one_document(text: object, *, name: str = SINGLE_NAME, language: str = "en")
 
 def _document(text: str | Document, name: str, language: str) -> Document:
     return text if isinstance(text, Document) else document_of_text(name, text, language)
+
+
+def in_batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield the first document alone, then documents in batches, and long documents alone."""
+    batch, size = list[Document](), 1
+    for document in documents:
+        if batch and len(document) > LONG:
+            yield batch
+            batch = []
+        batch.append(document)
+        if len(batch) == size or len(document) > LONG:
+            yield batch
+            batch, size = [], AT_ONCE
+    if batch:
+        yield batch
 
 
 def _entry(text: object, number: int, language: str) -> Document:

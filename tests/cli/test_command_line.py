@@ -131,7 +131,7 @@ def test_mistakes_in_the_command_are_one_line() -> None:
         (("order", "x", "--beam", "x"), "wrong value of --beam: saw 'x'; allowed: a whole number, at least 1"),
         (("generate", "x", "--top-p", "x"), "wrong value of --top-p: saw 'x'; allowed: a number; next: "),
         (("score", "x", "-f", "y"), "wrong value of --format, -f: saw 'y'; allowed: table, json, jsonl, csv; next: "),
-        (("config", "a", "b"), "too many arguments: saw 'b'; allowed: weft config [OPTIONS] NAME|FILE; next: "),
+        (("config", "a", "b"), "too many arguments: saw 'b'; allowed: weft config [OPTIONS] [NAME|FILE]; next: "),
     ],
 )
 def test_a_mistake_in_the_command_has_four_parts(arguments: tuple[str, ...], line: str) -> None:

@@ -237,3 +237,18 @@ def test_a_folder_that_is_no_encoder(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="the extra `hf` is not installed")
     line = refused("score", ESSAY, "--model", "foltz-embedding", "--set", f"encoder={tmp_path}", cwd=tmp_path)
     assert "sentence encoder" in line
+
+
+def test_the_genre_is_guessed_labelled_or_given(tmp_path: Path) -> None:
+    texts = ["Heat the oil in a pan.", "Add the onions and stir for 5 minutes.", "Serve with rice."]
+    records = [{"id": "a", "sentences": texts}, {"id": "b", "sentences": texts, "genre": "essay"}]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, records)))
+    lines = weft("score", "t.jsonl", "-f", "json", cwd=tmp_path, default_model=True).stdout.splitlines()
+    guessed, labelled = map(json.loads, lines)
+    assert (guessed["genre"], guessed["genre_guessed"], guessed["reference"]) == ("howto", True, "howto texts")
+    assert (labelled["genre"], labelled["genre_guessed"]) == ("essay", False)
+    given = weft("score", "t.jsonl", "--genre", "news", "--explain", cwd=tmp_path, default_model=True).stdout
+    assert given.count("percentile among news texts") == 2
+    unknown = weft("score", "t.jsonl", "--genre", "poem", cwd=tmp_path, default_model=True)
+    assert unknown.returncode == 2 and "allowed: all, abstract, " in unknown.stderr
+    assert "has no reference scores by genre" in refused("score", "t.jsonl", "--genre", "news", cwd=tmp_path)

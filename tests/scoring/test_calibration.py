@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import weft
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
-from weft.evaluation.calibration import LENGTH_CLASSES, calibrate
+from weft.evaluation.calibration import FEWEST_TEXTS, LENGTH_CLASSES, UNITS, calibrate
 from weft.hub import load_model
 from weft.io.model_folder import load_artifact
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
@@ -70,9 +71,12 @@ def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
     model = WeftSmall()
     assert model.reference is not None
     assert [group.fewest for group in model.reference.groups] == list(LENGTH_CLASSES)
+    assert {"essay", "news", "fiction", "encyclopedia"} <= set(model.reference.genres)
     for group in model.reference.groups:
         assert list(group.written) == sorted(group.written)
         assert group.written[50] > group.shuffled[50]
+    for groups in model.reference.genres.values():
+        assert all(group.n >= FEWEST_TEXTS for group in groups)
     assert model.combined("bi").reference is None
     assert WeftSmall(WeftSmallSettings(combine="uni")).reference is None
     assert "WEFT_DATA" not in model.reference.command
@@ -125,26 +129,77 @@ def test_a_copy_of_the_model_inside_the_package_is_calibrated(tmp_path: Path) ->
     with pytest.raises(ConfigError, match="not empty.*mine.*next: give another --out"):
         calibrate("weft-small", texts, texts="dogs", out=tmp_path / "mine")
     with pytest.raises(CorpusError, match="too few texts"):
-        calibrate("weft-small", texts[:30], texts="dogs", out=tmp_path / "other")
+        calibrate("weft-small", texts[:10], texts="dogs", out=tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
 def test_too_few_texts_are_refused_and_nothing_is_written(folder: Path) -> None:
     before = (folder / "model.json").read_bytes()
-    with pytest.raises(CorpusError, match="too few texts of 5 to 9 sentences"):
-        calibrate(folder, [Document(str(n), ("A.", "B.", f"C{n}.")) for n in range(30)], texts="t")
+    few = [Document(str(n), ("A.", "B.", f"C{n}.")) for n in range(FEWEST_TEXTS - 1)]
+    for out in (None, folder.with_name("new")):
+        with pytest.raises(CorpusError, match="too few texts: saw 19.*--unit paragraph"):
+            calibrate(folder, few, texts="t", out=out)
     assert (folder / "model.json").read_bytes() == before
+    assert not folder.with_name("new").exists()
 
 
-def test_the_class_with_too_few_texts_is_named(folder: Path) -> None:
-    texts = [Document(str(n), tuple(f"Sentence {i} of {n}." for i in range(7))) for n in range(30)]
-    with pytest.raises(CorpusError, match="too few texts of 3 to 4 sentences.*10 or more sentences"):
-        calibrate(folder, texts, texts="t")
+def numbered(count: int, sizes: tuple[int, ...], genre: str = "") -> list[Document]:
+    return [
+        Document(f"{genre}{n}", tuple(f"Cat {i} of {n} sat." for i in range(sizes[n % len(sizes)])), genre=genre)
+        for n in range(count)
+    ]
 
 
-def test_a_model_without_a_place_for_it_is_refused(tmp_path: Path) -> None:
-    from weft.registry import create_model
+def test_thirty_essays_are_enough_for_any_model(tmp_path: Path) -> None:
+    essays = numbered(30, (7, 12, 25))
+    for name in ("random", "foltz-glove", "weft-small"):
+        found = calibrate(name, essays, texts="essays", unit="text", out=tmp_path / name)
+        assert [(group.fewest, group.n) for group in found.groups] == [(5, 30)]  # classes of ten texts are joined
+        score = weft.score(essays[0], model=tmp_path / name)
+        assert score.percentile is not None and (score.genre, score.reference) == ("", "essays")
+        weft.load(tmp_path / name).inner.save(tmp_path / "again")
+        assert weft.score(essays[0], model=tmp_path / "again").percentile == score.percentile
 
-    create_model("random").save(tmp_path / "m")
-    with pytest.raises(ConfigError, match="cannot be calibrated"):
-        calibrate(tmp_path / "m", [], texts="t")
+
+def test_what_counts_as_a_text(tmp_path: Path) -> None:
+    sentences = tuple(f"Cat {i} sat." for i in range(30))
+    documents = [Document(f"d{n}", sentences, paragraph_starts=(0, 4, 5)) for n in range(20)]
+    counts = {
+        unit: [
+            (g.fewest, g.n) for g in calibrate("random", documents, texts="t", unit=unit, out=tmp_path / unit).groups
+        ]
+        for unit in UNITS
+    }
+    assert counts["text"] == [(20, 20)]
+    assert counts["paragraph"] == [(3, 20), (20, 20)]  # the paragraph of one sentence is left out
+    assert counts["excerpt"] == [(3, 20), (5, 20), (10, 20), (20, 20)]
+    with pytest.raises(ConfigError, match="unknown unit: saw 'line'; allowed: paragraph, text, excerpt"):
+        calibrate("random", documents, texts="t", unit="line", out=tmp_path / "x")
+
+
+def test_every_genre_has_its_own_scores_and_the_same_weight(tmp_path: Path) -> None:
+    many, few, rare = numbered(60, (6,), "news"), numbered(20, (6,), "tale"), numbered(19, (6,), "poem")
+    found = calibrate("random", [*many, *few, *rare], texts="all", unit="text", out=tmp_path / "m")
+    assert {name: groups[0].n for name, groups in found.genres.items()} == {"news": 60, "tale": 20}  # 19 are too few
+    assert found.groups[0].n == 99
+    model = weft.load(tmp_path / "m")
+    given, labelled = model.score(few[0], genre="news"), model.score(few[0])
+    assert (given.genre, labelled.genre) == ("news", "tale")
+    assert given.percentile != labelled.percentile
+    assert model.score(few[0], genre="all").genre == "all"
+
+
+def test_excerpts_of_few_documents_make_no_genre(tmp_path: Path) -> None:
+    few, enough = numbered(19, (30,), "tale"), numbered(20, (30,), "news")
+    found = calibrate("random", [*few, *enough], texts="all", unit="excerpt", out=tmp_path / "m")
+    assert list(found.genres) == ["news"]
+    assert [group.n for group in found.groups] == [39] * 4
+
+
+def test_weights_of_texts_move_the_quantiles() -> None:
+    low, high = [0.0] * 90, [1.0] * 10
+    equal = make_group(3, [*low, *high], [*low, *high])
+    fair = make_group(3, [*low, *high], [*low, *high], [1 / 90] * 90 + [1 / 10] * 10)
+    assert sum(value == 0 for value in equal.written) == pytest.approx(91, abs=1)
+    assert sum(value == 0 for value in fair.written) == pytest.approx(51, abs=1)
+    assert len(fair.written) == 101

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from weft.cli import options
-from weft.cli.options import argument
+from weft.cli.options import argument, option
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 def models(
     name: Annotated[str | None, argument("Model to describe: its name or folder.", "NAME")] = None,
     format: options.Format = options.OutputFormat.table,
+    card: Annotated[bool, option("Write the card of the model as Markdown.", "", "--card")] = False,
+    results: Annotated[Path, option("Results folder of the card.", "FOLDER")] = Path("results"),
 ) -> None:
     """List the models, or describe one of them.
 
@@ -26,14 +31,29 @@ def models(
     Example: weft models
 
     Example: weft models seq2seq
+
+    Example: weft models seq2seq --card > CARD.md
     """
     from weft.cli.output import chosen_format
     from weft.hub import describe_model, known_models
 
-    if name is None:
+    if card:
+        _write_card(name, results)
+    elif name is None:
         _write_list(known_models(), chosen_format(format))
     else:
         _write_description(describe_model(name), chosen_format(format))
+
+
+def _write_card(name: str | None, results: Path) -> None:
+    from weft.errors import ConfigError
+    from weft.report.model_card import model_card
+
+    if name is None:
+        raise ConfigError(
+            "a card is of one model", seen="no name", allowed="weft models NAME --card", next_step="name a model"
+        )
+    typer.echo(model_card(name, results), nl=False)
 
 
 def _write_list(found: list[KnownModel], form: str) -> None:

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
     from weft.document import Document, Score
 
-COLUMNS = ["id", "sentences", "value", "percentile_written", "percentile_shuffled", "shuffles_beaten", "warning_codes"]
+COLUMNS = [
+    "id", "sentences", "value", "percentile_written", "percentile_shuffled", "genre", "shuffles_beaten",
+    "warning_codes",
+]  # fmt: skip
+GENRE_HELP = "Genre whose texts the percentile is among, such as essay, or all. [default: guessed from the text]"
 LINK_COLUMNS = ["id", "left", "right", "value", "break_probability", "left_paragraph", "right_paragraph"]
 SORT_HELP = "Order of the texts: as given, by score or percentile (highest first), or by name."
 
@@ -33,6 +37,7 @@ def score(
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006  typer copies it
+    genre: Annotated[str | None, option(GENRE_HELP, "NAME")] = None,
     explain: Annotated[
         bool, option("Show the score of every transition and mark the weak links.", "", "--explain", "-e")
     ] = False,
@@ -64,7 +69,7 @@ def score(
     loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
     reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     with output_to(out):
-        scores = in_order(loaded.score_stream(read_files(files, reading)), sort)
+        scores = in_order(loaded.score_stream(read_files(files, reading), genre=genre), sort)
         write_scores(scores, form=chosen_format(format, out), explain=explain)
 
 
@@ -117,7 +122,7 @@ def write_scores(scores: Iterable[Score], *, form: str, explain: bool) -> None:
 
 
 def _row(document: Document, score: Score) -> list[Any]:
-    cells = (score.value, score.percentile, score.percentile_shuffled, score.shuffles_beaten)
+    cells = (score.value, score.percentile, score.percentile_shuffled, score.genre, score.shuffles_beaten)
     codes = " ".join(warning.code for warning in score.warnings)
     return [document.id, len(document), *("" if cell is None else cell for cell in cells), codes]
 

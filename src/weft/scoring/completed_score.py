@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from weft.document import Document, Score, weak_links
 from weft.protocols import BreakModel, CalibratedModel, CoherenceModel, CombinableModel, ShuffleJudge
+from weft.scoring.genre_choice import choose_genre
 from weft.scoring.percentiles import placed
 from weft.scoring.score_warnings import warnings_of
 
 LOG_PROBABILITIES = (-8.0, 0.0)  # bars of uni and bi: log-probabilities per token
 
 
-def completed(score: Score, document: Document, model: CoherenceModel, name: str) -> Score:
+def completed(score: Score, document: Document, model: CoherenceModel, name: str, genre: str = "") -> Score:
     """Return a model's score of a document with all that can be said about it.
 
     Args:
@@ -20,6 +21,7 @@ def completed(score: Score, document: Document, model: CoherenceModel, name: str
         document: The text.
         model: The model.
         name: Its name for results and messages.
+        genre: Genre of the text; empty to take that of the document, or to guess it.
     """
     warnings = warnings_of(model, document, score.value)
     found = replace(score, document=document, model=name, warnings=warnings, bar_range=_bar_range(model))
@@ -29,7 +31,11 @@ def completed(score: Score, document: Document, model: CoherenceModel, name: str
     if isinstance(model, ShuffleJudge):
         found = replace(found, shuffles_beaten=model.shuffles_beaten(document))
     reference = model.reference if isinstance(model, CalibratedModel) else None
-    return placed(found, reference, len(document)) if reference is not None else found
+    if reference is None:
+        return found
+    choice = choose_genre(reference, document, genre)
+    found = replace(found, genre=choice.name, genre_guessed=choice.guessed, genre_probability=choice.probability)
+    return placed(found, reference, len(document), choice.key)
 
 
 def _bar_range(model: CoherenceModel) -> tuple[float, float]:

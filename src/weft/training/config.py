@@ -38,6 +38,7 @@ class DataSection:
     train: tuple[str, ...] = key((), "Files of documents; a relative path is also looked up in the data folder.")
     limit: int = key(0, "Number of documents to read; 0 for all.")
     valid: tuple[str, ...] = key((), "Validation files, for neural models.")
+    valid_share: float = key(0.0, "Share of the documents of `train` to validate on, if `valid` names no files.")
     store: str = key("", "A store made by `weft prepare`, instead of `train`.")
     valid_store: str = key("", "A store made with the tokenizer of the training store, instead of `valid`.")
     tokenizer: str = key("bpe", "The kind of tokenizer to learn if no store is given: `bpe` or `words`.")
@@ -90,10 +91,11 @@ def read_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
         >>> read_config(file, ["model.seed=7"]).model.settings["seed"]
         7
     """
-    return build_config(_with_overrides(_read_toml(Path(path)), overrides), to_run=True)
+    return build_config(with_overrides(_read_toml(Path(path)), overrides), to_run=True)
 
 
-def _with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+def with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """Put ``section.key=value`` overrides into the content of a configuration file, and return it."""
     for override in overrides:
         path, key, value = parse_override(override)
         table = content
@@ -219,6 +221,10 @@ def _section(kind: type[Section], name: str, values: Mapping[str, Any]) -> Secti
             raise ConfigError(
                 f"{name}.{key} is out of range", seen=value, allowed="0 to 4294967295", next_step=CORRECT_VALUE
             )
+        if type(defaults[key]) is float and not 0 <= value < 1:
+            raise ConfigError(
+                f"{name}.{key} is out of range", seen=value, allowed="0 to below 1", next_step=CORRECT_VALUE
+            )
         if isinstance(value, tuple) and not all(isinstance(item, str) for item in value):
             raise ConfigError(f"{name}.{key} must list texts", seen=value, allowed="strings", next_step="quote them")
     return kind(**chosen)
@@ -313,7 +319,7 @@ def _not_a_section(name: str, value: object) -> ConfigError:
 def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     """Return the configuration in a file, or the defaults of the model of that name."""
     if is_registered(name) and not Path(name).is_file():
-        return build_config(_with_overrides({"model": {"name": name}}, overrides))
+        return build_config(with_overrides({"model": {"name": name}}, overrides))
     if not Path(name).exists() and not name.endswith(".toml"):
         model_class(name)  # raises with the nearest name
     return read_config(name, overrides)

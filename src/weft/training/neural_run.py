@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from weft.corpora.data_folder import find_data
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.store.prepare import prepare
+from weft.corpora.store.split_files import split_files
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
@@ -92,19 +93,30 @@ def _open_corpus(
 ) -> Corpus:
     """Open the stores, or prepare them from the files; a store that already exists is used."""
     data = config.data
+    held_out = [find_data(name, data_root) for name in data.valid]
     if data.store:
         train = TokenStore(find_data(data.store, data_root))
     else:
-        kind, size = data.tokenizer, data.vocabulary
-        train = prepare(files, folder / "store", tokenizer_kind=kind, vocabulary_size=size, progress=progress)
+        if data.valid_share and not (held_out or data.valid_store):
+            files, held_out = split_files(files, folder / "split", share=data.valid_share, seed=config.run.seed)
+        train = prepare(
+            files, folder / "store", tokenizer=_tokenizer_to_build_on(config), tokenizer_kind=data.tokenizer,
+            vocabulary_size=data.vocabulary, progress=progress,
+        )  # fmt: skip
     if data.valid_store:
         valid = TokenStore(find_data(data.valid_store, data_root))
         _check_tokenizer(train, valid, data.valid_store)
         return Corpus(train, valid)
-    if not data.valid:
+    if not held_out:
         return Corpus(train)
-    names = [find_data(name, data_root) for name in data.valid]
-    return Corpus(train, prepare(names, folder / "valid", tokenizer=train.tokenizer(), progress=progress))
+    return Corpus(train, prepare(held_out, folder / "valid", tokenizer=train.tokenizer(), progress=progress))
+
+
+def _tokenizer_to_build_on(config: RunConfig) -> Tokenizer | None:
+    """Return the tokenizer of the model that a run builds on, so that its networks can read the store."""
+    name = config.run.start or config.run.base
+    found = load_model(model_folder(name)) if name else None
+    return found.tokenizer if isinstance(found, NetworkModel) else None
 
 
 def _check_tokenizer(train: TokenStore, valid: TokenStore, name: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from weft.corpora.data_folder import find_data
 from weft.corpora.negatives.permuted_document import PermutedDocument
 from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata
 from weft.corpora.readers.format_by_content import format_by_content
@@ -31,7 +32,7 @@ from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, plain_name, stem_of
 from weft.registry import READER_GROUP, added_names, load_added
 
-__all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_files", "read_permuted"]
+__all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_files", "read_labelled", "read_permuted"]
 
 Item = TypeVar("Item", Document, PermutedDocument)
 
@@ -154,6 +155,23 @@ def read_files(sources: Sequence[Source], options: ReadOptions = DEFAULT_OPTIONS
     for source in sources:
         documents = read_documents(source, options)
         yield from renamed(documents, FoundFile(Path(source), str(source))) if source in shared else documents
+
+
+def read_labelled(
+    names: Iterable[str], root: str | None = None, options: ReadOptions = DEFAULT_OPTIONS, genre: str = ""
+) -> Iterator[Document]:
+    """Yield the documents of several files, each a path or a path in the data folder.
+
+    Args:
+        names: The files.
+        root: The data folder; see `weft.corpora.data_folder`.
+        options: As for :func:`read_documents`.
+        genre: The genre of documents that have none.
+    """
+    for name in names:
+        source = name if is_pattern(name) else find_data(name, root)
+        for document in read_documents(source, options):
+            yield document if document.genre or not genre else replace(document, genre=genre)
 
 
 def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[PermutedDocument]:

@@ -19,7 +19,7 @@ from weft.errors import CorpusError
 from weft.io.compressed_streams import Source, name_of, stem_of
 
 # Keys that weft reads; `title` is a column as well. Others are passed on.
-_KEYS = frozenset(("paragraphs", "sentences", "text", "id", "perms", "replacements"))
+_KEYS = frozenset(("paragraphs", "sentences", "text", "id", "genre", "perms", "replacements"))
 _ALLOWED = 'one JSON object per line with "paragraphs", "sentences" or "text"'
 
 
@@ -81,6 +81,12 @@ def parse_records(source: Source, lines: Iterable[tuple[int, str]], *, allowed: 
 
 def document_of(record: Record, options: ReadOptions = DEFAULT_OPTIONS) -> Document:
     """Return the document of a record; it has no sentences if its text is empty."""
+    genre = record.fields.get("genre")
+    document = _without_genre(record, options)
+    return replace(document, genre=genre) if isinstance(genre, str) and genre else document
+
+
+def _without_genre(record: Record, options: ReadOptions) -> Document:
     key = _text_key(record, options)
     value, name, title = record.fields[key], _id(record, options.id_column), _title(record)
     used = {key, options.id_column or "id"}

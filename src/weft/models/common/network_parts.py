@@ -13,7 +13,6 @@ from weft.errors import ConfigError, ModelError, is_number
 from weft.io.model_folder import Artifact, require
 from weft.io.quantization import Weights, unpack
 from weft.scoring.break_calibration import BREAK_CALIBRATION, BreakCalibration, read_break_calibration
-from weft.scoring.percentiles import REFERENCE, Reference, read_reference
 from weft.training.part_names import ENCODERS, PARTS, PRECEDENCE
 
 TOKENIZER = "tokenizer.json"
@@ -74,13 +73,6 @@ def saved_tokenizer(artifact: Artifact, folder: str | Path) -> Tokenizer:
     """Return the tokenizer of all parts."""
     require(artifact, folder, tensors=(), texts=(TOKENIZER,))
     return tokenizer_from_text(artifact.texts[TOKENIZER], source=str(Path(folder) / TOKENIZER))
-
-
-def saved_reference(artifact: Artifact, folder: str | Path) -> Reference | None:
-    """Return the reference scores, if the model was calibrated."""
-    if REFERENCE not in artifact.texts:
-        return None
-    return read_reference(artifact.texts[REFERENCE], source=str(Path(folder) / REFERENCE))
 
 
 def saved_break_calibration(artifact: Artifact, folder: str | Path) -> BreakCalibration | None:

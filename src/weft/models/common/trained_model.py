@@ -10,13 +10,16 @@ from typing import Any, ClassVar, Self
 
 from weft.errors import ConfigError
 from weft.io.model_folder import Artifact, load_artifact, save_artifact
+from weft.models.common.saved_reference import saved_reference, with_reference
 from weft.models.common.setting_checks import damaged_settings, restored_settings
+from weft.scoring.percentiles import Reference
 from weft.settings import Settings as ModelSettings
 
 
 class TrainedModel(ABC):
-    """A model whose folder holds its settings and what it has learned."""
+    """A model whose folder holds its settings, what it has learned and, after `weft calibrate`, reference scores."""
 
+    reference: Reference | None = None
     Settings: ClassVar[type[ModelSettings]]
     settings: ModelSettings
 
@@ -41,7 +44,7 @@ class TrainedModel(ABC):
 
     def save(self, folder: str | Path, *, training: Mapping[str, Any] | None = None) -> None:
         """Write a model folder."""
-        artifact = self.to_artifact()
+        artifact = with_reference(self.to_artifact(), self.reference)
         save_artifact(replace(artifact, training={**(training or {}), **artifact.training}), folder)
 
     @classmethod
@@ -57,4 +60,5 @@ class TrainedModel(ABC):
         except ConfigError as error:
             raise damaged_settings(error, folder) from error
         model.restore(artifact, folder)
+        model.reference = saved_reference(artifact, folder)
         return model

@@ -17,11 +17,12 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
-from weft.models.common.network_parts import saved_reference, saved_tokenizer
+from weft.models.common.network_parts import saved_tokenizer
 from weft.models.common.neural.encoder_decoder import Tokens
 from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
 from weft.models.common.neural.pretrained_vectors import vectors_of_tokens
 from weft.models.common.neural.sentence_predictor import by_length, lengths_of, padded
+from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.common.token_cache import TokenCache
 from weft.models.discriminative.networks import POOLINGS, ReaderOptions

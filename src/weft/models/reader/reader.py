@@ -19,7 +19,8 @@ from weft.document import Document, Score
 from weft.errors import CorpusError, ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_key
-from weft.models.common.network_parts import saved_break_calibration, saved_reference, saved_tokenizer
+from weft.models.common.network_parts import saved_break_calibration, saved_tokenizer
+from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order

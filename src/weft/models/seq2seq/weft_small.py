@@ -21,10 +21,10 @@ from weft.models.common.network_parts import (
     check_precedence_weight,
     fitting_weights,
     saved_parts,
-    saved_reference,
     saved_tokenizer,
     saved_weights,
 )
+from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings
 from weft.models.common.setting_fields import combine_field, precedence_weight_field
 from weft.models.common.thread_pool import at_once, in_threads

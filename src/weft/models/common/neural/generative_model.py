@@ -18,13 +18,14 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.io.model_folder import Artifact, load_artifact
-from weft.models.common.network_parts import check_precedence_weight, saved_parts, saved_reference, saved_tokenizer
+from weft.models.common.network_parts import check_precedence_weight, saved_parts, saved_tokenizer
 from weft.models.common.neural.batch_tensors import zero_loss
 from weft.models.common.neural.contrastive_loss import pair_loss
 from weft.models.common.neural.encoder_decoder import Architecture, Seq2SeqNetwork, special_ids
 from weft.models.common.neural.network_folder import load_networks, round_as_saved, save_networks
 from weft.models.common.neural.precedence import PrecedenceNetwork, PrecedencePart
 from weft.models.common.neural.sentence_predictor import Predictor
+from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.common.token_cache import TokenCache
 from weft.progress import Progress, silent
