@@ -128,14 +128,16 @@ def order(
 
 @overload
 def generate(
-    texts: str | Document, *, model: AnyModel = ..., decoding: Decoding | None = ..., **options: Any
-) -> Continuation: ...
+    texts: str | Document, *, model: AnyModel = ..., sentences: int = ..., decoding: Decoding | None = ...,
+    **options: Any,
+) -> Continuation: ...  # fmt: skip
 
 
 @overload
 def generate(
-    texts: Iterable[str | Document], *, model: AnyModel = ..., decoding: Decoding | None = ..., **options: Any
-) -> list[Continuation]: ...
+    texts: Iterable[str | Document], *, model: AnyModel = ..., sentences: int = ..., decoding: Decoding | None = ...,
+    **options: Any,
+) -> list[Continuation]: ...  # fmt: skip
 
 
 def generate(
