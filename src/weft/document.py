@@ -234,8 +234,8 @@ class Score(Tabular):
         """
         parts = []
         if self.percentile is not None:
-            place = f"{ordinal(whole_percent(self.percentile))} percentile {'among' if self.genre else 'of'} {self.reference}"
-            parts.append(place + self._genre_remark())
+            place, among = ordinal(whole_percent(self.percentile)), "among" if self.genre else "of"
+            parts.append(f"{place} percentile {among} {self.reference}{self._genre_remark()}")
         if self.shuffles_beaten is not None:
             parts.append(f"beats {whole_percent(100 * self.shuffles_beaten)}% of its own shuffles")
         elif self.percentile_shuffled is not None:
