@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.text.sentences import blank_line_blocks, document_of_text, split_block, tidy_sentence
-from weft.corpora.text.text_warnings import layout_warnings
+from weft.corpora.text.sentences import blank_line_blocks, document_of_text, tidy_sentence
 from weft.document import Document
 from weft.io.compressed_streams import Source, stem_of
 
@@ -40,10 +39,10 @@ def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Itera
         [('two:1', 2), ('two:3', 1)]
     """
     for number, block in blank_line_blocks(open_lines(source, options)):
-        sentences = split_block(" ".join(block), options.language)
-        if sentences:
-            warnings = layout_warnings(block, len(sentences))
-            yield Document(f"{stem_of(source)}:{number}", sentences, layout_warnings=warnings)
+        name = f"{stem_of(source)}:{number}"
+        document = document_of_text(name, "\n".join(block), options.language)
+        if document.sentences:
+            yield document
 
 
 def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
