@@ -107,7 +107,10 @@ def test_mistakes_in_the_command_are_one_line() -> None:
     [
         (("score",), "missing argument FILE: saw 'nothing'; allowed: weft score [OPTIONS] FILE...; next: "),
         (("calibrate", "m"), "missing option --data: saw 'nothing'; allowed: --data FILE; next: "),
-        (("score", "x", "--mode", "y"), "unknown option: saw '--mode'; allowed: did you mean --model? (--column, "),
+        (
+            ("score", "x", "--mode", "y"),
+            "unknown option: saw '--mode'; allowed: did you mean --model? (--allow-download, ",
+        ),
         (("scor",), "unknown command: saw 'scor'; allowed: did you mean score? (calibrate, "),
         (("score", "x", "-f"), "missing value of -f: saw 'nothing'; allowed: -f VALUE; next: weft score --help"),
         (("score", "x", "--explain=3"), "this option takes no value: saw '--explain=…'; allowed: --explain alone; "),

@@ -30,6 +30,7 @@ def compare(
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
+    allow_download: options.AllowDownload = False,
     task: Annotated[str, option(TASK_HELP, "TASK", "--task", "-t", section=TWO_MODELS)] = "",
     data: Annotated[str | None, option(DATA_HELP, "NAME|FILE", section=TWO_MODELS)] = None,
     metric: Annotated[str, option(METRIC_HELP, "NAME", section=TWO_MODELS)] = "",
@@ -69,7 +70,9 @@ def compare(
         _write_versus(found, documents, format.value)
         return
     texts = [_text(name, reading) for name in (first, second)]
-    loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
+    loaded = load(
+        model, combine=combine, device=device.value, settings=parse_settings(setting, allow_download=allow_download)
+    )
     _write_texts(loaded.compare(*texts), texts[0], texts[1], format.value)
 
 

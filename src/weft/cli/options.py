@@ -85,6 +85,10 @@ Device = Annotated[
     DeviceName, option("Where to compute; auto uses a GPU if there is one.", "auto|cpu|cuda", "--device")
 ]
 Setting = Annotated[list[str], option("A setting of the model; repeat for more.", "KEY=VALUE", "--set")]
+AllowDownload = Annotated[
+    bool,
+    option("Download a model of the Hugging Face hub, for --model hf --set model=OWNER/NAME.", "", "--allow-download"),
+]
 Override = Annotated[list[str], option(OVERRIDE_HELP, "SECTION.KEY=VALUE", "--set")]
 Format = Annotated[OutputFormat, option("Format of the output.", "table|json|csv", "--format", "-f")]
 Input = Annotated[str, option(INPUT_HELP, "FORMAT", "--input", "-i", section=READING)]

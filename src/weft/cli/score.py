@@ -21,6 +21,7 @@ def score(
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006  typer copies it
+    allow_download: options.AllowDownload = False,
     explain: Annotated[
         bool, option("Show the score of every transition and mark the weak links.", "", "--explain", "-e")
     ] = False,
@@ -38,7 +39,9 @@ def score(
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
-    loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
+    loaded = load(
+        model, combine=combine, device=device.value, settings=parse_settings(setting, allow_download=allow_download)
+    )
     reading = read_options(input, encoding, language, column)
     write_scores(loaded, documents_in(files, reading), form=format.value, explain=explain)
 

@@ -158,14 +158,14 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a model from ``key=value`` pairs.
+def parse_settings(pairs: Sequence[str], *, allow_download: bool = False) -> dict[str, Any]:
+    """Return the settings of a model from ``key=value`` pairs; ``allow_download`` is the setting of that name of `hf`.
 
     Example:
         >>> parse_settings(["seed=3", "weighting=sif"])
         {'seed': 3, 'weighting': 'sif'}
     """
-    settings = {}
+    settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
@@ -173,7 +173,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
                 "cannot read the setting", seen=pair, allowed="key=value", next_step="see `weft config MODEL`"
             )
         settings[key.strip()] = parse_value(value)
-    return settings
+    return settings | ({"download": True} if allow_download else {})
 
 
 def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConfig:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import Tokenizer, load_tokenizer
 from weft.errors import ConfigError, ModelError
+from weft.io.pretrained_folders import check_regular, read_settings
 from weft.models.reader.reader_settings import ReaderSettings
 from weft.models.reader.text_encoder import TextEncoder
 
@@ -51,7 +52,7 @@ def check_encoder(settings: ReaderSettings, folder: Path) -> None:
     Raises:
         ConfigError: A size differs.
     """
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = read_settings(folder / "config.json")
     for name, key in FIELDS.items():
         if settings.to_dict()[name] != config.get(key):
             raise ConfigError(
@@ -70,6 +71,7 @@ def load_encoder(encoder: TextEncoder, folder: Path, tokenizer: Tokenizer) -> No
     """
     from safetensors.torch import load_file
 
+    check_regular(folder / "model.safetensors")
     theirs = load_tokenizer(folder / "tokenizer.json")
     if theirs.fingerprint != tokenizer.fingerprint:
         raise ConfigError(
