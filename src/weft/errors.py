@@ -7,6 +7,7 @@ The command line prints the message on one line and exits with code 2; the libra
 from __future__ import annotations
 
 import difflib
+import signal
 import sys
 from collections.abc import Iterable
 from typing import TypeGuard
@@ -52,6 +53,23 @@ class CorpusError(WeftError):
 
 class ModelError(WeftError):
     """A model folder is damaged, altered or cannot be used."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has stopped a run; the command line exits with 128 and the number of the signal.
+
+    Args:
+        number: Number of the signal.
+        next_step: How to go on.
+
+    Example:
+        >>> print(Stopped(signal.SIGTERM, "give the command again"))
+        stopped by SIGTERM; next: give the command again
+    """
+
+    def __init__(self, number: int, next_step: str) -> None:
+        self.number = number
+        super().__init__(f"stopped by {signal.Signals(number).name}; next: {next_step}")
 
 
 def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = "choose one of them") -> None:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from weft.errors import ModelError
 from weft.io.atomic_files import replace_folder, umask
+from weft.io.folder_locks import in_use
 from weft.io.regular_files import LARGEST_TEXT, check_regular, check_weights_size
 from weft.version import VERSION
 
@@ -105,6 +106,21 @@ def _manifest_hash(manifest: Mapping[str, Any]) -> str:
 
 
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    check_replaceable(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    fresh.chmod(0o777 & ~umask())
+    try:
+        with in_use(fresh):
+            for name, content in files.items():
+                (fresh / name).write_bytes(content)
+            replace_folder(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def check_replaceable(target: Path) -> None:
+    """Raise ModelError if a model cannot be written to a place because something else is there."""
     if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
         raise ModelError(
             "cannot replace something that is not a model folder",
@@ -112,15 +128,6 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
             allowed="a new or empty folder, or an older model",
             next_step="choose another --out",
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    fresh.chmod(0o777 & ~umask())
-    try:
-        for name, content in files.items():
-            (fresh / name).write_bytes(content)
-        replace_folder(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def load_artifact(folder: str | Path) -> Artifact:

@@ -51,6 +51,7 @@ class RunSection:
     seed: int = key(1, "Seed of all random numbers.")
     out: str = key("", "The model folder to write.")
     folder: str = key("", "Folder of checkpoints and logs; `OUT.run` if empty.")
+    checkpoint_seconds: int = key(60, "Seconds between checkpoints; 0 for one after every step.")
     base: str = key("", "A trained model folder whose parts are copied instead of trained.")
     start: str = key("", "A trained model folder whose weights training starts from.")
     parts: tuple[str, ...] = key((), "The parts of a neural model to train; if empty, all that `base` does not have.")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from weft.training.checkpoints import RunLog, load_checkpoint, save_checkpoint
+from weft.errors import ConfigError
+from weft.io.atomic_files import explain_write_errors
+from weft.io.folder_locks import sweep_files, try_lock
+from weft.training.checkpoints import CHECKPOINT, LOG, RunLog, load_checkpoint, save_checkpoint
 from weft.training.loop import Report, Trainer
 
 LOG_EVERY = 50  # steps
@@ -20,18 +24,39 @@ class RunFolder:
         folder: The folder of the run; None writes nothing.
         recipe: Hash of everything that determines the run; a checkpoint of another recipe raises ModelError.
         seconds: Time between checkpoints.
+
+    Raises:
+        ConfigError: Another training uses the folder.
     """
 
     def __init__(self, trainer: Trainer, folder: Path | None, recipe: str, seconds: float) -> None:
         self.trainer, self.recipe, self.seconds = trainer, recipe, seconds
+        self.lock: int | None = None
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            snapshot = load_checkpoint(folder, recipe=recipe)
-            if snapshot:
-                trainer.restore(*snapshot)
+            with explain_write_errors(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+            if trainer.runtime.is_main:
+                self.lock = _locked(folder)
+                sweep_files(folder, (CHECKPOINT, LOG))
+            self._restore(folder)
         self.folder = folder if trainer.runtime.is_main else None  # all processes read, one writes
         self.log = RunLog(self.folder, trainer.step) if self.folder else None
         self.saved_at = time.monotonic()
+
+    def _restore(self, folder: Path) -> None:
+        try:
+            snapshot = load_checkpoint(folder, recipe=self.recipe)
+            if snapshot:
+                self.trainer.restore(*snapshot)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let another training use the folder."""
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
 
     def write(self, report: Report, *, now: bool) -> None:
         """Log a report every `LOG_EVERY` steps; save a checkpoint when one is due, at the end, or ``now``."""
@@ -42,3 +67,15 @@ class RunFolder:
         if self.folder and due and not self.trainer.reports_pending:
             save_checkpoint(self.folder, *self.trainer.snapshot(), recipe=self.recipe)
             self.saved_at = time.monotonic()
+
+
+def _locked(folder: Path) -> int:
+    lock = try_lock(folder)
+    if lock is None:
+        raise ConfigError(
+            "another training is running in this folder",
+            seen=str(folder),
+            allowed="one training of a part at a time in a run folder",
+            next_step="wait until it has finished, or choose another --out or run.folder",
+        )
+    return lock
