@@ -313,7 +313,7 @@ def test_evaluate_and_train(tmp_path: Path) -> None:
     "call",
     [
         lambda: weft.train(3),  # type: ignore[arg-type]
-        lambda: weft.generate(TEXT, sentences="two"),
+        lambda: weft.generate(TEXT, sentences="two"),  # type: ignore[call-overload]
         lambda: weft.generate(TEXT, sentences=0),
         lambda: weft.generate(TEXT, sentences=-1),
         lambda: weft.generate(TEXT, beam="x"),

@@ -7,11 +7,33 @@ The command line prints the message on one line and exits with code 2; the libra
 from __future__ import annotations
 
 import difflib
+import signal
 import sys
 from collections.abc import Iterable
 from typing import TypeGuard
 
 MOST_LISTED = 20  # names in a message; more of them hide what was wrong
+MOST_CHARACTERS = 300  # of each part of a message: a message may quote a value, and never a whole text
+MOST_ALLOWED = 900  # of what is allowed, which may list all names
+BEGINNING = 0.7  # share of a shortened part that is its beginning; the end of a path or a message says most
+
+
+def shortened(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return a text, or its beginning and its end if it is longer than ``most`` characters.
+
+    Example:
+        >>> shortened("a cat"), shortened("0123456789" * 100, 12)
+        ('a cat', '01234567…789')
+    """
+    if len(text) <= most:
+        return text
+    first = int(most * BEGINNING)
+    return f"{text[:first]}…{text[len(text) - (most - first - 1) :]}"
+
+
+def _quoted(value: object) -> str:
+    """Return a value as it is quoted in a message."""
+    return repr(shortened(value)) if isinstance(value, str) else shortened(repr(value))
 
 
 class WeftError(Exception):
@@ -36,12 +58,13 @@ class WeftError(Exception):
 
     def _one_line(self) -> str:
         details = [
-            f"saw {self.seen!r}" if self.seen is not None else "",
-            f"allowed: {self.allowed}" if self.allowed else "",
-            f"next: {self.next_step}" if self.next_step else "",
+            f"saw {_quoted(self.seen)}" if self.seen is not None else "",
+            f"allowed: {shortened(str(self.allowed), MOST_ALLOWED)}" if self.allowed else "",
+            f"next: {shortened(self.next_step)}" if self.next_step else "",
         ]
         tail = "; ".join(part for part in details if part)
-        return " ".join(f"{self.what}: {tail}".split()) if tail else self.what
+        what = shortened(self.what)
+        return " ".join(f"{what}: {tail}".split()) if tail else what
 
 
 class ConfigError(WeftError):
@@ -54,6 +77,23 @@ class CorpusError(WeftError):
 
 class ModelError(WeftError):
     """A model folder is damaged, altered or cannot be used."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has stopped a run; the command line exits with 128 and the number of the signal.
+
+    Args:
+        number: Number of the signal.
+        next_step: How to go on.
+
+    Example:
+        >>> print(Stopped(signal.SIGTERM, "give the command again"))
+        stopped by SIGTERM; next: give the command again
+    """
+
+    def __init__(self, number: int, next_step: str) -> None:
+        self.number = number
+        super().__init__(f"stopped by {signal.Signals(number).name}; next: {next_step}")
 
 
 def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = "choose one of them") -> None:

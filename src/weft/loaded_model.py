@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
+from weft.corpora.text.text_limits import readable
 from weft.document import Continuation, Document, Score, TextWarning
 from weft.errors import ConfigError, check_known
 from weft.generation.decoding_settings import Decoding
@@ -123,7 +124,7 @@ class Model:
         known = check_genre(genre, self.inner, self.name)
         for batch in in_batches(documents):
             with few_threads(sentences=sum(map(len, batch))):
-                pairs = zip(self.inner.score(batch), batch, strict=True)
+                pairs = zip(self.inner.score(list(map(readable, batch))), batch, strict=True)
                 scores = [completed(score, document, self.inner, self.name, known) for score, document in pairs]
             yield from scores
 
@@ -156,7 +157,7 @@ class Model:
             first = 0 if first_given and len(document) else None
             with few_threads():
                 ordering = order_document(
-                    model, document, first=first, search=search, objective=objective, beam=beam, seed=seed,
+                    model, readable(document), first=first, search=search, objective=objective, beam=beam, seed=seed,
                     keep_given=True,
                 )  # fmt: skip
             warnings = warnings_of(model, document, ordering.value)
@@ -179,7 +180,7 @@ class Model:
         check_type("first_given", first_given, False)
         document, model = one_document(text, language=language), self.combined(combine).inner
         with few_threads():
-            found = best_move(model, document, first_given=first_given, objective=objective)
+            found = best_move(model, readable(document), first_given=first_given, objective=objective)
         return replace(found, warnings=warnings_of(model, document, found.input_value))
 
     @overload
@@ -245,7 +246,7 @@ class Model:
         model = writing_model(self.inner, self.name)
         written = continue_document(
             model.writer(),
-            document,
+            readable(document),
             sentences=sentences,
             decoding=decoding,
             scorer=model.reranker,
@@ -302,7 +303,7 @@ class Model:
         one = one_document(first, name="first", language=language)
         other = one_document(second, name="second", language=language)
         with few_threads(sentences=len(one) + len(other)):
-            found = compare_texts(model.inner, one, other)
+            found = compare_texts(model.inner, readable(one), readable(other))
         first = completed(found.first, one, model.inner, model.name)
         return replace(found, first=first, second=completed(found.second, other, model.inner, model.name))
 

@@ -6,7 +6,9 @@ Data go to stdout, messages and progress to stderr. An error that a user can fix
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
+import io
 import os
 import sys
 from typing import Annotated, NoReturn
@@ -137,10 +139,22 @@ def _fail(message: str) -> NoReturn:
     sys.exit(2)
 
 
+class _ClosedStream(io.TextIOBase):
+    """Stands for a stdout that was closed before the command began."""
+
+    def write(self, text: str) -> int:
+        """Raise OSError if there is something to write."""
+        if text:
+            raise OSError(errno.EBADF, "standard output is closed")
+        return 0
+
+
 def _make_streams_safe() -> None:
-    """Discard what is written to a closed stream, and write characters that a stream cannot encode as escapes."""
+    """Make writing to a closed stdout an error, to a closed stderr nothing, and write unknown characters as escapes."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  lives as long as the process
+            # It lives as long as the process. Data must not get lost silently; messages may.
+            lost = _ClosedStream() if name == "stdout" else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, lost)
         elif hasattr(getattr(sys, name), "reconfigure"):
             getattr(sys, name).reconfigure(errors="backslashreplace")

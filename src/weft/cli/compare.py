@@ -32,6 +32,7 @@ def compare(
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
     changes_only: Annotated[bool, option(CHANGES_HELP, "", "--changes-only")] = False,
+    allow_download: options.AllowDownload = False,
     task: Annotated[str, option(TASK_HELP, "TASK", "--task", "-t", section=TWO_MODELS)] = "",
     data: Annotated[str | None, option(DATA_HELP, "NAME|FILE", section=TWO_MODELS)] = None,
     metric: Annotated[str, option(METRIC_HELP, "NAME", section=TWO_MODELS)] = "",
@@ -77,7 +78,9 @@ def compare(
             _write_versus(found, documents, form)
         return
     texts = [_text(name, reading) for name in (first, second)]
-    loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
+    loaded = load(
+        model, combine=combine, device=device.value, settings=parse_settings(setting, allow_download=allow_download)
+    )
     found_texts = loaded.compare(*texts)
     with output_to(out):
         _write_texts(found_texts, texts[0], texts[1], form, changes_only=changes_only)

@@ -37,6 +37,7 @@ def evaluate(
     combine: Annotated[list[str], option(COMBINE_HELP, "uni|bi|mmi")] = [],  # noqa: B006
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
+    allow_download: options.AllowDownload = False,
     task: Annotated[list[str], typer.Option("--task", "-t", hidden=True, help="Old form of TASK.")] = [],  # noqa: B006
     data_root: options.DataRoot = None,
     variant: Annotated[
@@ -91,7 +92,7 @@ def evaluate(
     reading = read_options(input, encoding, language, column, id_column, speaker, clean)
     chosen = EvaluateOptions(
         data_root, reading, seed, permutations, beam, limit,
-        cast(Any, objective), parse_settings(setting), work, device.value,
+        cast(Any, objective), parse_settings(setting, allow_download=allow_download), work, device.value,
     )  # fmt: skip
     # Another objective is another experiment, so its result has a name of its own.
     named = joined(objective.replace("auto", ""), variant)

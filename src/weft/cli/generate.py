@@ -33,6 +33,7 @@ def generate(
     rerank: Annotated[str | None, option(RERANK_HELP, "NAME")] = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
+    allow_download: options.AllowDownload = False,
     method: Annotated[str, option(METHOD_HELP, "NAME")] = DEFAULTS.method,
     beam: Annotated[int, option("Size of the N-best list.", "N", low=1, high=1000)] = DEFAULTS.beam,
     max_tokens: Annotated[
@@ -71,7 +72,7 @@ def generate(
         method=method, beam=beam, temperature=temperature, top_k=top_k, top_p=top_p, max_tokens=max_tokens,
         draws=draws or DEFAULTS.draws, seed=seed,
     )  # fmt: skip
-    loaded = load(model, device=device.value, settings=parse_settings(setting))
+    loaded = load(model, device=device.value, settings=parse_settings(setting, allow_download=allow_download))
     loaded = loaded.writing(combine, draws=draws)
     judge = loaded.judge(rerank, combine)
     reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)

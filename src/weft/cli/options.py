@@ -100,6 +100,10 @@ Device = Annotated[
     DeviceName, option("Where to compute; auto uses a GPU if there is one.", "auto|cpu|cuda", "--device")
 ]
 Setting = Annotated[list[str], option("A setting of the model; repeat for more.", "KEY=VALUE", "--set")]
+AllowDownload = Annotated[
+    bool,
+    option("Download a model of the Hugging Face hub, for --model hf --set model=OWNER/NAME.", "", "--allow-download"),
+]
 Override = Annotated[list[str], option(OVERRIDE_HELP, "SECTION.KEY=VALUE", "--set")]
 Format = Annotated[OutputFormat, option("Format of the output.", FORMATS, "--format", "-f")]
 FileFormat = Annotated[OutputFormat | None, option(FORMAT_HELP, FORMATS, "--format", "-f")]

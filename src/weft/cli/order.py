@@ -22,6 +22,7 @@ def order(
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
+    allow_download: options.AllowDownload = False,
     first_given: Annotated[bool, option("Keep the first sentence of the input first.", "", "--first-given")] = False,
     search: Annotated[
         str, option("auto, exact (up to 16 sentences), beam, or greedy (grows at both ends).", "NAME")
@@ -52,7 +53,9 @@ def order(
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
-    loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
+    loaded = load(
+        model, combine=combine, device=device.value, settings=parse_settings(setting, allow_download=allow_download)
+    )
     reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     form = chosen_format(format, out)
     table = DocumentTable(["id", "place", "was", *(["gain"] if move_one else []), "sentence"])

@@ -38,6 +38,7 @@ def score(
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006  typer copies it
     genre: Annotated[str | None, option(GENRE_HELP, "NAME")] = None,
+    allow_download: options.AllowDownload = False,
     explain: Annotated[
         bool, option("Show the score of every transition and mark the weak links.", "", "--explain", "-e")
     ] = False,
@@ -66,7 +67,9 @@ def score(
     from weft.loaded_model import load
     from weft.training.config import parse_settings
 
-    loaded = load(model, combine=combine, device=device.value, settings=parse_settings(setting))
+    loaded = load(
+        model, combine=combine, device=device.value, settings=parse_settings(setting, allow_download=allow_download)
+    )
     reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     with output_to(out):
         scores = in_order(loaded.score_stream(read_files(files, reading), genre=genre), sort)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from weft.cli import options
 from weft.cli.options import argument, option
+from weft.errors import Stopped
 
 PART_HELP = "Part of a neural model to train: forward, backward, prior, precedence; repeat for more. [default: all]"
 
@@ -39,7 +46,7 @@ def train(
 
     named = {"run.out": out, "training.minutes": minutes, "run.device": device}
     chosen = read_config(config, [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)])
-    with progress_bar() as progress:
+    with stoppable(), progress_bar() as progress:
         trained = train(
             chosen, parts=part, data_root=data_root, command=options.command_line(), progress=progress
         ).inner
@@ -50,3 +57,21 @@ def train(
         )
     else:
         message(f"wrote {chosen.run.out}")
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Say how to go on if Ctrl-C or SIGTERM stops the block; training itself stops after a checkpoint."""
+
+    def stop(number: int, frame: object) -> None:  # noqa: ARG001
+        raise Stopped(number, "the same command continues the run if it has a checkpoint, else starts it again")
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except Stopped as stopped:  # click would report a KeyboardInterrupt in its own way
+        print(f"weft: {stopped}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(128 + stopped.number) from stopped
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

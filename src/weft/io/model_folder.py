@@ -21,6 +21,8 @@ import numpy.typing as npt
 
 from weft.errors import ModelError
 from weft.io.atomic_files import replace_folder, umask
+from weft.io.folder_locks import in_use
+from weft.io.regular_files import LARGEST_TEXT, check_regular, check_weights_size
 from weft.version import VERSION
 
 FORMAT = 1
@@ -28,6 +30,7 @@ MANIFEST = "model.json"
 SUFFIX = ".safetensors"
 GRAPH_SUFFIX = ".onnx"
 WEIGHTS = "weights" + SUFFIX
+LARGEST_MANIFEST = 64 * 2**20  # bytes
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 
@@ -103,6 +106,21 @@ def _manifest_hash(manifest: Mapping[str, Any]) -> str:
 
 
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    check_replaceable(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    fresh.chmod(0o777 & ~umask())
+    try:
+        with in_use(fresh):
+            for name, content in files.items():
+                (fresh / name).write_bytes(content)
+            replace_folder(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def check_replaceable(target: Path) -> None:
+    """Raise ModelError if a model cannot be written to a place because something else is there."""
     if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
         raise ModelError(
             "cannot replace something that is not a model folder",
@@ -110,15 +128,6 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
             allowed="a new or empty folder, or an older model",
             next_step="choose another --out",
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    fresh.chmod(0o777 & ~umask())
-    try:
-        for name, content in files.items():
-            (fresh / name).write_bytes(content)
-        replace_folder(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def load_artifact(folder: str | Path) -> Artifact:
@@ -202,6 +211,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
             allowed=f"a folder with a {MANIFEST}",
             next_step="run `weft models` for the built-in names",
         )
+    check_regular(path, LARGEST_MANIFEST)
     try:
         manifest = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
@@ -232,12 +242,18 @@ def _check_shape(path: Path, manifest: Mapping[str, Any]) -> None:
         if not isinstance(manifest.get(key, {} if key == "training" else None), kind):
             raise _damaged(path, f"{key!r} is missing or of the wrong type")
     for name in manifest["files"]:
-        if "\0" in name or name != os.path.basename(name) or name in {"", ".", "..", MANIFEST} or "\\" in name:
+        if not _is_file_name(name) or name == MANIFEST or "\\" in name:
             raise _damaged(path, f"{name!r} is not a file name inside the folder")
     for one in manifest.get("shared", []) if isinstance(manifest.get("shared", []), list) else [None]:
         _check_shared(path, one)
     if manifest.get("sha256") != _manifest_hash(manifest):
         raise _damaged(path, "its fields do not match the SHA-256 recorded in it")
+
+
+def _is_file_name(name: str) -> bool:
+    """Return whether a name is one of a file in the folder itself; a lone surrogate is in no file name."""
+    surrogate = any("\ud800" <= letter <= "\udfff" for letter in name)
+    return name == os.path.basename(name) and name not in {"", ".", ".."} and "\0" not in name and not surrogate
 
 
 def _check_shared(path: Path, entry: object) -> None:
@@ -247,8 +263,7 @@ def _check_shared(path: Path, entry: object) -> None:
     texts = fields.get("texts", [])
     valid = (
         set(fields) | {"texts"} == {"folder", "tensors", "sha256", "texts"}
-        and isinstance(folder, str) and folder == os.path.basename(folder) and folder not in {"", ".", ".."}
-        and "\0" not in folder
+        and isinstance(folder, str) and _is_file_name(folder)
         and isinstance(tensors, dict) and all(isinstance(name, str) for name in tensors.values())
         and isinstance(texts, list) and all(isinstance(name, str) for name in texts)
     )  # fmt: skip
@@ -259,6 +274,8 @@ def _check_shared(path: Path, entry: object) -> None:
 def _read_checked(place: Path, name: str, digest: object) -> bytes:
     path = place / name
     try:
+        if path.exists():  # a missing file has its own message
+            check_weights_size(path) if name.endswith(SUFFIX) else check_regular(path, LARGEST_TEXT)
         content = path.read_bytes()
     except OSError as error:
         raise _damaged(path, f"cannot be read ({error.strerror})") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from weft.corpora.text.text_limits import readable
 from weft.document import Document, Score, weak_links
 from weft.protocols import BreakModel, CalibratedModel, CoherenceModel, CombinableModel, ShuffleJudge
 from weft.scoring.genre_choice import choose_genre
@@ -18,7 +19,7 @@ def completed(score: Score, document: Document, model: CoherenceModel, name: str
 
     Args:
         score: The score as the model gave it.
-        document: The text.
+        document: The text; the model has read as much of it as `weft.corpora.text.text_limits` allows.
         model: The model.
         name: Its name for results and messages.
         genre: Genre of the text; empty to take that of the document, or to guess it.
@@ -27,9 +28,10 @@ def completed(score: Score, document: Document, model: CoherenceModel, name: str
     found = replace(score, document=document, model=name, warnings=warnings, bar_range=_bar_range(model))
     if score.value is None:
         return found
-    found = _with_breaks(found, document, model)
+    read = readable(document)
+    found = _with_breaks(found, read, model)
     if isinstance(model, ShuffleJudge):
-        found = replace(found, shuffles_beaten=model.shuffles_beaten(document))
+        found = replace(found, shuffles_beaten=model.shuffles_beaten(read))
     reference = model.reference if isinstance(model, CalibratedModel) else None
     if reference is None:
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.corpora.text.text_limits import readable
 from weft.corpora.text.text_warnings import FEW_SENTENCES, text_warnings
 from weft.document import Document, TextWarning
 from weft.protocols import RemarkingModel
@@ -28,7 +29,7 @@ def warnings_of(model: object, document: Document, value: float | None) -> tuple
 def _model_warnings(model: object, document: Document, value: float | None) -> tuple[TextWarning, ...]:
     if len(document) < FEWEST:
         return (ONE_SENTENCE if len(document) else NO_SENTENCE,)
-    remarks = model.remarks(document) if isinstance(model, RemarkingModel) else ()
+    remarks = model.remarks(readable(document)) if isinstance(model, RemarkingModel) else ()
     found = tuple(one if isinstance(one, TextWarning) else TextWarning(REMARK, one) for one in remarks)
     if value is not None:
         return found

@@ -52,6 +52,7 @@ class RunSection:
     seed: int = key(1, "Seed of all random numbers.")
     out: str = key("", "The model folder to write.")
     folder: str = key("", "Folder of checkpoints and logs; `OUT.run` if empty.")
+    checkpoint_seconds: int = key(60, "Seconds between checkpoints; 0 for one after every step.")
     base: str = key("", "A trained model folder whose parts are copied instead of trained.")
     start: str = key("", "A trained model folder whose weights training starts from.")
     parts: tuple[str, ...] = key((), "The parts of a neural model to train; if empty, all that `base` does not have.")
@@ -160,14 +161,14 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a model from ``key=value`` pairs.
+def parse_settings(pairs: Sequence[str], *, allow_download: bool = False) -> dict[str, Any]:
+    """Return the settings of a model from ``key=value`` pairs; ``allow_download`` is the setting of that name of `hf`.
 
     Example:
         >>> parse_settings(["seed=3", "weighting=sif"])
         {'seed': 3, 'weighting': 'sif'}
     """
-    settings = {}
+    settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
@@ -175,7 +176,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
                 "cannot read the setting", seen=pair, allowed="key=value", next_step="see `weft config MODEL`"
             )
         settings[key.strip()] = parse_value(value)
-    return settings
+    return settings | ({"download": True} if allow_download else {})
 
 
 def build_config(content: Mapping[str, Any], *, to_run: bool = False) -> RunConfig:

@@ -71,7 +71,15 @@ def train_parts(
             if part in plan.train:
                 listen = _report_progress(part, progress)
                 network: nn.Module | None = train_part(
-                    model, part, corpus, settings, runtime, folder=folder / part, start=start, listen=listen
+                    model,
+                    part,
+                    corpus,
+                    settings,
+                    runtime,
+                    folder=folder / part,
+                    start=start,
+                    listen=listen,
+                    checkpoint_seconds=config.run.checkpoint_seconds,
                 )
             else:  # a part that this run has finished takes precedence over that of `run.base`
                 finished = finished_part(model, part, corpus, settings, folder / part, start)

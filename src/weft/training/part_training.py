@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.corpora.store.token_store import TokenStore
-from weft.errors import ConfigError
+from weft.errors import ConfigError, Stopped
 from weft.protocols import NeuralModel, WrappingNetwork
 from weft.training.checkpoints import Recipe, load_checkpoint
 from weft.training.devices import Runtime, seed_step
@@ -69,30 +69,37 @@ def train_part(
     training = PartTraining(model, part, corpus, settings, start)
     trainer = training.trainer(runtime)
     run_folder = RunFolder(trainer, folder, training.recipe(), checkpoint_seconds)
-    with stop_requests() as stop_requested:
+    with closing(run_folder), stop_requests() as stop_requested:
         for report in trainer.run():
             if listen:
                 listen(report)
             # Read once, so that a run that stops here has saved this step and all its reports.
-            stop = stop_requested() and not trainer.reports_pending
-            run_folder.write(report, now=stop)
-            if stop and not trainer.finished:
-                raise KeyboardInterrupt
+            stop = stop_requested() if not trainer.reports_pending else None
+            run_folder.write(report, now=stop is not None)
+            if stop is not None and not trainer.finished:
+                raise Stopped(stop, "the same command continues the run from its last checkpoint")
     trainer.network.load_state_dict(trainer.result())
     return trainer.network.eval()
 
 
 @contextmanager
-def stop_requests() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C and SIGTERM into a request to stop after the current step; only the main thread receives signals."""
-    requested = threading.Event()
+def stop_requests() -> Iterator[Callable[[], int | None]]:
+    """Turn Ctrl-C and SIGTERM into a request to stop after the current step; only the main thread receives signals.
+
+    The block gets a function that returns the number of the first such signal, or None.
+    """
+    received: list[int] = []
+
+    def first() -> int | None:
+        return received[0] if received else None
+
     if threading.current_thread() is not threading.main_thread():
-        yield requested.is_set
+        yield first
         return
     stops = (signal.SIGINT, signal.SIGTERM)
-    previous = {number: signal.signal(number, lambda *_: requested.set()) for number in stops}
+    previous = {number: signal.signal(number, lambda got, _: received.append(got)) for number in stops}
     try:
-        yield requested.is_set
+        yield first
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

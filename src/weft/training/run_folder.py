@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from weft.training.checkpoints import Recipe, RunLog, load_checkpoint, save_checkpoint
+from weft.errors import ConfigError
+from weft.io.atomic_files import explain_write_errors
+from weft.io.folder_locks import sweep_files, try_lock
+from weft.training.checkpoints import CHECKPOINT, LOG, Recipe, RunLog, load_checkpoint, save_checkpoint
 from weft.training.loop import Report, Trainer
 
 LOG_EVERY = 50  # steps
@@ -22,19 +26,40 @@ class RunFolder:
         folder: The folder of the run; None writes nothing.
         recipe: Everything that determines the run; a checkpoint of another recipe raises ModelError.
         seconds: Time between checkpoints.
+
+    Raises:
+        ConfigError: Another training uses the folder.
     """
 
     def __init__(self, trainer: Trainer, folder: Path | None, recipe: Recipe, seconds: float) -> None:
         self.trainer, self.recipe, self.seconds = trainer, recipe, seconds
+        self.lock: int | None = None
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            snapshot = load_checkpoint(folder, recipe=recipe)
-            if snapshot:
-                trainer.restore(*snapshot)
+            with explain_write_errors(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+            if trainer.runtime.is_main:
+                self.lock = _locked(folder)
+                sweep_files(folder, (CHECKPOINT, LOG))
+            self._restore(folder)
         self.log_every = log_every(trainer.settings.steps)
         self.folder = folder if trainer.runtime.is_main else None  # all processes read, one writes
         self.log = RunLog(self.folder, trainer.step) if self.folder else None
         self.saved_at = time.monotonic()
+
+    def _restore(self, folder: Path) -> None:
+        try:
+            snapshot = load_checkpoint(folder, recipe=self.recipe)
+            if snapshot:
+                self.trainer.restore(*snapshot)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let another training use the folder."""
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
 
     def write(self, report: Report, *, now: bool) -> None:
         """Log a report every few steps and at the end; save a checkpoint when one is due, at the end, or ``now``."""
@@ -56,3 +81,15 @@ def log_every(steps: int) -> int:
         (1, 10, 50, 50)
     """
     return next((every for longest, every in SHORT_RUNS.items() if 0 < steps <= longest), LOG_EVERY)
+
+
+def _locked(folder: Path) -> int:
+    lock = try_lock(folder)
+    if lock is None:
+        raise ConfigError(
+            "another training is running in this folder",
+            seen=str(folder),
+            allowed="one training of a part at a time in a run folder",
+            next_step="wait until it has finished, or choose another --out or run.folder",
+        )
+    return lock

@@ -15,7 +15,8 @@ from weft.corpora.data_folder import find_data
 from weft.corpora.readers.formats import read_documents
 from weft.errors import ConfigError, ModelError
 from weft.io.atomic_files import explain_write_errors
-from weft.io.model_folder import MANIFEST, read_manifest
+from weft.io.folder_locks import sweep_folders
+from weft.io.model_folder import MANIFEST, check_replaceable, read_manifest
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel, NetworkModel, NeuralModel
 from weft.registry import create_model
@@ -86,7 +87,7 @@ def untrained_parts(model: CoherenceModel) -> list[str]:
 
 
 def _check_output(out: str) -> None:
-    """Raise an error before training if the model folder cannot be written."""
+    """Raise an error before training if the model folder cannot be written; sweep what killed runs have left."""
     if not out:
         raise ConfigError(
             "no output folder given", seen=out, allowed="a folder", next_step="give --out FOLDER, or out= in Python"
@@ -96,6 +97,8 @@ def _check_output(out: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place.parent):
             pass
+    check_replaceable(place)
+    sweep_folders(place)
 
 
 def _check_replaced(out: str, name: str) -> None:

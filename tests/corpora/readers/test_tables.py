@@ -54,7 +54,7 @@ def test_tsv_with_names_and_another_column_and_compression(tmp_path: Path) -> No
 def test_a_field_longer_than_the_csv_module_allows(tmp_path: Path) -> None:
     before = csv.field_size_limit(1000)
     (document,) = read(write(tmp_path, "text\n" + "word " * 100_000))
-    assert len(document.sentences[0]) == 499_999
+    assert len(" ".join(document.sentences)) == 499_999
     assert csv.field_size_limit(before) == 1000, "the limit of the process is left as it was"
 
 

@@ -267,3 +267,22 @@ def test_broken_extracted_files(tmp_path: Path, text: str, said: str) -> None:
 def test_a_directory_without_extracted_files(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no WikiExtractor output"):
         read(tmp_path, format="wikiextractor")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "[[a ", "[[a|", "[[File:a|", "{{a ", "{{a|b=", "{{{a ", "<b>", "<ref>", "<div>a ", "<a b=", "<br ", "<nowiki>",
+        "[http://a ", "<!-- ", "<b [[", "{{[[<b>", "[[a <b> ]] </b>", "{{a [[b }} ]]", "]] [[", "''a ", "== a\n",
+        "{|\na ", "( ", "  ", "[", "<", "http://a ",
+    ],
+)  # fmt: skip
+def test_unclosed_markup_takes_linear_time(unit: str) -> None:
+    plain_paragraphs("It rained. " + unit * 20_000)
+
+
+def test_unclosed_markup_leaves_the_rest_alone() -> None:
+    (text,) = plain_paragraphs("[[Rain|It]] rained<ref>x</ref>. " + "[[b " * 5000 + "He ''slept''.")
+    assert text.startswith("It rained. b b b") and text.endswith("b He slept.")
+    assert plain_paragraphs("A [[few are left and [[kept|as]] they <b>are.") == ["A [[few are left and as they <b>are."]

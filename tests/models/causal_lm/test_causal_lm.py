@@ -285,7 +285,7 @@ def test_pickled_weights_are_refused(folder: Path, tmp_path: Path, suffix: str) 
     with pytest.raises(ModelError, match="weights are pickled.*safetensors"):
         Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
     (tmp_path / "unrelated.safetensors").write_bytes(b"")  # does not make the pickle welcome
-    with pytest.raises(ModelError, match="no readable causal language model found"):
+    with pytest.raises(ModelError, match="cannot be loaded"):
         Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
 
 
@@ -311,7 +311,7 @@ def test_code_in_a_model_folder_never_runs(folder: Path, tmp_path: Path) -> None
         "auto_map": {"AutoConfig": "modeling_evil.C", "AutoModelForCausalLM": "modeling_evil.M"},
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="no readable causal language model found"):
+    with pytest.raises(ModelError, match="cannot be loaded"):
         Hf(Hf.Settings(model=str(tmp_path))).score([TEXT])
     assert not (tmp_path / "ran").exists()
 
@@ -338,7 +338,7 @@ def test_a_gguf_file_gives_what_the_folder_gives(folder: Path, model: Hf, tmp_pa
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     pytest.importorskip("gguf", reason="the extra `hf` is not installed")
     (tmp_path / "m.gguf").write_bytes(content)
-    with pytest.raises(ModelError, match=r"no readable causal language model found .*m\.gguf"):
+    with pytest.raises(ModelError, match="the model cannot be loaded"):
         Hf(Hf.Settings(model=str(tmp_path / "m.gguf"))).score([TEXT])
 
 

@@ -168,6 +168,9 @@ def _undecodable(error: UnicodeError, name: str, encoding: str, consumed: int) -
         # error.object is the bytes that were left from before and the last chunk; it ends at the number of bytes read.
         offset = consumed - len(error.object) + error.start
         problem = f"byte 0x{error.object[error.start]:02x} at offset {offset} is not valid {encoding}"
+    elif isinstance(error, UnicodeEncodeError):  # utf-7 and unicode_escape can spell half a character
+        half = ord(error.object[error.start])
+        problem = f"half a surrogate pair, U+{half:04X}, which is not a character (before offset {consumed})"
     else:
         problem = f"{error} (near offset {consumed})"
     other = "latin-1" if codecs.lookup(encoding).name == "utf-8" else "utf-8"

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.readers.text_document import cleaned_paragraphs, is_cleaned, kept, text_document
-from weft.corpora.text.sentences import assemble, blank_line_blocks, split_block, tidy_sentence
-from weft.corpora.text.text_warnings import layout_warnings
+from weft.corpora.readers.text_document import cleaned_paragraphs, kept, text_document
+from weft.corpora.text.sentences import assemble, blank_line_blocks, tidy_sentence
 from weft.document import Document
 from weft.io.compressed_streams import Source, stem_of
 
@@ -40,13 +39,7 @@ def read_blocks(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Itera
         [('two:1', 2), ('two:3', 1)]
     """
     for number, block in blank_line_blocks(open_lines(source, options)):
-        if is_cleaned(options):
-            yield from kept(text_document(f"{stem_of(source)}:{number}", "\n".join(block), options), options)
-            continue
-        sentences = split_block(" ".join(block), options.language)
-        if sentences:
-            warnings = layout_warnings(block, len(sentences))
-            yield Document(f"{stem_of(source)}:{number}", sentences, layout_warnings=warnings)
+        yield from kept(text_document(f"{stem_of(source)}:{number}", "\n".join(block), options), options)
 
 
 def read_presplit_lines(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:

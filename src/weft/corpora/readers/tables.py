@@ -202,6 +202,14 @@ def _check_parquet_source(source: Source) -> None:
 def _check_schema(file: ParquetFile, source: Source, options: ReadOptions) -> None:
     schema = file.schema_arrow
     _check_columns(list(schema.names), source, options)
+    for wanted in filter(None, (options.column, options.id_column)):
+        if schema.names.count(wanted) > 1:
+            raise CorpusError(
+                f"{schema.names.count(wanted)} columns of {name_of(source)} have the same name",
+                seen=wanted,
+                allowed="one column of that name",
+                next_step="rename one of them, or choose another with --column NAME",
+            )
     kind = str(schema.field(options.column).type)
     if kind not in ("string", "large_string", "string_view") and "values=string" not in kind:
         raise CorpusError(

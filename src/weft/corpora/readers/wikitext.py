@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from weft.corpora.readers.unclosed_markup import without_unclosed
+
 # Elements whose content is not running text. The parser returns wiki tables as <table>.
 _DROPPED_TAG_NAMES = """
 ref references table gallery math chem timeline score syntaxhighlight source pre imagemap hiero templatestyles
@@ -45,7 +47,7 @@ def plain_paragraphs(wikitext: str) -> list[str]:
     """
     import mwparserfromhell  # imported here: `import weft` stays fast
 
-    text = _SWITCH.sub("", _render(mwparserfromhell.parse(wikitext)))
+    text = _SWITCH.sub("", _render(mwparserfromhell.parse(without_unclosed(wikitext))))
     lines = ("" if _ITEM in line else line for line in text.split("\n"))
     blocks = re.split(r"\n\s*\n", "\n".join(lines))
     return [_punctuated(block) for block in blocks if block.strip()]
@@ -53,8 +55,9 @@ def plain_paragraphs(wikitext: str) -> list[str]:
 
 def _punctuated(block: str) -> str:
     """Remove the empty brackets and spaces before punctuation that removed templates leave."""
-    without_brackets = re.sub(r"\(\s*[,;:\s]*\)", "", block)
-    return re.sub(r"[ \t]+([,.;:!?])(?=\s|$)", r"\1", without_brackets).strip()
+    # Both patterns take linear time: the second begins at the beginning of a run of spaces alone.
+    without_brackets = re.sub(r"\([,;:\s]*\)", "", block)
+    return re.sub(r"(?<![ \t])[ \t]+([,.;:!?])(?=\s|$)", r"\1", without_brackets).strip()
 
 
 def _render(code: Any) -> str:

@@ -1,6 +1,7 @@
 """Sentence and paragraph splitting.
 
-The splitter is ``sentencex``: rules and abbreviation lists, no model, linear in the length of the text.
+The splitter is ``sentencex``: rules and abbreviation lists, no model. Its time grows with the square of the number of
+quotation marks that are never closed, so it gets a long paragraph in stretches.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from weft.corpora.text.text_limits import NO_SENTENCE_ENDS, is_long, without_run_ons
 from weft.corpora.text.text_warnings import layout_warnings
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
@@ -32,6 +34,7 @@ kum lad lbe lez lij lld lmo lua mag mai mdf mhr mnw mrj mwl myv nah nap nds olo 
 rgn rue rut sah scn sdc ses shy sjd sli smn srn sro stq sty szl tcy tet tyv udm vec vls vmf vmw vot wls xal
 cdo gan hak hsn lzh nan wuu yue
 """
+STRETCH = 50_000  # characters that are split at once; hardly any paragraph is longer
 _KNOWN = frozenset(_TWO_LETTER.split() + _THREE_LETTER.split())
 
 
@@ -75,13 +78,14 @@ def split_sentences(text: str, language: str = "en") -> tuple[str, ...]:
         language: The language of the text; see :func:`check_language`.
 
     Returns:
-        The sentences, stripped, with single spaces inside.
+        The sentences, stripped, with single spaces inside. What has no end of a sentence for too long is cut into parts
+        (`weft.corpora.text.text_limits`).
 
     Example:
         >>> split_sentences("Dr. Smith\nslept. It rained.\n\nA heading\n\nHe woke.")
         ('Dr. Smith slept.', 'It rained.', 'A heading', 'He woke.')
     """
-    return tuple(sentence for paragraph in split_paragraphs(text, language) for sentence in paragraph)
+    return tuple(sentence for paragraph in split_paragraphs(text, language) for sentence in without_run_ons(paragraph))
 
 
 def split_paragraphs(text: str, language: str = "en") -> tuple[tuple[str, ...], ...]:
@@ -117,11 +121,23 @@ def split_block(text: str, language: str = "en") -> tuple[str, ...]:
     Raises:
         CorpusError: The text contains a lone surrogate.
     """
+    code, flat = check_language(language), " ".join(text.split())
+    pieces = []
+    while len(flat) > STRETCH:
+        end = flat.rfind(" ", 1, STRETCH)
+        *whole, last = _segments(code, flat[: end if end > 0 else STRETCH])
+        pieces += whole or [last]  # the last piece may go on in the next stretch, unless it fills this one
+        flat = flat[sum(map(len, whole or [last])) :]
+    pieces += _segments(code, flat)
+    return tuple(sentence for piece in pieces if (sentence := piece.strip()))
+
+
+def _segments(code: str, flat: str) -> list[str]:
+    """Return the parts that sentencex finds, which are the whole text when joined."""
     from sentencex import segment  # imported here: `import weft` stays fast
 
-    flat = " ".join(text.split())
     try:
-        pieces: list[str] = segment(check_language(language), flat)
+        pieces: list[str] = segment(code, flat)
     except UnicodeEncodeError as error:
         raise CorpusError(
             "the text has half a surrogate pair, which is not a character",
@@ -129,7 +145,7 @@ def split_block(text: str, language: str = "en") -> tuple[str, ...]:
             allowed="Unicode text",
             next_step="correct the program that wrote it, or decode it with errors='replace'",
         ) from error
-    return tuple(sentence for piece in pieces if (sentence := piece.strip()))
+    return pieces
 
 
 def tidy_sentence(sentence: str) -> str:
@@ -145,8 +161,11 @@ def document_of_text(name: str, text: str, language: str = "en", title: str = ""
         >>> document_of_text("d", "It rained. He slept.\n\nHe woke.").paragraph_starts
         (0, 2)
     """
-    document = assemble(name, split_paragraphs(text, language), title)
-    return replace(document, layout_warnings=layout_warnings(text.split("\n"), len(document)))
+    paragraphs = split_paragraphs(text, language)
+    document = assemble(name, map(without_run_ons, paragraphs), title)
+    warnings = layout_warnings(text.split("\n"), len(document))
+    run_ons = any(is_long(sentence) for paragraph in paragraphs for sentence in paragraph)
+    return replace(document, layout_warnings=(*warnings, *([NO_SENTENCE_ENDS] if run_ons else [])))
 
 
 def assemble(name: str, paragraphs: Iterable[Sequence[str]], title: str = "") -> Document:

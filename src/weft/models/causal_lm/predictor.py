@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from weft.corpora.text.text_limits import readable_sentence
 from weft.document import Window
 from weft.errors import ConfigError
 from weft.models.common.partial_orders import spread, unplaced
@@ -22,6 +23,7 @@ Reals = npt.NDArray[np.float64]
 Ids = list[int]
 ANCHOR = "a"  # a sentence is tokenised after this text, so that its first token includes the space
 SEPARATOR = "<|endoftext|>"  # separates training texts in many models; their bos token is a chat marker
+CACHED = 16384  # sentences whose tokens are kept
 LOGITS = {"cpu": 2**26, "cuda": 2**28}  # tokens times vocabulary in a batch: 256 MiB and 1 GiB
 
 
@@ -45,7 +47,10 @@ class SentenceIds:
         """Return the tokens of a sentence, with a space before it unless it is the first of a text."""
         key = sentence, first
         if key not in self.cache:
-            self.cache[key] = self._encode(sentence) if first else self._inside(sentence)
+            if len(self.cache) >= CACHED:
+                self.cache.clear()
+            read = readable_sentence(sentence)
+            self.cache[key] = self._encode(read) if first else self._inside(read)
         return self.cache[key]
 
     def text(self, sentences: Sequence[str]) -> list[Ids]:

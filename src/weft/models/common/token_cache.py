@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.corpora.text.text_limits import readable_sentence
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Window
 
 
 class TokenCache:
-    """A cache of token ids, because all networks read the same sentences, as contexts and as targets."""
+    """A cache of token ids, because all networks read the same sentences, as contexts and as targets.
+
+    A very long sentence has the ids of its beginning (`weft.corpora.text.text_limits`).
+    """
 
     def __init__(self, tokenizer: Tokenizer, limit: int = 4096) -> None:
         self.tokenizer, self.limit = tokenizer, limit
@@ -18,7 +22,8 @@ class TokenCache:
     def __call__(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return one list of ids per sentence."""
         new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._cache]
-        found = {**self._cache, **dict(zip(new, self.tokenizer.encode_batch(new), strict=True))} if new else self._cache
+        encoded = self.tokenizer.encode_batch([readable_sentence(sentence) for sentence in new]) if new else []
+        found = {**self._cache, **dict(zip(new, encoded, strict=True))} if new else self._cache
         self._cache = found if len(found) <= self.limit else {}
         return [found[sentence] for sentence in sentences]
 

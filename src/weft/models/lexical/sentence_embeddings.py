@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.errors import ConfigError, ModelError
+from weft.io.pretrained_folders import load_sentence_encoder
 from weft.models.common.fixed_model import FixedModel
 from weft.models.common.word_vectors import Vectors
 from weft.models.lexical.cosine import SCORE_RANGE, CosineModel
@@ -60,26 +61,13 @@ class FoltzEmbedding(CosineModel, FixedModel):
 
     @cached_property
     def _network(self) -> Any:
+        folder = Path(self.settings.encoder or _minilm_folder())
+        if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+            raise _no_encoder(str(folder))
         try:
-            from sentence_transformers import SentenceTransformer
-            from transformers.utils import logging
+            return load_sentence_encoder(folder)
         except ImportError as error:
             raise _missing() from error
-        logging.disable_progress_bar()  # it would overwrite the progress bar of weft
-        folder = self.settings.encoder or _minilm_folder()
-        if not any((Path(folder) / name).is_file() for name in ("modules.json", "config.json")):
-            raise _no_encoder(folder)
-        # Security: local files only, no remote code, no pickled weights.
-        try:
-            return SentenceTransformer(
-                folder,
-                device="cpu",
-                local_files_only=True,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
-            )
-        except Exception as error:  # a damaged folder raises many kinds of errors, in three libraries
-            raise _no_encoder(folder, f" ({type(error).__name__}: {error})") from error
 
     def sentence_vectors(self, sentences: Sequence[str]) -> Vectors:
         """Return sentence vectors: [sentences, dimensions]."""
@@ -100,9 +88,9 @@ def _minilm_folder() -> str:
     return str(configs[0].parent)
 
 
-def _no_encoder(folder: str, why: str = "") -> ModelError:
+def _no_encoder(folder: str) -> ModelError:
     return ModelError(
-        f"the folder holds no readable sentence encoder{why}",
+        "the folder holds no readable sentence encoder",
         seen=folder,
         allowed="a folder with a sentence-transformers model",
         next_step="download it first, or omit `encoder`",

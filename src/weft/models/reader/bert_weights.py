@@ -11,6 +11,8 @@ from torch import Tensor
 
 from weft.corpora.text.tokenizers import Tokenizer, load_tokenizer
 from weft.errors import ConfigError, ModelError
+from weft.io.pretrained_folders import read_settings
+from weft.io.regular_files import check_weights_size
 from weft.models.reader.reader_settings import ReaderSettings
 from weft.models.reader.text_encoder import TextEncoder
 
@@ -51,7 +53,7 @@ def check_encoder(settings: ReaderSettings, folder: Path) -> None:
     Raises:
         ConfigError: A size differs.
     """
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = read_settings(folder / "config.json")
     for name, key in FIELDS.items():
         if settings.to_dict()[name] != config.get(key):
             raise ConfigError(
@@ -70,6 +72,7 @@ def load_encoder(encoder: TextEncoder, folder: Path, tokenizer: Tokenizer) -> No
     """
     from safetensors.torch import load_file
 
+    check_weights_size(folder / "model.safetensors")
     theirs = load_tokenizer(folder / "tokenizer.json")
     if theirs.fingerprint != tokenizer.fingerprint:
         raise ConfigError(

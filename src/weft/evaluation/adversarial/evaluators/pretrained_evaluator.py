@@ -25,6 +25,7 @@ from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
 from weft.evaluation.adversarial.options import EvaluatorSettings
 from weft.evaluation.adversarial.token_rows import TEXTS_AT_ONCE, Integers, TokenRows
 from weft.evaluation.adversarial.verdicts import Verdicts
+from weft.io.pretrained_folders import load_pretrained
 from weft.training.devices import Runtime, seed_step
 from weft.training.loop import LossPart, Report, Trainer, summed
 from weft.training.settings import TrainingSettings
@@ -67,12 +68,9 @@ class PretrainedNetwork(nn.Module):
     """A pretrained encoder with a new layer on the mean of its states and on the first of them."""
 
     def __init__(self, folder: Path) -> None:
-        from transformers import AutoModel
-
         super().__init__()
-        # Security: local files only, no remote code, no pickled weights.
-        options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-        self.encoder = AutoModel.from_pretrained(str(folder), add_pooling_layer=False, **options).float()
+        encoder, _ = load_pretrained(folder, "AutoModel", tokenizer=False, add_pooling_layer=False)
+        self.encoder = encoder.float().requires_grad_(True)
         self.verdict = nn.Linear(2 * self.encoder.config.hidden_size, 1)
 
     def forward(self, ids: Tensor, kinds: Tensor, real: Tensor) -> Tensor:
