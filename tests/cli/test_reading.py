@@ -38,11 +38,12 @@ def rows(*arguments: str | Path, cwd: Path) -> list[dict[str, str]]:
 
 def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
     write(tmp_path, essays_in_b__txt=TEXT, essays_in_a__txt=TEXT, essays_in_old_in_c__txt=TEXT, essays_in_x__png="no")
+    (tmp_path / "essays" / "a-2.txt").write_text(TEXT, encoding="utf-8")
     write(tmp_path, essays_in_b__text=TEXT)
     (tmp_path / "essays" / ".hidden.txt").write_text(TEXT, encoding="utf-8")
     result = weft("score", "essays/", "-f", "json", cwd=tmp_path)
     found = [json.loads(line)["id"] for line in result.stdout.splitlines()]
-    assert found == ["a", "b.text", "b.txt", "old/c"]
+    assert found == ["a", "a-2", "b.text", "b.txt", "old/c"]
     assert "1 files of unknown formats are not read (.png)" in result.stderr
 
 

@@ -70,7 +70,8 @@ def found_files(source: Source, known: Collection[str] | None = None) -> list[Fo
         paths = _walk(root, known)
     if not paths:
         raise _none_found(source)
-    return _named(sorted(set(paths)), root)
+    # Without suffixes, because "essay-2.txt" would come before "essay.txt" otherwise.
+    return _named(sorted(set(paths), key=lambda path: (path.with_suffix("").parts, path.name)), root)
 
 
 def _pattern_root(pattern: str) -> Path:
