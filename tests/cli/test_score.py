@@ -79,8 +79,15 @@ def test_several_texts_make_an_aligned_table_with_a_summary(four_texts: Path) ->
 
 def test_percentiles_are_explained_once(four_texts: Path) -> None:
     shown = ok("score", "four.jsonl", "-m", "weft-small", cwd=four_texts)
-    assert shown.count("Wikipedia paragraphs") == 1
-    assert "percentile" in shown.splitlines()[0]
+    assert shown.count("percentile: ") == 1
+    header, *rows = [line.split() for line in shown.splitlines()]
+    records = [
+        json.loads(line)
+        for line in ok("score", "four.jsonl", "-m", "weft-small", "-f", "json", cwd=four_texts).splitlines()
+    ]
+    genres = {record["id"]: record["genre"] for record in records}
+    place = header.index("genre")
+    assert [row[place] for row in rows[:2]] == [genres["d"], genres["b"]]
 
 
 def test_texts_are_sorted_in_every_format(four_texts: Path) -> None:

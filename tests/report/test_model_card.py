@@ -9,9 +9,9 @@ import pytest
 from tests.helpers.command_line import ROOT, ok, refused
 
 import weft
+from weft.corpora.data_licences import DATA_LICENCES, licence_of
 from weft.io.model_folder import read_manifest
 from weft.io.package_files import PRETRAINED
-from weft.report.data_licences import DATA_LICENCES, licence_of
 from weft.report.model_card import model_card
 
 

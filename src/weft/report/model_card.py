@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.corpora.data_licences import ENCODERS, licence_of
 from weft.evaluation.result import Result
 from weft.hub import PACKAGE_FOLDERS, describe_model, find_model
 from weft.io.file_hash import sha256_of
 from weft.io.model_folder import MANIFEST, load_artifact, read_manifest
 from weft.io.package_files import PRETRAINED
 from weft.models.common.saved_reference import saved_reference
-from weft.report.data_licences import ENCODERS, licence_of
 from weft.report.tables import load_results
 from weft.scoring.percentiles import Reference
 

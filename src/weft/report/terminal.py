@@ -13,6 +13,7 @@ from weft.notebook import found_none, link_shares
 from weft.ordering.ordering import Ordering
 
 BAR_WIDTH = 24
+LONGEST_GENRE = 12  # characters of the column of genres
 WIDTH = 100
 NOTHING = "–"
 FULL = 3  # sentences of a text that has all values of its model; the shuffles of two sentences are not counted
@@ -70,6 +71,8 @@ def _columns(scores: Sequence[Score]) -> list[Column]:
     ]
     if known.percentile is not None:
         cells.append(("percentile", lambda score: _percent_text(score.percentile)))
+    if known.genre:
+        cells.append(("genre".rjust(LONGEST_GENRE), lambda score: score.genre or NOTHING))
     if known.shuffles_beaten is not None:
         cells.append((OWN_SHUFFLES, lambda score: _percent_text(score.shuffles_beaten, scale=100)))
     elif known.percentile_shuffled is not None:
@@ -100,7 +103,8 @@ def _column_notes(scores: Sequence[Score]) -> list[str]:
     known = next((score for score in scores if score.percentile is not None), None)
     if known is None:
         return []
-    notes = [f"percentile: percentage of {known.reference} of similar length that score lower"]
+    reference = "texts of the same genre (of all if it is unclear)" if known.genre else known.reference
+    notes = [f"percentile: percentage of {reference} and of similar length that score lower"]
     if known.shuffles_beaten is None:
         notes.append(f"{SHUFFLED}: percentage of the same texts, shuffled, that score lower")
     return notes
