@@ -86,7 +86,7 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
     """
     place = _device(device)
     world = int(os.environ.get("WORLD_SIZE", "1"))
-    torch.use_deterministic_algorithms(deterministic)
+    _set_deterministic(deterministic)
     if place.type == "cuda":
         torch.cuda.set_device(place)
         torch.set_float32_matmul_precision("high")
@@ -95,9 +95,15 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
     try:
         yield Runtime(place, int(os.environ.get("RANK", "0")), world, bf16=place.type == "cuda")
     finally:
-        torch.use_deterministic_algorithms(False)
+        _set_deterministic(False)
         if world > 1:
             torch.distributed.destroy_process_group()
+
+
+def _set_deterministic(wanted: bool) -> None:
+    """Set whether operations must be deterministic; the call imports PyTorch's compiler, which takes seconds."""
+    if torch.are_deterministic_algorithms_enabled() != wanted:
+        torch.use_deterministic_algorithms(wanted)
 
 
 def _device(name: str) -> torch.device:

@@ -384,6 +384,9 @@ def test_every_kind_of_evaluator_can_be_chosen(folder: Path, data: Path, tmp_pat
         "adversarial", control, str(data), replace(options, settings={**options.settings, "evaluator.seeds": 0})
     )
     assert "adversuc_1" not in none.metrics and "lengths_adversuc_1" in none.metrics
+    alone = {"evaluator.first": False, "evaluator.plain": True}  # one kind in a process of its own
+    plain = evaluate("adversarial", control, str(data), replace(options, settings={**options.settings, **alone}))
+    assert "adversuc_1" not in plain.metrics and plain.metrics["plain_adversuc_1"] == found.metrics["plain_adversuc_1"]
 
 
 def tiny_bert(folder: Path) -> Path:

@@ -28,5 +28,5 @@ def measure_adversarial(subject: Subject, data: DataFile, options: EvaluateOptio
         model.to(runtime.device)
         continuations = experiment.write(model, subject.name, model.combine, decoding)
         model.to("cpu")
-        runtime.release()  # a search for a thousand contexts holds 20 GiB of memory that evaluators need
+        runtime.release()  # a search for 512 contexts holds 10 GiB of memory that evaluators need
         return experiment.evaluate_continuations(continuations, decoding)

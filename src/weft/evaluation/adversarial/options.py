@@ -30,6 +30,9 @@ class EvaluatorSettings(Settings):
     patience: int = setting(3, "Validations without gain before training stops.", minimum=1)
     learning_rate: float = setting(1e-3, "Highest learning rate.")
     weight_decay: float = setting(0.05, "Weight decay of AdamW.")
+    first: bool = setting(
+        True, "Whether the first evaluator, a network that reads words and the reader's vectors, evaluates."
+    )
     second: bool = setting(True, "Whether boosted trees evaluate too, on all chunks and on chunks of equal lengths.")
     informed: bool = setting(True, "Whether boosted trees with scores of the reader's networks evaluate too.")
     plain: bool = setting(False, "Whether a network that reads words alone, as the paper describes it, evaluates too.")

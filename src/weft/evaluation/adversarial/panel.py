@@ -31,7 +31,7 @@ SECOND, INFORMED, LENGTHS, MATCHED = "second_", "informed_", "lengths_", "matche
 READER = "zoo/seq2seq"  # replaces the reader's name in the keys of saved verdicts, so that earlier ones stay valid
 FORMAT = 2  # changes with the way in which evaluators are built or trained
 # Settings that choose evaluators and do not change the training of those that existed before them.
-CHOICES = ("seeds", "second", "informed", "plain", "surface", "outside", "outside_epochs", "outside_rate")
+CHOICES = ("seeds", "first", "second", "informed", "plain", "surface", "outside", "outside_epochs", "outside_rate")
 
 Evaluation = tuple[int, str, LabelledChunks, Sequence[Verdicts]]  # length, prefix of measures, chunks, verdicts
 
@@ -92,7 +92,7 @@ class Panel:
 
     def _network_kinds(self) -> list[str]:
         """Return the prefixes of the networks to train."""
-        chosen = {FIRST: True, PLAIN: self.settings.plain, SURFACE: self.settings.surface}
+        chosen = {FIRST: self.settings.first, PLAIN: self.settings.plain, SURFACE: self.settings.surface}
         return [prefix for prefix, wanted in chosen.items() if wanted and self.settings.seeds]
 
     def _networks(self, labelled: LabelledChunks, prefix: str, length: int) -> list[Verdicts]:

@@ -17,7 +17,7 @@ from weft.generation.decoding_settings import Decoding
 from weft.io.seeded_hash import hash_key
 from weft.scoring.uni_bi_mmi import Combine
 
-CONTEXTS_AT_ONCE = {"cuda": 1024, "cpu": 64}  # about 20 GiB with ten candidates each
+CONTEXTS_AT_ONCE = {"cuda": 512, "cpu": 64}  # about 10 GiB with ten candidates each
 PENALTY = 1e6  # for candidates that are taken only if there is no other
 # The end of a sentence is a token too: 80 words, as the longest human sentence. docs/adversarial.md lists other trials.
 ADVERSARIAL_DECODING = Decoding(method="sample", beam=10, top_k=2000, top_p=0.98, max_tokens=81, draws=10)
