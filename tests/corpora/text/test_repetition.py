@@ -54,7 +54,7 @@ def test_unknown_words_and_gibberish() -> None:
 @given(st.lists(st.sampled_from([*TEXT, "Xkqz vwpl mnrt ggfd.", "Chemotaxis abounds."]), max_size=6), st.floats(0, 1))
 def test_a_lower_limit_of_gibberish_only_hides_what_is_below_it(sentences: list[str], least: float) -> None:
     share, limited = gibberish_share(sentences), gibberish_share(sentences, least)
-    assert limited == share or limited == 0.0 and share < least
+    assert limited == share or (limited == 0.0 and share < least)
 
 
 @settings(max_examples=80, deadline=None)
