@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.helpers.fork_server import run_forked
@@ -13,8 +12,6 @@ ROOT = Path(__file__).parents[2]
 ESSAY, REVISED, SHUFFLED = (ROOT / "examples" / f"{name}.txt" for name in ("essay", "essay-revised", "shuffled"))
 # For tests that do not depend on the model: this one does not import torch, which is slow.
 LIGHT = ["--model", "foltz-sif"]
-# Commands whose processes are forked from one that has imported weft; the others start processes of their own.
-FORKED = {"score", "order", "compare", "evaluate", "models", "table", "config", "calibrate", "generate", "corrupt"}
 
 
 def weft(
@@ -30,22 +27,7 @@ def weft(
         words += [] if default_model else LIGHT
     environment = {key: value for key, value in os.environ.items() if key not in {"WEFT_DATA", "FORCE_COLOR"}}
     environment["PYTHONUTF8"] = "1"
-    if words[:1] and words[0] in FORKED:
-        done = run_forked(words, cwd=cwd, stdin=stdin or b"", environment=environment, timeout=timeout)
-        return _decoded(done)
-    done = subprocess.run(
-        [sys.executable, "-m", "weft", *words],
-        cwd=cwd,
-        input=stdin if stdin is not None else b"",
-        capture_output=True,
-        timeout=timeout,
-        env=environment,
-        check=False,
-    )
-    return _decoded(done)
-
-
-def _decoded(done: subprocess.CompletedProcess[bytes]) -> subprocess.CompletedProcess[str]:
+    done = run_forked(words, cwd=cwd, stdin=stdin or b"", environment=environment, timeout=timeout)
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     )

@@ -1,7 +1,8 @@
-"""Runs commands in processes that are forked from one that has imported weft, which saves half a second each.
+"""Runs commands in processes that are forked from one that has imported weft, which saves up to two seconds each.
 
-A command runs in a process of its own, as it does for a user; only the imports are done before. Run as a script, this
-file is the server: it reads requests, one JSON object per line, and answers with exit codes.
+A command runs in a process of its own, as it does for a user; only the imports are done before, and the data of the
+package that a few commands need are read. Run as a script, this file is the server: it reads requests, one JSON object
+per line, and answers with exit codes.
 """
 
 from __future__ import annotations
@@ -13,12 +14,33 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-PRELOADED = ("weft.cli", "weft.cli.output", "weft.corpora.readers.formats", "weft.loaded_model", "weft.report.terminal")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# Commands that the server runs itself: what they import is what most commands need.
+WARM_UP = (
+    ("score", str(EXAMPLES / "essay.txt"), "--model", "foltz-sif", "--device", "cpu"),
+    ("order", str(EXAMPLES / "shuffled.txt"), "--model", "foltz-sif"),
+    ("models", "weft-small"),
+)
+# Further modules that take long to import; torch is the slowest of all.
+PRELOADED = (
+    "torch",
+    "tokenizers",
+    "weft.evaluation.tasks",
+    "weft.evaluation.text_comparison",
+    "weft.models.seq2seq.seq2seq",
+    "weft.models.seq2seq.weft_small",
+    "weft.report.plots",
+    "weft.report.tables",
+    "weft.training.runs",
+    "weft.training.neural_run",
+)
 
 
 def run_forked(
@@ -56,9 +78,20 @@ def _server(_owner: int) -> subprocess.Popen[bytes]:
     return server
 
 
-def _serve() -> None:
+def _warm_up() -> None:
+    """Import what commands need; no thread may be left, because threads are not forked."""
+    from weft.cli import app
+
+    with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        for words in WARM_UP:
+            app(words, standalone_mode=False)
     for name in PRELOADED:
         __import__(name)
+    assert threading.active_count() == 1, threading.enumerate()
+
+
+def _serve() -> None:
+    _warm_up()
     answers = os.fdopen(os.dup(1), "w")  # children write to their own stdout
     for line in sys.stdin:
         child = os.fork()

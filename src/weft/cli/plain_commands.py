@@ -74,7 +74,8 @@ class _Conversion:
         """Return the value that the command gets."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
-        if value == param.default or param.type_descriptor.annotation in (str, list[str]):
+        is_given = type(value) in (str, list, tuple)  # a default has the type of the option, such as an Enum
+        if not is_given or param.type_descriptor.annotation in (str, list[str]):
             return value
         return self.kind.get_runtime_param(param).coerce(value, param=param, ctx=ctx)
 
