@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from tests.helpers.tiny_causal_lm import tiny_lm
 
+from weft.corpora.syntax.spacy_pipelines import load_pipeline
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.hub import load_model
@@ -61,6 +63,14 @@ def few_steps() -> Iterator[None]:
     """What is asked here does not hang on how much a model has learned."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(fit_documents, "SHORT", replace(fit_documents.SHORT, steps=10, warmup=2))
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_pipeline() -> Iterator[None]:
+    """All parsers share a pipeline, because every model that is loaded would read its own."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("weft.corpora.syntax.parser.load_pipeline", cache(load_pipeline))
         yield
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.helpers.fork_server import run_forked
+from tests.helpers.fork_server import ForkedProcess
 
 ROOT = Path(__file__).parents[2]
 ESSAY, REVISED, SHUFFLED = (ROOT / "examples" / f"{name}.txt" for name in ("essay", "essay-revised", "shuffled"))
 # For tests that do not depend on the model: this one does not import torch, which is slow.
 LIGHT = ["--model", "foltz-sif"]
-# Commands whose processes are forked from one that has imported weft; the others start processes of their own.
-FORKED = {"score", "order", "compare", "evaluate", "models", "table", "config", "calibrate", "generate", "corrupt"}
 
 
 def weft(
@@ -28,24 +26,20 @@ def weft(
     words = [*map(str, arguments)]
     if words[:1] and words[0] in {"score", "order", "evaluate"} and not {"-m", "--model", "--help"} & {*words}:
         words += [] if default_model else LIGHT
+    return decoded(started(words, cwd=cwd, stdin=stdin or b"", timeout=timeout).wait())
+
+
+def started(
+    words: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b"", timeout: float = 120
+) -> ForkedProcess:
+    """Start ``weft`` with arguments, and do not wait for its end."""
     environment = {key: value for key, value in os.environ.items() if key not in {"WEFT_DATA", "FORCE_COLOR"}}
     environment["PYTHONUTF8"] = "1"
-    if words[:1] and words[0] in FORKED:
-        done = run_forked(words, cwd=cwd, stdin=stdin or b"", environment=environment, timeout=timeout)
-        return _decoded(done)
-    done = subprocess.run(
-        [sys.executable, "-m", "weft", *words],
-        cwd=cwd,
-        input=stdin if stdin is not None else b"",
-        capture_output=True,
-        timeout=timeout,
-        env=environment,
-        check=False,
-    )
-    return _decoded(done)
+    return ForkedProcess(words, cwd=cwd, stdin=stdin, environment=environment, timeout=timeout)
 
 
-def _decoded(done: subprocess.CompletedProcess[bytes]) -> subprocess.CompletedProcess[str]:
+def decoded(done: subprocess.CompletedProcess[bytes]) -> subprocess.CompletedProcess[str]:
+    """Return a finished process with its output as text."""
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise, starmap
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.helpers.fork_server import ForkedProcess
 
 from weft.corpora.store.pair_batches import PairStream, sentence_pairs
 from weft.corpora.store.prepare import prepare
@@ -61,12 +60,13 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_twenty_times_it_ends_with_the_same_weights(store: TokenStore, tmp_path: Path) -> None:
-    script = [sys.executable, str(HERE / "killed_run.py")]
-    subprocess.run([*script, str(tmp_path / "whole"), str(store.folder), "0", "1"], check=True, capture_output=True)
-    done = subprocess.run(
-        [*script, str(tmp_path / "cut"), str(store.folder), "22", "1"], check=True, capture_output=True, text=True
-    )
-    assert int(done.stdout) >= 20
+    killed = {}
+    for name, kills in (("whole", "0"), ("cut", "22")):
+        words = [str(HERE / "killed_run.py"), str(tmp_path / name), str(store.folder), kills, "1"]
+        done = ForkedProcess(words).wait()
+        assert done.returncode == 0, done.stderr.decode()
+        killed[name] = int(done.stdout)
+    assert killed["whole"] == 0 and killed["cut"] >= 20
     whole, cut = (load_file(tmp_path / name / "checkpoint.safetensors") for name in ("whole", "cut"))
     assert same(whole, cut)
     logs = [(tmp_path / name / "log.jsonl").read_text().splitlines() for name in ("whole", "cut")]
@@ -88,13 +88,14 @@ def run_ranks(store: TokenStore, out: Path, world: int) -> dict[str, torch.Tenso
         port = probe.getsockname()[1]
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
     ranks = [
-        subprocess.Popen(
-            [sys.executable, str(HERE / "two_processes.py"), str(store.folder), str(out)],
-            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+        ForkedProcess(
+            [str(HERE / "two_processes.py"), str(store.folder), str(out)],
+            environment={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
         )
         for rank in range(world)
     ]
-    assert [rank.wait(timeout=120) for rank in ranks] == [0] * world
+    for done in [rank.wait() for rank in ranks]:
+        assert done.returncode == 0, done.stderr.decode()
     return load_file(out)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.helpers.command_line import ok, refused
+from tests.helpers.command_line import decoded, ok, refused, started, weft
+from tests.helpers.fork_server import ForkedProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+COMMAND = ("train", "run.toml", "--out", "m", "--part", "forward")
 CONFIG = """
 [model]
 name = "seq2seq"
@@ -41,15 +42,18 @@ def config(folder: Path, *, steps: int = 1_000_000, seconds: int = 0) -> str:
     return "run.toml"
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "weft", "train", "run.toml", "--out", "m", "--part", "forward"]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(folder: Path) -> ForkedProcess:
+    return started(COMMAND, cwd=folder)
 
 
-def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    while not path.exists():
-        assert process.poll() is None, process.communicate()[1]
+def wait_until(condition: Callable[[], bool], process: ForkedProcess) -> None:
+    while not condition():
+        assert process.is_running(), decoded(process.wait()).stderr
         time.sleep(0.05)
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_bytes().splitlines()) if path.exists() else 0
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -57,14 +61,13 @@ def test_a_signal_stops_after_a_checkpoint_and_says_how_to_go_on(tmp_path: Path,
     config(tmp_path, seconds=100_000)
     process = start(tmp_path)
     run = tmp_path / "m.run" / "forward"
-    wait_for(run / "log.jsonl", process)
-    time.sleep(0.5)
+    wait_until(lambda: lines_of(run / "log.jsonl") >= 2, process)
     assert not (run / "checkpoint.safetensors").exists()  # the interval is a setting
-    process.send_signal(number)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == code, err
-    assert out == "" and len(err.splitlines()) == 1
-    assert "the same command continues the run" in err
+    os.kill(process.pid, number)
+    done = decoded(process.wait())
+    assert done.returncode == code, done.stderr
+    assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert "the same command continues the run" in done.stderr
     assert (run / "checkpoint.safetensors").exists()
 
 
@@ -72,11 +75,11 @@ def test_a_second_training_and_leftovers(tmp_path: Path) -> None:
     name = config(tmp_path)
     process = start(tmp_path)
     run = tmp_path / "m.run" / "forward"
-    wait_for(run / "checkpoint.safetensors", process)
-    second = subprocess.run(process.args, cwd=tmp_path, capture_output=True, text=True, check=False)
+    wait_until((run / "checkpoint.safetensors").exists, process)
+    second = weft(*COMMAND, cwd=tmp_path)
     assert second.returncode == 2 and "another training is running in this folder" in second.stderr
-    process.kill()
-    process.communicate()
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
     for left in (run / ".checkpoint.safetensors.abc_1234", run / ".log.jsonl.00000000"):
         left.write_bytes(b"half a file")
     other = run / ".checkpoint.safetensors.backup"
@@ -87,11 +90,9 @@ def test_a_second_training_and_leftovers(tmp_path: Path) -> None:
         (folder / "forward.safetensors").write_bytes(b"half a file")
     os.utime(half, (1, 1))
     again = start(tmp_path)
-    while half.exists() or (run / ".log.jsonl.00000000").exists():
-        assert again.poll() is None, again.communicate()[1]
-        time.sleep(0.05)
-    again.terminate()
-    again.communicate(timeout=60)
+    wait_until(lambda: not half.exists() and not (run / ".log.jsonl.00000000").exists(), again)
+    os.kill(again.pid, signal.SIGTERM)
+    again.wait()
     assert sorted(path.name for path in run.iterdir()) == [other.name, "checkpoint.safetensors", "log.jsonl"]
     assert fresh.exists()  # may be in use
     assert name == "run.toml"

@@ -11,6 +11,7 @@ import gc
 import io
 import os
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, NoReturn
 
 import typer
@@ -23,10 +24,10 @@ from weft.cli.curves import curves
 from weft.cli.evaluate import evaluate
 from weft.cli.export import export
 from weft.cli.generate import generate
-from weft.cli.help_text import PlainCommand, PlainGroup
 from weft.cli.models import models
 from weft.cli.order import order
 from weft.cli.picture import picture
+from weft.cli.plain_commands import PlainCommand, PlainGroup
 from weft.cli.plots import plots
 from weft.cli.prepare import prepare
 from weft.cli.samples import samples
@@ -37,24 +38,12 @@ from weft.cli.usage_errors import usage_error
 from weft.errors import WeftError
 from weft.version import VERSION
 
-PANELS = {
+PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Texts": (score, order, generate, compare, picture),
     "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
 SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts
-
-
-app = typer.Typer(
-    name="weft",
-    cls=PlainGroup,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-for panel, commands in PANELS.items():
-    for command in commands:
-        app.command(cls=PlainCommand, rich_help_panel=panel)(command)
 
 
 def _version(asked: bool) -> None:
@@ -63,7 +52,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001  its callback does the work
@@ -76,6 +64,31 @@ def start(
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def _app_of(panels: Mapping[str, Iterable[Callable[..., None]]]) -> typer.Typer:
+    """Return the application with these commands, by their sections in --help."""
+    built = typer.Typer(
+        name="weft",
+        cls=PlainGroup,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    built.callback(invoke_without_command=True)(start)
+    for panel, commands in panels.items():
+        for command in commands:
+            built.command(cls=PlainCommand, rich_help_panel=panel)(command)
+    return built
+
+
+app = _app_of(PANELS)
+
+
+def _called_app() -> typer.Typer:
+    """Return the application with the one command that is called, because typer takes long to build all of them."""
+    called = [command for commands in PANELS.values() for command in commands if command.__name__ in sys.argv[1:2]]
+    return _app_of({"": called}) if called else app
 
 
 def main() -> None:
@@ -93,7 +106,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     _make_streams_safe()
     try:
-        code = app(standalone_mode=False, prog_name="weft")
+        code = _called_app()(standalone_mode=False, prog_name="weft")
         sys.stdout.flush()
     except WeftError as error:
         _fail(str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,9 @@ def mean_result(results: Sequence[Result]) -> Result:
         variant=without_seed(first.variant),
         metrics=metrics,
         interval=intervals,
-        per_document={name: asdict(mean) for name, mean in means.items()},
+        per_document={
+            name: {"numerators": mean.numerators, "denominators": mean.denominators} for name, mean in means.items()
+        },
     )
 
 

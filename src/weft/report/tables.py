@@ -63,7 +63,9 @@ def check_results(folder: str | Path, results: Mapping[Path, Result]) -> None:
 def _result_files(root: Path) -> list[Path]:
     from weft.evaluation.tasks import is_result_folder
 
-    return [path for path in sorted(root.glob("*/*.json")) if is_result_folder(path.parent.name)]
+    paths = sorted(root.glob("*/*.json"))
+    folders = {name for name in {path.parent.name for path in paths} if is_result_folder(name)}
+    return [path for path in paths if path.parent.name in folders]
 
 
 def measured_tables(results: Mapping[Key, Result]) -> list[int]:

@@ -29,7 +29,7 @@ def text_soundness(sentences: Sequence[str]) -> float:
         0.0
     """
     repeated = _rise(repetition(sentences), REPEATED_TEXT)
-    return (1 - repeated) * (1 - _rise(gibberish_share(sentences), GIBBERISH_TEXT))
+    return (1 - repeated) * (1 - _gibberish(sentences, GIBBERISH_TEXT))
 
 
 def link_soundness(sentences: Sequence[str]) -> list[float]:
@@ -42,7 +42,7 @@ def link_soundness(sentences: Sequence[str]) -> list[float]:
         [0.0, 1.0]
     """
     new = [1 - _rise(value, REPEATED_SENTENCE) for value in sentence_repetition(sentences)]
-    readable = [1 - _rise(gibberish_share([sentence]), GIBBERISH_SENTENCE) for sentence in sentences]
+    readable = [1 - _gibberish([sentence], GIBBERISH_SENTENCE) for sentence in sentences]
     links = zip(new[1:], pairwise(readable), strict=True) if sentences else ()
     return [share * min(both) for share, both in links]
 
@@ -60,6 +60,10 @@ def discounted(value: float, soundness: float, *, floor: float) -> float:
         (0.0, 2.8, -0.3)
     """
     return min(value, floor + soundness * (value - floor)) if value > floor else value
+
+
+def _gibberish(sentences: Sequence[str], bounds: tuple[float, float]) -> float:
+    return _rise(gibberish_share(sentences, bounds[0]), bounds)
 
 
 def _rise(value: float, bounds: tuple[float, float]) -> float:

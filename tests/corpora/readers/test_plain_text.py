@@ -8,11 +8,19 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import pytest
 
-from weft.corpora.readers.formats import FORMATS, ReadOptions, detect_format, read_documents, read_permuted
+from weft.corpora.readers.formats import (
+    FORMATS,
+    PERMUTED_FORMATS,
+    ReadOptions,
+    detect_format,
+    read_documents,
+    read_permuted,
+)
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError
 
@@ -92,6 +100,11 @@ def test_documents_without_sentences_leave_no_trace(tmp_path: Path) -> None:
 def test_formats_by_name(name: str, expected: str) -> None:
     assert detect_format(name) == expected
     assert expected in FORMATS
+
+
+@pytest.mark.parametrize("place", [*FORMATS.values(), *PERMUTED_FORMATS.values()])
+def test_readers_are_where_the_table_says(place: str) -> None:
+    assert callable(resolve_name(place))
 
 
 def test_formats_of_directories(tmp_path: Path) -> None:

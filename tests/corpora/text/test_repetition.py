@@ -50,6 +50,13 @@ def test_unknown_words_and_gibberish() -> None:
     assert gibberish_share([]) == unknown_share(["12 34"]) == unreadable_share([], 0.5) == 0.0
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from([*TEXT, "Xkqz vwpl mnrt ggfd.", "Chemotaxis abounds."]), max_size=6), st.floats(0, 1))
+def test_a_lower_limit_of_gibberish_only_hides_what_is_below_it(sentences: list[str], least: float) -> None:
+    share, limited = gibberish_share(sentences), gibberish_share(sentences, least)
+    assert limited == share or (limited == 0.0 and share < least)
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.text(alphabet="ab .é字'\u0301\n", max_size=30), max_size=12))
 def test_measures_lie_between_0_and_1(sentences: list[str]) -> None:

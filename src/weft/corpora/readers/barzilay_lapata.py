@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.readers.corpus_names import DOMAINS, SPLITS, is_tar
 from weft.corpora.readers.permuted_jsonl import read_permuted_jsonl
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
 from weft.document import Document
@@ -32,7 +33,6 @@ _LAYOUT = re.compile(
     r"(?:^|/)(?P<domain>apws|ntsb)/(?P<split>train|test)(?P<staging>_staging)?/"
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9.-]*?)(?:\.perm-(?P<number>\d+))?(?:-p)?$"
 )
-DOMAINS, SPLITS = ("apws", "ntsb"), ("train", "test")
 # The longest of the 4,400 texts has 9 kB.
 _MAX_MEMBER_BYTES = 2**20
 
@@ -90,16 +90,9 @@ def read_barzilay_lapata(
     yield from _joined(text for text in texts if domain in (None, text.domain) and split in (None, text.split))
 
 
-def is_tar(source: Source) -> bool:
-    """Return whether a file has the name of a tar archive."""
-    return Path(source).name.lower().endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"))
-
-
-def looks_like_layout(folder: Path) -> bool:
-    """Return whether a directory is part of the original layout."""
-    if not set(DOMAINS).isdisjoint(folder.parts[-2:]):
-        return True
-    return any((folder / above / name).is_dir() for name in DOMAINS for above in ("data/raw", "raw", ""))
+def read_originals(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Document]:
+    """Yield the documents of `read_barzilay_lapata` without their permutations."""
+    return (item.document for item in read_barzilay_lapata(source, options))
 
 
 def _directory_texts(folder: Path, encoding: str) -> Iterator[_Text]:

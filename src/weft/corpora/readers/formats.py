@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TypeVar
 
 from weft.corpora.data_folder import find_data
 from weft.corpora.negatives.permuted_document import PermutedDocument
-from weft.corpora.readers.barzilay_lapata import is_tar, looks_like_layout, read_barzilay_lapata
+from weft.corpora.readers.corpus_names import extracted_files, is_extracted_name, is_tar, looks_like_layout
 from weft.corpora.readers.format_by_content import format_by_content
-from weft.corpora.readers.formatted.docx_files import read_docx
-from weft.corpora.readers.formatted.html_pages import read_html
-from weft.corpora.readers.formatted.markdown_files import read_markdown
-from weft.corpora.readers.formatted.pdf_files import read_pdf
-from weft.corpora.readers.formatted.subtitles import read_subtitles
 from weft.corpora.readers.found_files import FoundFile, common_names, found_files, is_pattern, renamed
-from weft.corpora.readers.jsonl import read_jsonl
 from weft.corpora.readers.lines import check_encoding
-from weft.corpora.readers.permuted_jsonl import read_permuted_jsonl
-from weft.corpora.readers.plain_text import read_blocks, read_presplit_lines, read_text
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
-from weft.corpora.readers.tables import read_csv, read_parquet, read_tsv
 from weft.corpora.readers.text_document import kept, unread
-from weft.corpora.readers.wikipedia import extracted_files, is_extracted_name, read_wikiextractor, read_wikipedia_dump
 from weft.corpora.text.sentences import check_language
 from weft.corpora.text.transcripts import check_parts
 from weft.document import Document
@@ -37,11 +28,7 @@ __all__ = ["FORMATS", "ReadOptions", "detect_format", "read_documents", "read_fi
 Item = TypeVar("Item", Document, PermutedDocument)
 
 
-def _without_orders(source: Source, options: ReadOptions) -> Iterator[Document]:
-    return (item.document for item in read_barzilay_lapata(source, options))
-
-
-def _read_folder(source: Source, options: ReadOptions) -> Iterator[Document]:
+def read_folder(source: Source, options: ReadOptions) -> Iterator[Document]:
     """Yield the documents of the files of a folder, or of those that fit a pattern, in the order of their names."""
     inner = replace(options, format="auto") if options.format == FOLDER else options
     known = READ_SUFFIXES if inner.format == "auto" else None
@@ -63,30 +50,31 @@ def _documents_of(file: FoundFile, options: ReadOptions) -> Iterator[Document]:
 Reader = Callable[[Source, ReadOptions], Iterator[Document]]
 
 FOLDER = "folder"
-FORMATS: dict[str, Reader] = {
-    "text": read_text,
-    "blocks": read_blocks,
-    "lines": read_presplit_lines,
-    "jsonl": read_jsonl,
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "parquet": read_parquet,
-    "wikipedia-dump": read_wikipedia_dump,
-    "wikiextractor": read_wikiextractor,
-    "barzilay-lapata": _without_orders,
-    FOLDER: _read_folder,
-    "markdown": read_markdown,
-    "html": read_html,
-    "srt": read_subtitles,
-    "vtt": read_subtitles,
-    "docx": read_docx,
-    "pdf": read_pdf,
+# Where the reader of a format is: its module is imported when a file of the format is read.
+FORMATS: Mapping[str, str] = {
+    "text": "weft.corpora.readers.plain_text:read_text",
+    "blocks": "weft.corpora.readers.plain_text:read_blocks",
+    "lines": "weft.corpora.readers.plain_text:read_presplit_lines",
+    "jsonl": "weft.corpora.readers.jsonl:read_jsonl",
+    "csv": "weft.corpora.readers.tables:read_csv",
+    "tsv": "weft.corpora.readers.tables:read_tsv",
+    "parquet": "weft.corpora.readers.tables:read_parquet",
+    "wikipedia-dump": "weft.corpora.readers.wikipedia:read_wikipedia_dump",
+    "wikiextractor": "weft.corpora.readers.wikipedia:read_wikiextractor",
+    "barzilay-lapata": "weft.corpora.readers.barzilay_lapata:read_originals",
+    FOLDER: "weft.corpora.readers.formats:read_folder",
+    "markdown": "weft.corpora.readers.formatted.markdown_files:read_markdown",
+    "html": "weft.corpora.readers.formatted.html_pages:read_html",
+    "srt": "weft.corpora.readers.formatted.subtitles:read_subtitles",
+    "vtt": "weft.corpora.readers.formatted.subtitles:read_subtitles",
+    "docx": "weft.corpora.readers.formatted.docx_files:read_docx",
+    "pdf": "weft.corpora.readers.formatted.pdf_files:read_pdf",
 }
 # Formats that are read from a folder as one; any other is the format of the files in it.
 FOLDER_FORMATS = (FOLDER, "wikiextractor", "barzilay-lapata")
-PERMUTED_FORMATS: dict[str, Callable[[Source, ReadOptions], Iterator[PermutedDocument]]] = {
-    "jsonl": read_permuted_jsonl,
-    "barzilay-lapata": read_barzilay_lapata,
+PERMUTED_FORMATS: Mapping[str, str] = {
+    "jsonl": "weft.corpora.readers.permuted_jsonl:read_permuted_jsonl",
+    "barzilay-lapata": "weft.corpora.readers.barzilay_lapata:read_barzilay_lapata",
 }
 _EXTENSIONS = {
     ".jsonl": "jsonl",
@@ -191,7 +179,8 @@ def read_permuted(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
     """
     name = _format_of(source, options)
     if name in PERMUTED_FORMATS:
-        yield from _raise_if_empty(PERMUTED_FORMATS[name](source, options), source, name)
+        permuted: Iterator[PermutedDocument] = resolve_name(PERMUTED_FORMATS[name])(source, options)
+        yield from _raise_if_empty(permuted, source, name)
     else:
         yield from (PermutedDocument(document, ()) for document in read_documents(source, options))
 
@@ -268,7 +257,7 @@ def _check_types(source: object, options: object) -> None:
 
 def _reader(name: str) -> Reader:
     """Return the reader of a known format, of this package or of another installed one."""
-    reader: Reader = FORMATS[name] if name in FORMATS else load_added(READER_GROUP, name)
+    reader: Reader = resolve_name(FORMATS[name]) if name in FORMATS else load_added(READER_GROUP, name)
     if not callable(reader):
         raise ConfigError(
             f"the entry point {name} in {READER_GROUP} is not a reader",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree
 
+from weft.corpora.readers.corpus_names import extracted_files
 from weft.corpora.readers.jsonl import parse_records
 from weft.corpora.readers.lines import open_lines
 from weft.corpora.readers.read_options import DEFAULT_OPTIONS, ReadOptions
@@ -25,7 +26,6 @@ _logger = logging.getLogger(__name__)
 
 # WikiExtractor does not escape quotes in the title, so the title extends to the end of the line.
 _HEADER = re.compile(r'<doc id="(?P<id>[^"]*)".*? title="(?P<title>.*)">\s*$')
-_EXTRACTED_NAME = re.compile(r"wiki_\d+(\.gz|\.bz2|\.xz)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,24 +142,6 @@ def read_wikiextractor(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -
     for path in extracted_files(Path(source)) if Path(source).is_dir() else [source]:
         for page in _extracted_pages(path, options):
             yield from _kept(page, _body(page), options.language, 1)
-
-
-def extracted_files(folder: Path) -> list[Path]:
-    """Return the files of a WikiExtractor folder, sorted."""
-    paths = sorted(path for path in folder.rglob("wiki_*") if is_extracted_name(path.name))
-    if paths:
-        return paths
-    raise CorpusError(
-        f"no WikiExtractor output in {folder}",
-        seen=", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "an empty directory",
-        allowed="files named wiki_00, wiki_01, ... at any depth",
-        next_step="give the directory that WikiExtractor wrote to (its option -o)",
-    )
-
-
-def is_extracted_name(name: str) -> bool:
-    """Return whether a file has a name that WikiExtractor gives."""
-    return _EXTRACTED_NAME.match(name) is not None
 
 
 def _extracted_pages(source: Source, options: ReadOptions) -> Iterator[_Page]:

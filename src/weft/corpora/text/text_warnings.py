@@ -95,7 +95,7 @@ def unknown_word_warnings(sentences: Sequence[str]) -> tuple[TextWarning, ...]:
     if sum(map(len, sentences)) < FEWEST_CHARACTERS:
         return ()
     unreadable = (
-        gibberish_share(sentences) >= GIBBERISH
+        gibberish_share(sentences, GIBBERISH) >= GIBBERISH
         or unknown_share(sentences) >= UNKNOWN
         or unreadable_share(sentences, UNREADABLE) >= UNREADABLE_SHARE
         or symbol_share(sentences) >= SYMBOLS

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from weft.corpora.text.detokenize import join_words
 from weft.corpora.text.tokenizer_files import (
@@ -89,6 +90,7 @@ class BpeTokenizer(Tokenizer):
     Args:
         text: The contents of a ``tokenizer.json`` that `BpeTokenizer` wrote.
         source: The name of the file in messages.
+        body: The same contents as an object, if they have been parsed already.
 
     Example:
         >>> tokenizer = BpeTokenizer.train(["A cat sat.", "A cat slept."], vocabulary_size=270)
@@ -98,8 +100,8 @@ class BpeTokenizer(Tokenizer):
 
     name = "bpe"
 
-    def __init__(self, text: str, *, source: str = "tokenizer.json") -> None:
-        check_bpe(parse_json(text, source), source)
+    def __init__(self, text: str, *, source: str = "tokenizer.json", body: dict[str, Any] | None = None) -> None:
+        check_bpe(body if body is not None else parse_json(text, source), source)
         self._text = text
         self._backend = load_backend(text, source)
         # Otherwise "</s>" in a text would become the id of the end of a sentence.
@@ -249,7 +251,8 @@ def tokenizer_from_text(text: str, *, source: str = "tokenizer.json") -> Tokeniz
         return WordTokenizer(word_counts(body, source))
     from weft.corpora.text.word_pieces import WordPieceTokenizer, is_word_pieces  # it imports this module
 
-    return WordPieceTokenizer(text, source=source) if is_word_pieces(body) else BpeTokenizer(text, source=source)
+    kind = WordPieceTokenizer if is_word_pieces(body) else BpeTokenizer
+    return kind(text, source=source, body=body)
 
 
 def _check_size(size: int, smallest: int) -> None:

@@ -30,18 +30,26 @@ def unknown_share(sentences: Sequence[str]) -> float:
         (0.0, 1.0)
     """
     sizes = _letters_by_word(sentences)
-    return sum(size for word, size in sizes.items() if word not in known_words()) / max(1, sizes.total())
+    return _unknown(sizes).total() / max(1, sizes.total())
 
 
-def gibberish_share(sentences: Sequence[str]) -> float:
+def gibberish_share(sentences: Sequence[str], least: float = 0.0) -> float:
     """Return the share of a text's letters that are in unknown words which do not look like words, from 0 to 1.
+
+    Args:
+        sentences: The text.
+        least: The lowest share that makes a difference. The result is 0 if `unknown_share` is lower, because then the
+            words need not be looked at letter by letter.
 
     Example:
         >>> gibberish_share(["Chemotaxis abounds."]), gibberish_share(["Tgh csr xlzpt qn vbe jwq."])
         (0.0, 1.0)
     """
     sizes = _letters_by_word(sentences)
-    return sum(size for word, size in sizes.items() if _is_gibberish(word)) / max(1, sizes.total())
+    unknown, total = _unknown(sizes), max(1, sizes.total())
+    if not unknown or unknown.total() / total < least:
+        return 0.0
+    return sum(size for word, size in unknown.items() if not _looks_like_a_word(word)) / total
 
 
 def unreadable_share(sentences: Sequence[str], least: float) -> float:
@@ -55,7 +63,7 @@ def unreadable_share(sentences: Sequence[str], least: float) -> float:
     unreadable = (
         size
         for sentence, size in zip(sentences, sizes, strict=True)
-        if size >= FEWEST_LETTERS and gibberish_share([sentence]) >= least
+        if size >= FEWEST_LETTERS and gibberish_share([sentence], least) >= least
     )
     return sum(unreadable) / max(1, sum(sizes))
 
@@ -77,8 +85,14 @@ def _letters_by_word(sentences: Sequence[str]) -> Counter[str]:
     return Counter({word: count * len(word) for word, count in words.items()})
 
 
-def _is_gibberish(word: str) -> bool:
-    return word not in known_words() and not _letter_triples(word) <= _usual_triples()
+def _unknown(sizes: Counter[str]) -> Counter[str]:
+    """Return the words that are not known, with their letters."""
+    known = known_words()
+    return Counter({word: size for word, size in sizes.items() if word not in known})
+
+
+def _looks_like_a_word(word: str) -> bool:
+    return _letter_triples(word) <= _usual_triples()
 
 
 def _letter_triples(word: str) -> set[str]:
@@ -95,6 +109,6 @@ def known_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _usual_triples() -> frozenset[str]:
-    """Return the sequences of three letters that several known words have."""
+    """Return the sequences of three letters that several known words have; counting them is slow."""
     counts = Counter(triple for word in known_words() for triple in _letter_triples(word))
     return frozenset(triple for triple, count in counts.items() if count >= FEWEST_WORDS)

@@ -22,6 +22,7 @@ class WordPieceTokenizer(Tokenizer):
     Args:
         text: The contents of a ``tokenizer.json`` with a WordPiece model.
         source: The name of the file in messages.
+        body: The same contents as an object, if they have been parsed already.
 
     Raises:
         ModelError: The text is not a WordPiece tokenizer with the special tokens of BERT.
@@ -37,8 +38,8 @@ class WordPieceTokenizer(Tokenizer):
 
     name = "wordpiece"
 
-    def __init__(self, text: str, *, source: str = "tokenizer.json") -> None:
-        body = parse_json(text, source)
+    def __init__(self, text: str, *, source: str = "tokenizer.json", body: dict[str, Any] | None = None) -> None:
+        body = body if body is not None else parse_json(text, source)
         vocabulary = checked_vocabulary(body, source)
         self.pad_id, self.bos_id, self.eos_id, self.unk_id = (vocabulary[name] for name in SPECIAL)
         self._text = json.dumps({**body, **dict.fromkeys(UNUSED_STEPS)}, ensure_ascii=False)

@@ -1,8 +1,15 @@
-"""The text of ``--help``: plain lines, one section per group of options, with placeholders a person can read."""
+"""Commands with plain help and a quick start.
+
+``--help`` has one section per group of options, with placeholders a person can read. Values that need no conversion
+are used as they are given: from version 0.29 on, typer converts every value with pydantic, also a text and a default,
+and importing pydantic takes as long as scoring a text.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +21,11 @@ ARGUMENTS = "Arguments"
 
 class PlainCommand(TyperCommand):
     """A command with plain help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words after the command."""
+        convert_few(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, such as ``[OPTIONS]``, ``[TASK]...`` and ``FILE``."""
@@ -28,6 +40,11 @@ class PlainCommand(TyperCommand):
 class PlainGroup(TyperGroup):
     """A group of commands with plain help."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words after the name of the program."""
+        convert_few(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by group, then the options."""
         commands: dict[str, list[tuple[str, str]]] = {}
@@ -35,6 +52,32 @@ class PlainGroup(TyperGroup):
             command: Any = self.get_command(ctx, name)
             commands.setdefault(command.rich_help_panel, []).append((name, _first_paragraph(command.help)))
         _write_sections(formatter, {**commands, **_parameter_sections(self.get_params(ctx))})
+
+
+def convert_few(parameters: Iterable[Any]) -> None:
+    """Let typer convert only values that change: numbers, paths and choices. Older versions are not affected."""
+    for parameter in parameters:
+        parameter.get_runtime_param = partial(_Conversion, type(parameter))
+
+
+class _Conversion:
+    """Takes the place of typer's ``RuntimeParam``.
+
+    Args:
+        kind: The class of the parameter, whose conversion is used for values that change.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        """Return the value that the command gets."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        is_given = type(value) in (str, list, tuple)  # a default has the type of the option, such as an Enum
+        if not is_given or param.type_descriptor.annotation in (str, list[str]):
+            return value
+        return self.kind.get_runtime_param(param).coerce(value, param=param, ctx=ctx)
 
 
 def _write_sections(formatter: Any, sections: dict[str, list[tuple[str, str]]]) -> None:
