@@ -24,7 +24,7 @@ from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
-from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.models.reader.reader_settings import PART, ReaderSettings, no_surprise
 from weft.models.reader.text_tables import (
     TableReader,
     TextTables,
@@ -307,7 +307,7 @@ class Reader:
             ModelError: The network was trained without this head.
         """
         if not self.settings.surprise_weight > 0:
-            raise _no_surprise()
+            raise no_surprise()
         if not document.sentences:
             return ()
         if self._is_long(document):
@@ -390,13 +390,4 @@ def _exported(folder: str) -> ModelError:
         seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
         allowed="a reader that `weft train` wrote",
         next_step="copy the exported folder, or load the folder that it was exported from",
-    )
-
-
-def _no_surprise() -> ModelError:
-    return ModelError(
-        "this reader does not predict surprise",
-        seen="surprise_weight 0",
-        allowed="a reader that was trained with surprise_weight above 0",
-        next_step="train one: docs/reader.md, section Surprise",
     )
