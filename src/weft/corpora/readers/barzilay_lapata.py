@@ -12,6 +12,7 @@ because they would limit accuracy to 20/21.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import tarfile
 from collections import defaultdict
@@ -80,7 +81,7 @@ def read_barzilay_lapata(
         check_known("domain", domain, DOMAINS)
     if split is not None:
         check_known("split", split, SPLITS)
-    if Path(source).is_dir():
+    if os.path.isdir(source):
         texts = _directory_texts(Path(source), options.encoding)
     elif is_tar(source):
         texts = _archive_texts(source, options.encoding)
