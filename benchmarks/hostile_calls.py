@@ -298,7 +298,7 @@ def process(rng: random.Random, place: Path) -> Done:
         running.stdout.close()
         running.stdout = None
     if way.startswith("SIG"):
-        time.sleep(rng.uniform(0.7, 2.0))  # Python itself handles signals before the first line of weft runs
+        time.sleep(rng.uniform(0.15, 1.2))  # before, Python itself has not started
         running.send_signal(getattr(signal, way))
     try:
         shown, err = running.communicate(stdin, timeout=50)
