@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The versions of `dev`, from `python tools/lock.py`; empty (make test CONSTRAINTS=) for the newest ones.
+CONSTRAINTS ?= constraints-dev.txt
 
-.PHONY: demo test check smoke docs lint clean
+.PHONY: demo test check smoke docs lint audit clean
 
 demo: $(VENV)/.demo
 	$(BIN)/weft score examples/essay.txt --explain
@@ -31,6 +33,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Known vulnerabilities of the locked versions, where the data of pip-audit can be reached.
+audit: $(VENV)/.dev
+	$(BIN)/python tools/audit.py
+
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info
 
@@ -43,6 +49,6 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(VENV)/.dev: $(BIN)/python pyproject.toml $(CONSTRAINTS)
+	$(BIN)/python -m pip install --quiet $(addprefix --constraint ,$(CONSTRAINTS)) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo

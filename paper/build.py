@@ -24,6 +24,7 @@ from paper import (
     benchmark_tables,
     grid_tables,
     miniature_tables,
+    reliability_tables,
     result_tables,
     table_details,
 )
@@ -77,6 +78,8 @@ def names(measured: Measured) -> dict[str, Any]:
         "models_behind": lambda: table_details.models_behind(results, facts),
         "row_differences": lambda number: table_details.row_differences(TABLES[number - 1], results),
         "miniature_texts": miniature_tables.miniature_texts,
+        "attack_table": reliability_tables.attack_table,
+        "limits_table": reliability_tables.limits_table,
         "plots": lambda: result_tables.plots(results, facts),
     }
 

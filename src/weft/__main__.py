@@ -1,6 +1,19 @@
-"""``python -m weft``: the command line."""
+"""``python -m weft`` and the command ``weft``."""
 
-from weft.cli import main
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while it is imported ends it without a traceback, as it does later."""
+    try:
+        from weft.cli import main as run
+    except KeyboardInterrupt:
+        print("weft: stopped", file=sys.stderr)  # noqa: T201
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

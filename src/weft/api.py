@@ -19,7 +19,7 @@ from weft.ordering.order import Objective, Search
 from weft.ordering.ordering import Ordering
 from weft.progress import Progress, silent
 from weft.registry import DEFAULT_MODEL
-from weft.settings import check_count
+from weft.settings import check_count, check_type
 
 if TYPE_CHECKING:
     from weft.evaluation.model_comparison import Versus
@@ -251,6 +251,7 @@ def compare_models(
 
     chosen = checked_options(options)
     name = None if data is None else str(data)
+    check_type("task", task, "")
     if task:
         find_experiment(task, name)  # an unknown task is reported before a model is loaded
     one, other = (

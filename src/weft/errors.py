@@ -96,12 +96,12 @@ class Stopped(KeyboardInterrupt):
         super().__init__(f"stopped by {signal.Signals(number).name}; next: {next_step}")
 
 
-def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = "choose one of them") -> None:
+def check_known(what: str, name: object, known: Iterable[str], *, next_step: str = "choose one of them") -> None:
     """Raise ConfigError if a name is not one of the known names.
 
     Args:
         what: The kind of name, for the message, such as ``device``.
-        name: The name to check.
+        name: The name to check; a value that is not a str is not known.
         known: The known names.
         next_step: The next step in the message.
 
@@ -113,7 +113,8 @@ def check_known(what: str, name: str, known: Iterable[str], *, next_step: str = 
         Traceback (most recent call last):
         weft.errors.ConfigError: unknown device: saw 'gpu'; allowed: auto, cpu, cuda; next: choose one of them
     """
-    if name not in (names := tuple(known)):
+    names = tuple(known)
+    if not isinstance(name, str) or name not in names:  # an array is neither in a tuple nor not in it
         raise ConfigError(f"unknown {what}", seen=name, allowed=", ".join(names), next_step=next_step)
 
 
@@ -129,17 +130,19 @@ def is_number(value: object) -> TypeGuard[float]:
     return abs(value) <= sys.float_info.max
 
 
-def closest_name(name: str, known: Iterable[str]) -> str:
+def closest_name(name: object, known: Iterable[str]) -> str:
     """Return the known name closest to a mistyped one; empty if none is close.
 
     Example:
         >>> closest_name("scor", ["score", "order"]), closest_name("x", ["score"])
         ('score', '')
     """
+    if not isinstance(name, str):  # what a caller of the library passed
+        return ""
     return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)), "")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return the known name closest to a mistyped one, if one is close, and the known names; many are shortened.
 
     Example:

@@ -118,7 +118,7 @@ def find_model(name: str | Path) -> FoundModel:
         'weft'
     """
     text = str(name)
-    if (Path(text) / MANIFEST).is_file():
+    if os.path.isfile(Path(text) / MANIFEST):  # False for a name that is too long, for which Path raises
         return FoundModel(text, read_manifest(text)["model"], Path(text), str(Path(text).parent))
     if not _is_plain(text):
         raise _no_folder(text)
@@ -126,7 +126,7 @@ def find_model(name: str | Path) -> FoundModel:
     if registered and not model_class(text).card.needs_training:
         return FoundModel(text, text, None, _package_with(text))
     for source, place in _places():
-        if (place / text / MANIFEST).is_file():
+        if os.path.isfile(place / text / MANIFEST):
             return FoundModel(text, read_manifest(place / text)["model"], place / text, source)
     raise _untrained(text) if registered else _unknown(text)
 
@@ -186,7 +186,7 @@ def copied_model(name: str | Path, out: str | Path) -> Path:
 def is_model(name: str | Path) -> bool:
     """Return whether a name or path is that of a model, trained or not."""
     text = str(name)
-    if (Path(text) / MANIFEST).is_file():
+    if os.path.isfile(Path(text) / MANIFEST):
         return True
     return _is_plain(text) and (is_registered(text) or text in _trained())
 
@@ -358,7 +358,7 @@ def _untrained(name: str) -> ModelError:
 
 
 def _unknown(name: str) -> WeftError:
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         return _no_folder(name)
     close = closest_name(name, {*model_names(), *_trained()})
     suggestion = f"did you mean {close}? or " if close else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -379,7 +380,7 @@ def as_model(model: AnyModel) -> Model:
     if isinstance(model, str | Path):
         manifest = Path(model) / "model.json"
         with _loading:
-            return _loaded(str(model), manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+            return _loaded(str(model), manifest.stat().st_mtime_ns if os.path.isfile(manifest) else 0)
     if isinstance(model, CoherenceModel):
         return Model(model, type(model).__name__)
     raise _not_a_model(model)

@@ -202,16 +202,17 @@ def _kind(default: object) -> str:
 
 
 def check_count(name: str, value: object) -> None:
-    """Raise ConfigError if a value is not a whole number of at least 1.
+    """Raise ConfigError if a value is not a whole number from 1 to `HIGHEST_COUNT`.
 
     Example:
         >>> check_count("sentences", 0)
         Traceback (most recent call last):
-        weft.errors.ConfigError: sentences is out of range: saw 0; allowed: at least 1; next: change the value
+        weft.errors.ConfigError: sentences is out of range: saw 0; allowed: 1 to 2147483647; next: change the value
     """
     check_type(name, value, 1)
-    if isinstance(value, int) and value < 1:
-        raise ConfigError(f"{name} is out of range", seen=value, allowed="at least 1", next_step="change the value")
+    if isinstance(value, int) and not 1 <= value <= HIGHEST_COUNT:
+        allowed = f"1 to {HIGHEST_COUNT}"
+        raise ConfigError(f"{name} is out of range", seen=value, allowed=allowed, next_step="change the value")
 
 
 def check_type(name: str, value: object, default: object) -> None:

@@ -46,3 +46,19 @@ def test_two_columns_of_one_name_are_an_error(tmp_path: Path) -> None:
     columns = [pyarrow.array(["It rained. He slept."]), pyarrow.array(["x"]), pyarrow.array(["y"])]
     write_table(pyarrow.table(columns, names=["text", "text", "more"]), tmp_path / "two.parquet")
     assert "2 columns" in refused("score", "two.parquet", cwd=tmp_path)
+
+
+def test_ctrl_c_while_weft_is_imported_is_no_traceback() -> None:
+    code = """
+import runpy, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "weft.cli":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("weft", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "weft: stopped\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from tests.helpers.tiny_reader import untrained_reader
 import weft
 from weft.corpora.text.sentences import STRETCH, document_of_text, split_block
 from weft.corpora.text.text_limits import PART_BYTES, SENTENCE_BYTES, is_long, readable, without_run_ons
-from weft.document import Document
+from weft.document import Document, Score
+from weft.evaluation.evaluate import evaluate
+from weft.evaluation.task_contract import Subject
 from weft.loaded_model import Model, as_model
 from weft.models.causal_lm.causal_lm import Hf, HfSettings
 
@@ -92,6 +96,40 @@ def test_parsers_read_the_beginning_alone() -> None:
 def test_a_reader_is_bounded() -> None:
     score = Model(untrained_reader(), "reader").score(long_document())
     assert score.value is not None and "long-sentence" in codes(score)
+
+
+def test_a_reader_that_reads_little_of_a_text_says_so() -> None:
+    model = Model(untrained_reader(), "reader")
+    short, long = "The first cat was seen there.", "The first cat was seen there again, " * 12
+    for sentences, warned in (((short,) * 4, False), ((*(short,) * 20, long), False), ((long, long, short), True)):
+        document = Document("d", sentences)
+        for result in (model.score(document), model.order(document)):
+            assert any("word pieces" in one and one.code == "long-sentence" for one in result.warnings) == warned
+
+
+class Recorder:
+    """A model that keeps the length of the longest sentence that it gets."""
+
+    def __init__(self) -> None:
+        self.longest = 0
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        sentences = [sentence for document in documents for sentence in document.sentences]
+        self.longest = max(self.longest, *(len(sentence.encode()) for sentence in sentences))
+        return [Score(float(len(document.sentences[0]))) for document in documents]
+
+
+def test_models_under_evaluation_get_no_more_than_others(tmp_path: Path) -> None:
+    longer = [speech(20_000), "It rained.", "We took the bus."]
+    document = {"sentences": longer, "replacements": [{"position": 1, "sentence": speech(9000, 3)}]}
+    pair = {"id": "p", "phenomenon": "order", "better": longer, "worse": longer[::-1]}
+    story = {"id": "s", "context": longer, "endings": [speech(9000, 4), "x."], "label": 0}
+    for task, fields in (("pairs", document), ("insertion", document), ("probes", pair), ("endings", story)):
+        path = tmp_path / f"{task}.jsonl"
+        path.write_text(json.dumps(fields))
+        model = Recorder()
+        evaluate(task, Subject(model, "recorder"), str(path))
+        assert 0 < model.longest <= SENTENCE_BYTES, task
 
 
 @pytest.mark.slow

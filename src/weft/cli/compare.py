@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -127,14 +128,14 @@ def _text(name: str, reading: ReadOptions) -> Document:
     from weft.hub import is_model
 
     stem, _ = model_and_combination(name)
-    if is_model(stem) and not Path(name).is_file():
+    if is_model(stem) and not os.path.isfile(name):
         raise ConfigError(
             "models are compared on a task",
             seen=name,
             allowed="two texts; or two models with --task",
             next_step="add --task pairs, or name two files of text",
         )
-    if name != "-" and not Path(name).exists():
+    if name != "-" and not os.path.exists(name):
         raise ConfigError(
             "cannot open the file: it does not exist",
             seen=name,

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from weft.settings import HIGHEST_COUNT
+
 DEFAULT_MODEL = "weft-small"  # a literal, so that --help imports no models; a test compares it with the registry
 
 
@@ -83,8 +85,10 @@ def option(
         names: Its names, such as ``--out`` and ``-o``; by default the name of the parameter.
         section: Its section in --help.
         low: The lowest number allowed.
-        high: The highest number allowed.
+        high: The highest number allowed; by default, a count has the highest one that all libraries accept.
     """
+    if low is not None and high is None:
+        high = HIGHEST_COUNT
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=section, min=low, max=high)
 
 

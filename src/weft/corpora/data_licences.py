@@ -5,9 +5,11 @@ The names are those of `docs/data.md`. A file with another name is a user's own:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,9 @@ class DataLicence:
 UNKNOWN = DataLicence("*", "not known to weft", "not known to weft", False)
 DATA_LICENCES = (
     DataLicence("train-0[0-9].jsonl", "English Wikipedia", "CC BY-SA 3.0", True),
+    DataLicence(
+        "silver.jsonl", "English Wikipedia, parsed by an English model of spaCy", "CC BY-SA 3.0; the model MIT", True
+    ),
     DataLicence("accidents.train.jsonl", "NTSB accident reports (Barzilay & Lapata)", "research use", False),
     DataLicence("earthquakes.train.jsonl", "AP news (Barzilay & Lapata)", "research use", False),
     DataLicence(
@@ -103,3 +108,20 @@ def licence_of(file: str) -> DataLicence:
     for ending in (".xz", ".gz", ".bz2"):
         name = name.removesuffix(ending)
     return next((one for one in DATA_LICENCES if fnmatchcase(name, one.file)), UNKNOWN)
+
+
+def training_files(data: Any) -> dict[str, str]:
+    """Return the hash of each training file that a manifest names.
+
+    Args:
+        data: ``{path: hash}`` of baselines, ``{"file", "sha256"}`` of the parser, ``[{"name", "sha256"}]`` of stores.
+
+    Example:
+        >>> training_files([{"name": "mine.jsonl", "sha256": "ab12"}]), training_files({"file": "x", "sha256": "cd"})
+        ({'mine.jsonl': 'ab12'}, {'x': 'cd'})
+    """
+    if not isinstance(data, Mapping):
+        return {str(one["name"]): str(one.get("sha256", "")) for one in data}
+    if set(data) == {"file", "sha256"}:
+        return {str(data["file"]): str(data["sha256"])}
+    return {str(name): str(digest) for name, digest in data.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def _result(
 
 def _sha256_of_data(path: Path) -> str:
     """Return the hash of a file, or of all files below a folder with their names."""
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return sha256_of(path)
     digest = hashlib.sha256()
     for file in sorted(file for file in path.rglob("*") if file.is_file()):

@@ -126,7 +126,8 @@ def variant_of(settings: Mapping[str, Any]) -> str:
         ('beam=5-samples=2', 73)
     """
     name = "-".join(f"{key}={value}" for key, value in sorted(settings.items())).replace("/", "_")
-    return name if len(name) <= 100 else f"{name[:64]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return name if len(name) <= 100 else f"{name[:64]}-{digest[:8]}"
 
 
 def _check_variant(variant: str) -> None:

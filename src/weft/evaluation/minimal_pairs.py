@@ -15,6 +15,7 @@ from pathlib import Path
 
 from weft.corpora.readers.jsonl import Record, read_records
 from weft.corpora.readers.read_options import ReadOptions
+from weft.corpora.text.text_limits import readable
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.evaluation.metrics import compare_scores
@@ -170,7 +171,7 @@ def _pair(record: Record) -> MinimalPair:
     better, worse = (Document(name, _sentences(record, key)) for key in ("better", "worse"))
     if better == worse:
         raise _bad(record, "the two texts are the same", name)
-    return MinimalPair(name, phenomenon, better, worse, _paper(record))
+    return MinimalPair(name, phenomenon, readable(better), readable(worse), _paper(record))
 
 
 def _name(record: Record, key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from weft.scoring.uni_bi_mmi import COMBINATIONS
 
 def is_result_file(name: str) -> bool:
     """Return whether a name is that of a result file: a JSON object with a task, a model and metrics."""
-    if not name.endswith(".json") or not Path(name).is_file():
+    if not name.endswith(".json") or not os.path.isfile(name):
         return False
     try:
         content = json.loads(Path(name).read_text(encoding="utf-8"))
@@ -38,7 +39,7 @@ def model_and_combination(name: str) -> tuple[str, str]:
         (('seq2seq', 'mmi'), ('random', ''))
     """
     stem, _, combination = name.rpartition(".")
-    return (stem, combination) if combination in COMBINATIONS and not Path(name).exists() else (name, "")
+    return (stem, combination) if combination in COMBINATIONS and not os.path.exists(name) else (name, "")
 
 
 def find_result(
@@ -76,7 +77,7 @@ def find_result(
         )
     experiment = find_experiment(task, data)
     path = results / experiment.name / f"{name}.json"
-    if not (experiment.file or options.limit) and "/" not in name and path.is_file():
+    if not (experiment.file or options.limit) and "/" not in name and os.path.isfile(path):
         return Result.load(path)
     stem, combination = model_and_combination(name)
     (subject,) = load_subjects(task, stem, {}, combine=[combination] if combination else [])

@@ -14,7 +14,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from weft.corpora.negatives.permuted_document import PermutedDocument
+from weft.corpora.negatives.permuted_document import PermutedDocument, readable_negatives
 from weft.corpora.negatives.slug_lines import drop_slug
 from weft.corpora.readers.barzilay_lapata import read_barzilay_lapata
 from weft.corpora.readers.formats import ReadOptions, detect_format, read_permuted
@@ -94,9 +94,9 @@ class DataFile:
     search: Search = "greedy"  # the search of `order` with nothing given
 
     def permuted(self) -> list[PermutedDocument]:
-        """Return the documents with the negatives that the file holds."""
+        """Return the documents with the negatives that the file holds, as much as models read of their sentences."""
         found = map(drop_slug, self._read()) if self.without_slug else self._read()
-        return list(islice(found, self.limit))
+        return list(map(readable_negatives, islice(found, self.limit)))
 
     def documents(self) -> list[Document]:
         """Return the documents without negatives."""

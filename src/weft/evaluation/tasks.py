@@ -7,6 +7,7 @@ Other installed packages add tasks through the entry point group ``weft.tasks``;
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,7 +211,7 @@ def find_experiment(task: str, data: str | None = None) -> Experiment:
     chosen = _task(kind)
     if data is None:
         return _standard(kind, standard or chosen.data)
-    if data in DATA_SETS and not Path(data).is_file():
+    if data in DATA_SETS and not os.path.isfile(data):
         return _standard(kind, data)
     if data == "-":
         raise ConfigError(
@@ -279,7 +280,7 @@ def _unknown_task(name: object) -> ConfigError:
 
 
 def _check_file(data: str) -> None:
-    if not Path(data).exists() and "." not in data and "/" not in data:
+    if not os.path.exists(data) and "." not in data and "/" not in data:
         raise ConfigError(
             "unknown data set",
             seen=data,

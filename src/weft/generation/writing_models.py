@@ -24,7 +24,7 @@ def combined_model(model: AnyModel, combine: str, name: str) -> AnyModel:
             allowed="uni, bi and mmi with a generative model, such as seq2seq",
             next_step="omit combine, or choose a generative model",
         )
-    if combine not in COMBINATIONS:
+    if not isinstance(combine, str) or combine not in COMBINATIONS:
         raise ConfigError(
             f"unknown combination of the parts of {name}",
             seen=combine,

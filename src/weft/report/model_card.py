@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.data_licences import ENCODERS, licence_of
+from weft.corpora.data_licences import ENCODERS, licence_of, training_files
 from weft.evaluation.result import Result
 from weft.hub import PACKAGE_FOLDERS, describe_model, find_model
 from weft.io.file_hash import sha256_of
@@ -93,7 +93,7 @@ def _built_on(training: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 
 def _data_lines(training: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
-    files = _files(training.get("data") or {})
+    files = training_files(training.get("data") or {})
     encoder = ENCODERS.get(str(config.get("encoder", "")))
     yield from ("", "## What it has read", "")
     if not files and encoder is None:
@@ -113,13 +113,6 @@ def _data_lines(training: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
         yield "All sources have an open licence; some texts of mixed sources may have a non-commercial one."
     if any(True for _ in _built_on(training)):
         yield "The models that it was built on have read the data of their own cards."
-
-
-def _files(data: Any) -> dict[str, str]:
-    """Return the hash of each training file from ``{path: hash}`` (baselines) or ``[{name, sha256}]`` (stores)."""
-    if isinstance(data, Mapping):
-        return {str(name): str(digest) for name, digest in data.items()}
-    return {str(one["name"]): str(one.get("sha256", "")) for one in data}
 
 
 def _reference_lines(reference: Reference | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ the model. An unknown section, table or key is an error that suggests the neares
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,8 @@ from weft.errors import ConfigError, did_you_mean
 from weft.registry import is_registered, model_class
 from weft.settings import CORRECT_VALUE, Settings, check_type
 from weft.training.settings import TrainingSettings
+
+LARGEST_CONFIG = 2**20  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,11 @@ def with_overrides(content: dict[str, Any], overrides: Sequence[str]) -> dict[st
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        with path.open("rb") as file:  # a pipe has no size, and a device no end
+            content = file.read(LARGEST_CONFIG + 1)
+        if len(content) > LARGEST_CONFIG:
+            raise ValueError(f"more than {LARGEST_CONFIG} bytes")
+        return tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         raise ConfigError(
             f"cannot read the configuration: {error.strerror or error}",
@@ -319,8 +326,8 @@ def _not_a_section(name: str, value: object) -> ConfigError:
 
 def config_of(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     """Return the configuration in a file, or the defaults of the model of that name."""
-    if is_registered(name) and not Path(name).is_file():
+    if is_registered(name) and not os.path.isfile(name):
         return build_config(with_overrides({"model": {"name": name}}, overrides))
-    if not Path(name).exists() and not name.endswith(".toml"):
+    if not os.path.exists(name) and not name.endswith(".toml"):
         model_class(name)  # raises with the nearest name
     return read_config(name, overrides)

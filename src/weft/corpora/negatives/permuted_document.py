@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from weft.corpora.text.text_limits import readable, readable_sentence
 from weft.document import Document
 
 
@@ -32,6 +33,18 @@ class PermutedDocument:
     document: Document
     orders: tuple[tuple[int, ...], ...]
     replacements: tuple[Replacement, ...] = ()
+
+
+def readable_negatives(item: PermutedDocument) -> PermutedDocument:
+    """Return a document and its negatives with what models read of their sentences.
+
+    Example:
+        >>> found = readable_negatives(PermutedDocument(Document("d", ("It rained.", "and then " * 1000)), ((1, 0),)))
+        >>> [len(sentence) for sentence in found.document.sentences]
+        [10, 3999]
+    """
+    changed = (replace(one, sentence=readable_sentence(one.sentence)) for one in item.replacements)
+    return replace(item, document=readable(item.document), replacements=tuple(changed))
 
 
 def fingerprint_orders(documents: Iterable[PermutedDocument]) -> str:

@@ -12,6 +12,7 @@ because they would limit accuracy to 20/21.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import tarfile
 from collections import defaultdict
@@ -34,7 +35,7 @@ _LAYOUT = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9.-]*?)(?:\.perm-(?P<number>\d+))?(?:-p)?$"
 )
 # The longest of the 4,400 texts has 9 kB.
-_MAX_MEMBER_BYTES = 2**20
+MAX_MEMBER_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def read_barzilay_lapata(
         check_known("domain", domain, DOMAINS)
     if split is not None:
         check_known("split", split, SPLITS)
-    if Path(source).is_dir():
+    if os.path.isdir(source):
         texts = _directory_texts(Path(source), options.encoding)
     elif is_tar(source):
         texts = _archive_texts(source, options.encoding)
@@ -104,7 +105,7 @@ def _directory_texts(folder: Path, encoding: str) -> Iterator[_Text]:
         found = _LAYOUT.search(path.as_posix())
         if found and path.is_file():
             with open_bytes(path) as stream:
-                yield _text(found, stream.read(_MAX_MEMBER_BYTES + 1), str(path), encoding)
+                yield _text(found, stream.read(MAX_MEMBER_BYTES + 1), str(path), encoding)
 
 
 def _archive_texts(source: Source, encoding: str) -> Iterator[_Text]:
@@ -117,7 +118,7 @@ def _archive_texts(source: Source, encoding: str) -> Iterator[_Text]:
                 unsafe = ".." in member.name.split("/") or not member.isreg()
                 file = archive.extractfile(member) if found and not unsafe else None
                 if found and file:
-                    yield _text(found, file.read(_MAX_MEMBER_BYTES + 1), f"{name}, {member.name}", encoding)
+                    yield _text(found, file.read(MAX_MEMBER_BYTES + 1), f"{name}, {member.name}", encoding)
     except tarfile.TarError as error:
         raise CorpusError(
             f"not a readable tar file: {name}",
@@ -134,8 +135,8 @@ def _text(found: re.Match[str], data: bytes, where: str, encoding: str) -> _Text
 
 
 def _tagged_sentences(data: bytes, where: str, encoding: str) -> tuple[str, ...]:
-    if len(data) > _MAX_MEMBER_BYTES:
-        raise _bad_text(where, f"more than {_MAX_MEMBER_BYTES} bytes")
+    if len(data) > MAX_MEMBER_BYTES:
+        raise _bad_text(where, f"more than {MAX_MEMBER_BYTES} bytes")
     try:
         lines = data.decode(encoding).split("\n")
     except UnicodeError as error:

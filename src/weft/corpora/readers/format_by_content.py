@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
-from pathlib import Path
 
 from weft.errors import CorpusError
 from weft.io.compressed_streams import STDIN, Source, open_bytes, standard_input_head
@@ -42,7 +42,7 @@ def _head(source: Source) -> bytes:
     """Return the first bytes of a file; none if it cannot be read, for which its reader has the error."""
     if str(source) == STDIN:
         return standard_input_head(_HEAD_BYTES)
-    if not Path(source).is_file():  # what is read from a named pipe, such as <(command), is gone afterwards
+    if not os.path.isfile(source):  # what is read from a named pipe, such as <(command), is gone afterwards
         return b""
     try:
         with open_bytes(source) as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -199,7 +200,7 @@ def detect_format(source: Source) -> str:
     if str(source) == STDIN:
         return format_by_content(source) or "text"
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(path):  # False for a name that is too long, for which Path raises
         return _detect_directory(path)
     if is_pattern(source):
         return FOLDER
@@ -234,7 +235,7 @@ def _format_of(source: Source, options: ReadOptions) -> str:
             allowed=did_you_mean(name, [*FORMATS, *added_names(READER_GROUP)]),
             next_step="omit --input (in Python: format), or choose one of these",
         )
-    many = name in FORMATS and name not in FOLDER_FORMATS and (Path(source).is_dir() or is_pattern(source))
+    many = name in FORMATS and name not in FOLDER_FORMATS and (os.path.isdir(source) or is_pattern(source))
     return FOLDER if many else name
 
 

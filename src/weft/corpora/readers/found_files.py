@@ -154,4 +154,4 @@ def common_names(sources: Sequence[Source]) -> set[Source]:
 
 
 def _is_folder(source: Source) -> bool:
-    return Path(source).is_dir()
+    return os.path.isdir(source)

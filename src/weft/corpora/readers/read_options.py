@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
 
+from weft.errors import ConfigError, check_known
+from weft.settings import check_count, check_type
+
+Empty = Literal["skip", "keep", "refuse"]
+EMPTY: tuple[str, ...] = get_args(Empty)
 MAX_LINE_BYTES = 32 * 2**20
 # Options that stores made by earlier versions do not record; a store records them only if they are set.
 LATER_OPTIONS = ("empty", "speaker", "clean")
@@ -27,6 +32,9 @@ class ReadOptions:
         speaker: The speaker of a transcript whose turns are read; by default all.
         clean: What to remove from transcripts: ``labels``, ``timestamps``, ``fillers``, ``noises``.
 
+    Raises:
+        ConfigError: A value has the wrong type.
+
     Example:
         >>> ReadOptions(column="body", id_column="key").column
         'body'
@@ -39,17 +47,36 @@ class ReadOptions:
     id_column: str | None = None
     max_line_bytes: int = MAX_LINE_BYTES
     min_sentences: int = 3
-    empty: Literal["skip", "keep", "refuse"] = "skip"
+    empty: Empty = "skip"
     speaker: str = ""
     clean: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "clean", tuple(self.clean))  # a store records a list
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name == "clean":
+                object.__setattr__(self, one.name, _parts(value))  # a store records a list
+            elif one.name != "id_column" or value is not None:
+                check_type(one.name, value, one.default if one.default is not None else "")
+        check_count("max_line_bytes", self.max_line_bytes)
+        check_known("value of empty", self.empty, EMPTY)
 
     def recorded(self) -> dict[str, Any]:
         """Return the options as a store records them: those of earlier versions, and later ones that are set."""
         values, default = asdict(self), asdict(DEFAULT_OPTIONS)
         return {key: value for key, value in values.items() if key not in LATER_OPTIONS or value != default[key]}
+
+
+def _parts(value: object) -> tuple[str, ...]:
+    """Return the parts of transcripts to remove; a str would otherwise become a list of letters."""
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise ConfigError(
+        "clean is not a list of names",
+        seen=value,
+        allowed='names of parts, such as ("labels", "fillers")',
+        next_step="pass a tuple",
+    )
 
 
 DEFAULT_OPTIONS = ReadOptions()

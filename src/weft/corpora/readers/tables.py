@@ -131,9 +131,11 @@ def _ragged(source: Source, number: int, row: list[str], header: list[str]) -> C
 
 
 def _check_columns(names: list[str], source: Source, options: ReadOptions) -> None:
-    steps = (("--column NAME", options.column), ("--id-column NAME", options.id_column))
+    steps = [("--column NAME", options.column)]
+    if options.id_column:
+        steps.append(("--id-column NAME", options.id_column))
     for next_step, wanted in steps:
-        if wanted and wanted not in names:
+        if wanted not in names:
             raise CorpusError(
                 f"no column {wanted!r} in {name_of(source)}",
                 seen=f"columns {', '.join(names)}"[:200],
@@ -202,8 +204,8 @@ def _check_parquet_source(source: Source) -> None:
 def _check_schema(file: ParquetFile, source: Source, options: ReadOptions) -> None:
     schema = file.schema_arrow
     _check_columns(list(schema.names), source, options)
-    for wanted in filter(None, (options.column, options.id_column)):
-        if schema.names.count(wanted) > 1:
+    for wanted in (options.column, options.id_column):
+        if wanted is not None and schema.names.count(wanted) > 1:
             raise CorpusError(
                 f"{schema.names.count(wanted)} columns of {name_of(source)} have the same name",
                 seen=wanted,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import logging
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -139,7 +140,7 @@ def read_wikiextractor(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -
         >>> next(read_wikiextractor(path))
         Document(id='7', sentences=('It fell.', 'It stopped.'), title='Rain', paragraph_starts=(0,))
     """
-    for path in extracted_files(Path(source)) if Path(source).is_dir() else [source]:
+    for path in extracted_files(Path(source)) if os.path.isdir(source) else [source]:
         for page in _extracted_pages(path, options):
             yield from _kept(page, _body(page), options.language, 1)
 

@@ -82,7 +82,7 @@ def describe_input(name: str, options: ReadOptions, spool: Path | None = None) -
     return InputFile(
         name=name_of(name),
         path=path,
-        sha256=_tree_hash(path) if path.is_dir() else sha256_of(path),
+        sha256=_tree_hash(path) if os.path.isdir(path) else sha256_of(path),
         size=sum(file.stat().st_size for file in _files(path)),
         options=replace(options, format=detect_format(name)) if options.format == "auto" else options,
     )

@@ -151,7 +151,7 @@ def genre_features(sentences: Sequence[str], buckets: int) -> tuple[npt.NDArray[
     counts.update(pairs)
     rows: Counter[int] = Counter()
     for feature, count in counts.items():
-        rows[crc32(feature.encode()) % buckets] += count
+        rows[crc32(feature.encode("utf-8", "surrogatepass")) % buckets] += count
     rates = np.fromiter(rows.values(), np.float32, len(rows)) * (RATE / max(1, len(tokens)))
     values = np.log1p(rates)
     norm = float(np.linalg.norm(values)) or 1.0

@@ -98,9 +98,11 @@ def parse_json(text: str, source: str) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """Return the text of a tokenizer file."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise not_a_tokenizer(str(path), f"{path.stat().st_size:,} bytes")
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:  # a device has no size, and no end
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise not_a_tokenizer(str(path), f"more than {LARGEST_FILE:,} bytes")
+        return content.decode("utf-8")
     except OSError as error:
         raise ModelError(
             f"cannot read the tokenizer {path}",

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from weft.corpora.readers.jsonl import Record, read_records
 from weft.corpora.text.sentences import tidy_sentence
+from weft.corpora.text.text_limits import readable_sentence
 from weft.errors import CorpusError
 from weft.evaluation.task_contract import DataFile
 
@@ -50,7 +51,7 @@ def id_of(record: Record, key: str = "id") -> str:
 def sentences_of(
     record: Record, key: str, *, least: int = 1, fields: dict[str, object] | None = None
 ) -> tuple[str, ...]:
-    """Return a list of sentences; raise CorpusError if it is not one of at least ``least`` sentences."""
+    """Return sentences, as much as models read of each; raise CorpusError if there are fewer than ``least``."""
     value = (record.fields if fields is None else fields).get(key)
     if (
         not isinstance(value, list)
@@ -63,7 +64,7 @@ def sentences_of(
             allowed=f"a list of {least} or more sentences",
             next_step=NEXT_STEP,
         )
-    return tuple(tidy_sentence(one) for one in value)
+    return tuple(readable_sentence(tidy_sentence(one)) for one in value)
 
 
 def label_of(record: Record, values: range) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from weft.corpora.store.window_batches import WindowBatch, WindowStream
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
-from weft.errors import CorpusError, ModelError
+from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_key
 from weft.models.common.network_parts import saved_break_calibration, saved_tokenizer
@@ -24,8 +24,15 @@ from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
-from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_tables import TableReader, TextTables, long_breaks, long_surprises, long_tables
+from weft.models.reader.reader_settings import PART, ReaderSettings, no_surprise
+from weft.models.reader.text_tables import (
+    TableReader,
+    TextTables,
+    cut_remarks,
+    long_breaks,
+    long_surprises,
+    long_tables,
+)
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.break_calibration import BreakCalibration, sigmoid
@@ -106,8 +113,10 @@ class Reader:
         Raises:
             CorpusError: The network has a head for surprise, and the store has no values for it.
         """
+        from weft.models.reader.reader_training import untaught
+
         if self.settings.surprise_weight > 0 and store.surprise_info is None:
-            raise _untaught(store.folder)
+            raise untaught(store.folder)
         options = self.settings.windows(settings.max_tokens)
         return WindowStream(store, batch_tokens=settings.batch_tokens, seed=settings.seed, options=options)
 
@@ -243,6 +252,10 @@ class Reader:
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
         return scores
 
+    def remarks(self, document: Document) -> tuple[str, ...]:
+        """Return a remark if much of a text is not read, because its sentences are long."""
+        return cut_remarks(self.reader.ids(document.sentences), self.settings.sentence_tokens)
+
     def _short_tables(self, documents: Sequence[Document]) -> dict[tuple[str, ...], TextTables]:
         """Return the tables of all texts that are not read in groups; the last ones are remembered."""
         short = [document.sentences for document in documents if len(document) > 1 and not self._is_long(document)]
@@ -294,7 +307,7 @@ class Reader:
             ModelError: The network was trained without this head.
         """
         if not self.settings.surprise_weight > 0:
-            raise _no_surprise()
+            raise no_surprise()
         if not document.sentences:
             return ()
         if self._is_long(document):
@@ -377,22 +390,4 @@ def _exported(folder: str) -> ModelError:
         seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
         allowed="a reader that `weft train` wrote",
         next_step="copy the exported folder, or load the folder that it was exported from",
-    )
-
-
-def _no_surprise() -> ModelError:
-    return ModelError(
-        "this reader does not predict surprise",
-        seen="surprise_weight 0",
-        allowed="a reader that was trained with surprise_weight above 0",
-        next_step="train one: docs/reader.md, section Surprise",
-    )
-
-
-def _untaught(folder: Path) -> CorpusError:
-    return CorpusError(
-        f"{folder} has no surprise values to learn",
-        seen="a surprise_weight above 0",
-        allowed="stores with surprise.bin, for training and validation",
-        next_step="run tools/teach_surprise.py on the store, or set model.surprise_weight to 0",
     )

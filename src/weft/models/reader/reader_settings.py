@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.corpora.store.window_batches import WindowOptions
-from weft.errors import ConfigError
+from weft.errors import ConfigError, ModelError
 from weft.settings import CORRECT_VALUE, Settings, setting
 
 PART = "reader"
@@ -76,3 +76,13 @@ class ReaderSettings(Settings):
             sentence_tokens=max(3, min(self.sentence_tokens, longest_sentence)), at_paragraphs=self.at_paragraphs,
             damaged=self.damaged, strangers=self.strangers, mixture=self.mixture,
         )  # fmt: skip
+
+
+def no_surprise() -> ModelError:
+    """Return the error for a reader that was trained without the head for surprise."""
+    return ModelError(
+        "this reader does not predict surprise",
+        seen="surprise_weight 0",
+        allowed="a reader that was trained with surprise_weight above 0",
+        next_step="train one: docs/reader.md, section Surprise",
+    )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 
 from weft.corpora.store.window_batches import WindowBatch
 from weft.corpora.text.tokenizers import Tokenizer
+from weft.errors import CorpusError
 from weft.models.common.neural.batch_tensors import to_device, zero_loss
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.network import (
@@ -73,3 +76,13 @@ def batch_loss(
         weights["words"] = settings.masked_weight
     total = torch.stack([weights[name] * values for name, values in losses.items()]).sum()
     return LossPart(total, len(batch), {name: values.detach().sum() for name, values in losses.items()})
+
+
+def untaught(folder: Path) -> CorpusError:
+    """Return the error for a store without the values that the head for surprise learns."""
+    return CorpusError(
+        f"{folder} has no surprise values to learn",
+        seen="a surprise_weight above 0",
+        allowed="stores with surprise.bin, for training and validation",
+        next_step="run tools/teach_surprise.py on the store, or set model.surprise_weight to 0",
+    )
