@@ -25,8 +25,11 @@ smoke: $(VENV)/.dev
 	$(BIN)/weft score examples/essay.txt > $(VENV)/.smoke
 	$(BIN)/python -m pytest -m 'not slow' $(SMOKE)
 
+# Numbers and outputs of the pages, then the site in site/; a warning of mkdocs is an error.
 docs: $(VENV)/.dev
 	$(BIN)/python -m paper.build
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -38,7 +41,7 @@ audit: $(VENV)/.dev
 	$(BIN)/python tools/audit.py
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info
+	rm -rf $(VENV) build dist site src/*.egg-info
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
