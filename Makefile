@@ -29,7 +29,7 @@ smoke: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python -m paper.build
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "open site/index.html"
+	@echo "open site/index.html; for the search box: python -m http.server --directory site"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from weft.cli import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -73,7 +73,7 @@ def test_python_runs(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(workplace)
     for _, text in blocks(page, "python"):
         write_files_for(text, page)
-        exec(compile(text, page.name, "exec"), {"__name__": "__main__"})
+        exec(compile(text, page.name, "exec", dont_inherit=True), {"__name__": "__main__"})
 
 
 def test_commands_that_need_data_name_files_that_exist() -> None:
