@@ -55,10 +55,10 @@ def output(command: str, first: int = 0, last: int = 0) -> str:
 
 
 def alike(page: str, text: str) -> bool:
-    """Return whether a page has a text, up to the last place of the scores that commands print.
+    r"""Return whether a page has a text, up to the last place of the scores that commands print.
 
     Example:
-        >>> shown = "is .95\\n```text\\n$ weft score a\\n{}\\n```"
+        >>> shown = "is .95\n```text\n$ weft score a\n{}\n```"
         >>> alike(shown.format("0.1234"), shown.format("0.1235")), alike(shown.format("0.1"), shown.format("0.2"))
         (True, False)
         >>> alike("0.1234", "0.1235")

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 # Pages of the site by their name there, and the files that they are.
 OUTSIDE = {"contributing.md": "CONTRIBUTING.md", "zoo.md": "zoo/README.md", "changelog.md": "CHANGELOG.md"}
 # Pages that other work adds; without them the site is built, and the log names them.
-COMING = {"integrations.md", "report.md", "serve.md"}
+COMING = {"integrations.md", "page.md", "report.md", "serve.md"}
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 NEEDS_DATA = re.compile(r"^(```\w+) needs-data$", re.MULTILINE)
 
