@@ -7,7 +7,7 @@ import { EXAMPLES } from "./examples.js";
 import { levelOf, percent } from "./link.js";
 import { percentileOf, shown, showProblem } from "./summary.js";
 
-const AT_ONCE = 16; // texts in one request: often enough to show progress and to stop
+const AT_ONCE = 8; // texts in one request: often enough to show progress and to stop
 const STRIP = 60; // links in the small picture of a text
 
 const COLUMNS = [

@@ -4,7 +4,7 @@ import { ask, isCancelled, Latest, readScore } from "./api.js";
 import { announce, byId, make, show } from "./dom.js";
 import { VERSIONS } from "./examples.js";
 import { levelOf, nameOf, strengthOf, thread } from "./link.js";
-import { percentileOf, showProblem, shown } from "./summary.js";
+import { ordinal, percentileOf, showProblem, shown } from "./summary.js";
 
 const SIGNS = { same: "", changed: "~", moved: "↕", added: "+", removed: "−" };
 
@@ -87,7 +87,7 @@ function verdict(found, first, second) {
   if (Math.abs(found.difference) < 0.005) return `Both versions hold together equally well (${values}).`;
   const places = [percentileOf(first), percentileOf(second)];
   const same = first.reference === second.reference && places.every((place) => place !== null);
-  const moved = same ? `, from the ${Math.round(places[0])}th to the ${Math.round(places[1])}th percentile of ${second.reference}` : "";
+  const moved = same ? `, from the ${ordinal(places[0])} to the ${ordinal(places[1])} percentile of ${second.reference}` : "";
   return `The ${found.difference > 0 ? "second" : "first"} version holds together better (${values}${moved}).`;
 }
 

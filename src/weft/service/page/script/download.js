@@ -1,6 +1,7 @@
 /** Files to keep: JSON, CSV, HTML and PNG, made in the browser. */
 
 import { make } from "./dom.js";
+import { scaleText } from "./legend.js";
 import { nameOf, strengthOf } from "./link.js";
 import { drawPicture } from "./picture.js";
 import { percentileOf, summaryParts } from "./summary.js";
@@ -99,7 +100,7 @@ function textPage(score, text) {
     }
     paragraph.append(sentence, " ", ...linkParts(score.links[number], score));
   });
-  page.body.append(make("p", { class: "note", text: `${score.scale.text}. Made with weft, model ${score.model}. A weak link is a place to look at, not a proven fault.` }));
+  page.body.append(make("p", { class: "note", text: `${scaleText(score.scale)} Made with weft, model ${score.model}. A weak link is a place to look at, not a proven fault.` }));
   return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
 }
 

@@ -10,5 +10,11 @@ export function writeLegend(node, score) {
   if (!shown) return;
   const steps = LEVELS.map((name, level) => make("span", { class: "step", title: name }, thread(level, false)));
   const torn = make("span", { class: "step marked" }, thread(0, true), score.mark);
-  node.replaceChildren("weak ", ...steps, " strong ", torn, make("span", { class: "scale", text: ` ${score.scale.text}` }));
+  node.replaceChildren("weak ", ...steps, " strong ", torn, make("span", { class: "scale", text: scaleText(score.scale) }));
+}
+
+/** Return what the links are measured against; the scale is the same for all texts. */
+export function scaleText({ kind, low, high, reference }) {
+  if (kind === "percentile") return `The scale is the same for every text: strength among links in ${reference}.`;
+  return `The scale is the same for every text: from ${low} to ${high}.`;
 }

@@ -115,6 +115,8 @@ class TextView {
       const body = { text, genre: this.genre };
       const { scores } = await ask("/v1/score", body, { signal });
       this.#show(readScore(scores[0], text), text);
+      clearTimeout(slow);
+      this.idle();
       if (scores[0].breaks.length) await this.#addReasons(body, signal);
     } catch (error) {
       if (isCancelled(error)) return;

@@ -1,5 +1,6 @@
 /** A scored text as a picture, drawn on a canvas. */
 
+import { scaleText } from "./legend.js";
 import { levelOf, nameOf } from "./link.js";
 import { summaryParts } from "./summary.js";
 
@@ -29,7 +30,7 @@ export async function drawPicture(score, text) {
   y = writeLines(pen, body, font, colour("--ink"), y, (place, number) => drawTie(pen, place, score.links[number], colour));
   pen.font = `13px ${style.fontFamily}`;
   pen.fillStyle = colour("--faint");
-  pen.fillText(`weft · ${score.model} · ${score.scale.text}`, EDGE, y + 10, WIDTH - 2 * EDGE);
+  pen.fillText(`weft · ${score.model} · ${scaleText(score.scale)}`, EDGE, y + 10, WIDTH - 2 * EDGE);
   return new Promise((resolve) => pen.canvas.toBlob(resolve, "image/png"));
 }
 

@@ -39,6 +39,13 @@ export function shown(value) {
   return value === null || value === undefined ? "–" : value.toFixed(2).replace("-", "−");
 }
 
+/** Return a percentile as a place, such as "21st"; never the 0th or 100th. */
+export function ordinal(percentile) {
+  const place = Math.min(99, Math.max(1, Math.floor(percentile)));
+  const ending = { one: "st", two: "nd", few: "rd", other: "th" }[new Intl.PluralRules("en", { type: "ordinal" }).select(place)];
+  return `${place}${ending}`;
+}
+
 function strong(text) {
   return make("strong", { text });
 }

@@ -43,7 +43,7 @@ export class Writer {
     const body = { text, number: 1, candidates: CANDIDATES, method: "sample", beam: 4, seed: this.#seed };
     this.#seed += CANDIDATES;
     try {
-      await stream("/v1/generate", body, add, { signal });
+      await stream("/v1/generate/stream", body, add, { signal });
       state.textContent = seen.size ? "Choose one, or write your own. The model is small: its sentences are ideas, not facts." : "No whole sentence was found. Try again.";
     } catch (error) {
       if (!isCancelled(error)) showProblem(state, error);
