@@ -6,9 +6,13 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
 from functools import partial
 
-from weft.document import Continuation, Document
+from weft.corpora.text.text_limits import readable
+from weft.document import Continuation, Document, Score
 from weft.generation.decoding_settings import Decoding
-from weft.protocols import BreakModel, CalibratedModel, PairwiseModel, TabledModel, WritingModel
+from weft.loaded_model import Model
+from weft.models.common.thread_pool import few_threads
+from weft.ordering.break_reasons import BreakReason, break_reasons, gives_reasons
+from weft.protocols import BreakModel, CalibratedModel, WritingModel
 from weft.scoring.genre_choice import check_genre
 from weft.service.engine import Engine, ServedModel
 from weft.service.given_texts import GivenText, given_text, given_texts
@@ -24,7 +28,7 @@ from weft.service.response_bodies import (
     ScoreResponse,
     WrittenSentence,
 )
-from weft.service.views import compare_body, continuation_body, order_body, score_body
+from weft.service.views import Reasons, compare_body, continuation_body, order_body, score_body
 from weft.version import VERSION
 
 SERVED_NAMES = ("summary", "score_range", "meaning", "comparable", "reference")
@@ -42,12 +46,26 @@ async def score(engine: Engine, body: ScoreRequest) -> str:
     genre = check_genre(body.genre, model.inner, model.name)
     texts = await _texts(engine, body)
     scores = await engine.queue.score(model, served.lock, [one.document for one in texts], [genre] * len(texts))
+    reasons = [await _reasons(engine, served, model, score) if body.reasons else {} for score in scores]
 
     def written() -> str:
-        bodies = [score_body(score, text) for score, text in zip(scores, texts, strict=True)]
-        return ScoreResponse(model=served.name, scores=bodies).model_dump_json()
+        found = zip(scores, texts, reasons, strict=True)
+        return ScoreResponse(model=served.name, scores=[score_body(*one) for one in found]).model_dump_json()
 
     return await engine.read(written)
+
+
+async def _reasons(engine: Engine, served: ServedModel, model: Model, score: Score) -> Reasons:
+    """Return why a text breaks; nothing for a text too long for a table of all pairs of its sentences."""
+    document = score.document
+    if document is None or len(document) > engine.settings.order_sentences or not gives_reasons(model.inner):
+        return {}
+
+    def found() -> dict[int, BreakReason]:
+        with served.lock, few_threads():
+            return break_reasons(model.inner, readable(document), score.breaks)
+
+    return await engine.call(found) if score.breaks else {}
 
 
 async def order(engine: Engine, body: OrderRequest) -> OrderResponse:
@@ -157,6 +175,6 @@ def _model_body(served: ServedModel, default: str) -> ModelBody:
         writes=isinstance(inner, WritingModel),
         genres=sorted(reference.genres) if reference is not None else [],
         breaks=isinstance(inner, BreakModel),
-        reasons=isinstance(inner, TabledModel | PairwiseModel),
+        reasons=gives_reasons(inner),
         **{name: card[name] for name in SERVED_NAMES},
     )

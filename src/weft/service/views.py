@@ -8,6 +8,7 @@ from typing import Literal
 from weft.document import Continuation, Document, Score
 from weft.evaluation.text_comparison import Revision
 from weft.notebook import found_none, link_shares
+from weft.ordering.break_reasons import BreakReason
 from weft.ordering.ordering import Ordering
 from weft.service.given_texts import GivenText, spans
 from weft.service.response_bodies import (
@@ -23,7 +24,7 @@ from weft.service.response_bodies import (
     SentenceView,
 )
 
-Reasons = Mapping[int, Reason]  # by gap
+Reasons = Mapping[int, BreakReason]  # by gap
 
 
 def score_body(score: Score, given: GivenText, reasons: Reasons | None = None) -> ScoreBody:
@@ -64,10 +65,16 @@ def _links(score: Score, reasons: Reasons) -> list[LinkView]:
     return [
         LinkView(
             gap=gap, value=value, bar=bar, percentile=percentile, break_probability=chance,
-            marked=gap in score.breaks, reason=reasons.get(gap),
+            marked=gap in score.breaks, reason=_reason(reasons.get(gap)),
         )
         for gap, (value, bar, percentile, chance) in enumerate(rows)
     ]  # fmt: skip
+
+
+def _reason(found: BreakReason | None) -> Reason | None:
+    if found is None:
+        return None
+    return Reason(code=found.code, sentence=found.sentence, after=found.after, text=str(found))
 
 
 def _scale(score: Score) -> Scale:
