@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -124,10 +124,13 @@ class Model:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
         known = check_genre(genre, self.inner, self.name)
         for batch in in_batches(documents):
-            with few_threads(sentences=sum(map(len, batch))):
-                pairs = zip(self.inner.score(list(map(readable, batch))), batch, strict=True)
-                scores = [completed(score, document, self.inner, self.name, known) for score, document in pairs]
-            yield from scores
+            yield from self.score_batch(batch, [known] * len(batch))
+
+    def score_batch(self, documents: Sequence[Document], genres: Sequence[str]) -> list[Score]:
+        """Score documents in one call of the model; each has a genre that `check_genre` returned, or an empty one."""
+        with few_threads(sentences=sum(map(len, documents))):
+            triples = zip(self.inner.score(list(map(readable, documents))), documents, genres, strict=True)
+            return [completed(score, document, self.inner, self.name, genre) for score, document, genre in triples]
 
     @overload
     def order(  # type: ignore[overload-overlap]
