@@ -1,24 +1,25 @@
 /** Many texts in a table: sorted by any column; a click opens a text. */
 
-import { ask, isCancelled, Latest, readScore } from "./api.js";
-import { announce, button, byId, count, make, makeSvg, show } from "./dom.js";
-import { classTable, classRecords, save } from "./download.js";
-import { EXAMPLES } from "./examples.js";
-import { levelOf, percent } from "./link.js";
-import { percentileOf, shown, showProblem } from "./summary.js";
+import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
+import { announce, button, byId, count, make, makeSvg, show } from "../shared/dom.js";
+import { classTable, classRecords, save } from "../shared/download.js";
+import { EXAMPLES } from "../shared/examples.js";
+import { levelOf, percent } from "../shared/link.js";
+import { percentileOf, shown, showProblem } from "../shared/summary.js";
 
 const AT_ONCE = 8; // texts in one request: often enough to show progress and to stop
 const STRIP = 60; // links in the small picture of a text
 
+const marksOf = (score) => score.links.filter((link) => link.marked).length;
+
+/** The columns; one that no text has a value for is left out. */
 const COLUMNS = [
-  { name: "Text", key: ({ id }) => id.toLowerCase(), words: true },
-  { name: "Score", key: ({ score }) => score?.value },
-  { name: "Percentile", key: ({ score }) => score && percentileOf(score) },
-  { name: "Own shuffles", key: ({ score }) => score?.shuffles_beaten },
-  { name: "Marks", key: ({ score }) => score && score.links.filter((link) => link.marked).length },
-  { name: "Sentences", key: ({ score }) => score?.spans.length },
-  { name: "Links", key: null },
-  { name: "Remarks", key: ({ score, problem }) => (problem ? 99 : score?.warnings.length), words: true },
+  { name: () => "Text", key: ({ id }) => id.toLowerCase(), words: true },
+  { name: () => "Score", key: ({ score }) => score?.value, cell: shown },
+  { name: () => "Percentile", key: ({ score }) => score && percentileOf(score), cell: (value) => percent(value / 100) },
+  { name: () => "Own shuffles", key: ({ score }) => score?.shuffles_beaten, cell: percent },
+  { name: (mark) => (mark === "break" ? "Breaks" : "Weak links"), key: ({ score }) => score && marksOf(score), cell: String },
+  { name: () => "Sentences", key: ({ score }) => score?.spans.length, cell: String },
 ];
 
 export class ClassView {
@@ -90,8 +91,13 @@ export class ClassView {
     show(byId("class-json"), done.length > 0);
     show(byId("class-csv"), done.length > 0);
     byId("class-summary").replaceChildren(this.#headline(done));
-    const head = make("tr", {}, ...COLUMNS.map((column) => this.#heading(column)));
-    const rows = this.#sorted().map((entry) => this.#row(entry));
+    const mark = done.find(({ score }) => score)?.score.mark ?? "break";
+    const columns = COLUMNS.map((column) => ({ ...column, name: column.name(mark) })).filter(
+      ({ key, cell }) => !cell || !done.length || this.#texts.some((entry) => (key(entry) ?? null) !== null),
+    );
+    const plain = ["Links", "Remarks"].map((text) => make("th", { scope: "col", class: "words", text }));
+    const head = make("tr", {}, ...columns.map((column) => this.#heading(column)), ...plain);
+    const rows = this.#sorted(columns).map((entry) => this.#row(entry, columns));
     const caption = make("caption", { class: "quiet", text: "Texts and their scores; the buttons in the first row sort the table" });
     const table = make("table", { class: "class" }, caption, make("thead", {}, head), make("tbody", {}, ...rows));
     byId("class-table").replaceChildren(table);
@@ -109,10 +115,10 @@ export class ClassView {
     return parts.join(" ");
   }
 
-  #sorted() {
+  #sorted(columns) {
     const { column, falling } = this.#sort;
-    if (!column) return this.#texts;
-    const key = COLUMNS.find(({ name }) => name === column).key;
+    const key = columns.find(({ name }) => name === column)?.key;
+    if (!key) return this.#texts;
     const sign = falling ? -1 : 1;
     return [...this.#texts].sort((one, other) => {
       const [left, right] = [key(one) ?? null, key(other) ?? null];
@@ -125,8 +131,7 @@ export class ClassView {
     const sorted = this.#sort.column === column.name;
     const direction = sorted ? (this.#sort.falling ? "descending" : "ascending") : null;
     const cell = make("th", { scope: "col", "aria-sort": direction, class: column.words ? "words" : null });
-    if (!column.key) cell.textContent = column.name;
-    else cell.append(button(column.name, () => this.#sortBy(column, sorted), { "data-column": column.name }));
+    cell.append(button(column.name, () => this.#sortBy(column, sorted), { "data-column": column.name }));
     return cell;
   }
 
@@ -137,22 +142,21 @@ export class ClassView {
     announce(`Sorted by ${column.name}, ${this.#sort.falling ? "highest" : "lowest"} first.`, 0);
   }
 
-  #row(entry) {
+  #row(entry, columns) {
     const { id, text, score, problem } = entry;
     const begin = text.trim().replace(/\s+/g, " ").slice(0, 80);
     const opener = button(id, () => this.#open(text), { class: "plain", dir: "auto" });
-    const place = score && percentileOf(score);
-    const marks = score?.links.filter((link) => link.marked).length;
-    const remarks = problem ? [problem.message, problem.nextStep].filter(Boolean).join(": ") : (score?.warning_codes ?? []).join(", ").replaceAll("-", " ");
+    const codes = (score?.warning_codes ?? []).join(", ").replaceAll("-", " ");
+    const remarks = problem ? [problem.message, problem.nextStep].filter(Boolean).join(": ") : codes;
+    const cells = columns.filter(({ cell }) => cell).map(({ key, cell }) => {
+      const value = key(entry) ?? null;
+      return make("td", { text: value !== null ? cell(value) : score || problem ? "–" : "…" });
+    });
     return make(
       "tr",
       {},
       make("th", { scope: "row" }, opener, make("span", { class: "begin", text: begin, dir: "auto" })),
-      make("td", { text: score ? shown(score.value) : "…" }),
-      make("td", { text: place === null || place === undefined ? "–" : percent(place / 100).replace("%", "") }),
-      make("td", { text: score?.shuffles_beaten === null || !score ? "–" : percent(score.shuffles_beaten) }),
-      make("td", { text: score ? marks : "–" }),
-      make("td", { text: score ? score.spans.length : "–" }),
+      ...cells,
       make("td", { class: "strip" }, score ? strip(score.links) : ""),
       make("td", { class: "words", text: remarks }),
     );

@@ -41,36 +41,6 @@ export function shiftSpans(spans, edit) {
     .filter((span) => span.end > span.start);
 }
 
-/** Return the moves of single sentences that turn the order 0, 1, 2 … into `order`: as few as there can be. */
-export function movesTo(order) {
-  const kept = longestRise(order);
-  const current = order.map((_, index) => index);
-  const moves = [];
-  order.forEach((sentence, place) => {
-    if (kept.has(sentence)) return;
-    const after = place === 0 ? null : order[place - 1];
-    current.splice(current.indexOf(sentence), 1);
-    current.splice(after === null ? 0 : current.indexOf(after) + 1, 0, sentence);
-    moves.push({ sentence, after });
-  });
-  return moves;
-}
-
-/** Return the values of the longest rising sequence in a list of different numbers. */
-function longestRise(values) {
-  const ends = [];
-  const previous = new Map();
-  for (const value of values) {
-    let place = ends.findIndex((end) => end > value);
-    if (place < 0) place = ends.length;
-    previous.set(value, place > 0 ? ends[place - 1] : null);
-    ends[place] = value;
-  }
-  const found = new Set();
-  for (let value = ends.at(-1) ?? null; value !== null; value = previous.get(value)) found.add(value);
-  return found;
-}
-
 /**
  * Return the text after one sentence is moved behind another; paragraphs keep their breaks.
  *

@@ -1,8 +1,8 @@
 /** Continue a text: candidates for the next sentence arrive one by one, and one of them is chosen. */
 
-import { isCancelled, Latest, stream } from "./api.js";
-import { announce, button, byId, count, make } from "./dom.js";
-import { showProblem } from "./summary.js";
+import { isCancelled, Latest, stream } from "../shared/api.js";
+import { announce, button, byId, count, make } from "../shared/dom.js";
+import { showProblem } from "../shared/summary.js";
 
 const CANDIDATES = 4;
 
@@ -27,10 +27,8 @@ export class Writer {
     const signal = this.#requests.start();
     const list = make("ol", { class: "candidates" });
     const state = make("p", { text: "Writing …" });
-    const actions = make("p", { class: "tools" });
     const stop = button("Stop", () => this.#view.cancel(), { class: "cancel" });
-    actions.append(stop, button("Close", () => this.#close()));
-    this.#view.openPanel(make("h2", { class: "margin-title", text: "Next sentence" }), state, list, actions);
+    this.#view.openPanel("Next sentence", () => this.#close(), state, list, stop);
     byId("panel").focus({ preventScroll: true });
     this.#view.busy("Writing …");
     const seen = new Set();

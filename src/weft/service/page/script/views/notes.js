@@ -1,7 +1,7 @@
 /** The notes in the margin, and the reason that appears at a link. */
 
-import { byId, make, show } from "./dom.js";
-import { nameOf, strengthOf } from "./link.js";
+import { byId, make, show } from "../shared/dom.js";
+import { nameOf, strengthOf } from "../shared/link.js";
 
 const MOST = 40; // notes; a text with more gets the most likely ones
 const GAP = 12; // pixels between two notes

@@ -6,9 +6,9 @@
  * sentences; links are drawn over it at these places.
  */
 
-import { make } from "./dom.js";
-import { drawLink, describeLink } from "./link.js";
-import { shiftSpans, smallestEdit } from "./text.js";
+import { make } from "../shared/dom.js";
+import { drawLink, describeLink } from "../shared/link.js";
+import { shiftSpans, smallestEdit } from "../shared/text.js";
 
 const NEARBY = 1200; // pixels above and below the window in which links are drawn
 const SMALL = 300; // links; of a text with fewer, all are drawn
@@ -79,6 +79,12 @@ export class Editor {
   /** Return the place of a sentence on the screen, as rectangles, one per line. */
   rectsOf(number) {
     return [...(this.#mirror.querySelector(`[data-sentence="${number}"]`)?.getClientRects() ?? [])];
+  }
+
+  /** Scroll so that a sentence can be seen, above a panel that covers the lower part of the screen. */
+  bringIntoView(number) {
+    const place = this.rectsOf(number)[0];
+    if (place && (place.top < 0 || place.bottom > innerHeight / 2)) scrollBy({ top: place.top - innerHeight / 4 });
   }
 
   /** Return the distance of a link from the top of the paper; null if it is not there. */

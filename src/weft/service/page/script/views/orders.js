@@ -1,9 +1,9 @@
 /** Suggest an order: the moves, one by one, with Undo. */
 
-import { ask, isCancelled, Latest } from "./api.js";
-import { announce, button, byId, lessMotion, make } from "./dom.js";
-import { showProblem, shown } from "./summary.js";
-import { movesTo, moveSentence } from "./text.js";
+import { ask, isCancelled, Latest } from "../shared/api.js";
+import { announce, button, byId, lessMotion, make } from "../shared/dom.js";
+import { showProblem, shown } from "../shared/summary.js";
+import { moveSentence } from "../shared/text.js";
 
 const GLIDE = 550; // milliseconds of a move
 
@@ -39,7 +39,7 @@ export class Orders {
   }
 
   #begin(found, text) {
-    const moves = movesTo(found.order).map((move) => ({ ...move, text: found.sentences[found.order.indexOf(move.sentence)], accepted: false }));
+    const moves = found.moves.map((move) => ({ ...move, accepted: false }));
     this.#plan = { found, moves, texts: [text], current: found.order.map((_, index) => index), history: [] };
     this.#show();
     this.#view.editor.showNumbers(true);
@@ -60,11 +60,8 @@ export class Orders {
     const { moves } = this.#plan;
     const left = moves.filter((move) => !move.accepted);
     const list = make("ol", { class: "moves" }, ...moves.map((move) => this.#row(move)));
-    const close = button("Close", () => this.#close());
-    const actions = make("p", { class: "tools" });
-    if (left.length > 1) actions.append(button("Accept all", () => this.#acceptAll(), { class: "main-button" }));
-    actions.append(close);
-    this.#view.openPanel(make("h2", { class: "margin-title", text: "Suggested order" }), make("p", { text: this.#headline() }), list, actions);
+    const all = left.length > 1 ? [button("Accept all", () => this.#acceptAll())] : [];
+    this.#view.openPanel("Suggested order", () => this.#close(), make("p", { text: this.#headline() }), list, ...all);
   }
 
   #row(move) {
@@ -123,6 +120,7 @@ export class Orders {
     this.#show();
     (byId("panel").querySelector(".moves button") ?? byId("panel")).focus({ preventScroll: true });
     editor.highlight([to], "arrived");
+    editor.bringIntoView(to);
     return glide(start, editor.rectsOf(to), move.text);
   }
 
@@ -142,8 +140,10 @@ export class Orders {
 
   #outdated() {
     this.#view.openPanel(
+      "Suggested order",
+      () => this.#close(),
       make("p", { text: "The text has changed since these moves were found." }),
-      make("p", { class: "tools" }, button("Suggest again", () => this.suggest(), { class: "main-button" }), button("Close", () => this.#close())),
+      button("Suggest again", () => this.suggest(), { class: "main-button" }),
     );
     this.#plan = null;
   }

@@ -1,10 +1,10 @@
 /** Two versions of a text side by side: what changed, and what that did to the links. */
 
-import { ask, isCancelled, Latest, readScore } from "./api.js";
-import { announce, byId, make, show } from "./dom.js";
-import { VERSIONS } from "./examples.js";
-import { levelOf, nameOf, strengthOf, thread } from "./link.js";
-import { ordinal, percentileOf, showProblem, shown } from "./summary.js";
+import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
+import { announce, byId, make, show } from "../shared/dom.js";
+import { VERSIONS } from "../shared/examples.js";
+import { levelOf, nameOf, strengthOf, thread } from "../shared/link.js";
+import { ordinal, percentileOf, showProblem, shown } from "../shared/summary.js";
 
 const SIGNS = { same: "", changed: "~", moved: "↕", added: "+", removed: "−" };
 
