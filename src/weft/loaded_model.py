@@ -111,7 +111,7 @@ class Model:
         """Score texts; see `weft.score`."""
         documents, single = documents_of(texts, language=language)
         scores = list(self.combined(combine).score_stream(iter(documents), genre=genre))
-        return scores[0] if single else _with_warning(scores, documents)
+        return scores[0] if single else with_list_warning(scores, documents)
 
     def combined(self, combine: str | None) -> Model:
         """Return the same networks combined in another way, ``uni``, ``bi`` or ``mmi``; as they are for None."""
@@ -167,7 +167,7 @@ class Model:
             warnings = warnings_of(model, document, ordering.value)
             sentences = tuple(document.sentences[place] for place in ordering.order)
             found.append(replace(ordering, id=document.id, sentences=sentences, warnings=warnings))
-        return found[0] if single else _with_warning(found, documents)
+        return found[0] if single else with_list_warning(found, documents)
 
     def best_move(
         self,
@@ -312,7 +312,7 @@ class Model:
         return replace(found, first=first, second=completed(found.second, other, model.inner, model.name))
 
 
-def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
+def with_list_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
     """Return the results of a list; if every text has one sentence, with a warning that the list may be one text."""
     if len(documents) < 2 or any(len(document) != 1 for document in documents):
         return found

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from weft.service.problems import ServiceError
+from weft.service.bodies.problems import ServiceError
 
 Found = TypeVar("Found")
 

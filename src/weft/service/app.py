@@ -17,10 +17,10 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from weft.errors import WeftError, shortened
+from weft.service.bodies.problems import MEDIA_TYPE, TITLES, LineProblem, Problem, ServiceError, problem_response
+from weft.service.bodies.response_bodies import WrittenSentence
 from weft.service.engine import Engine
 from weft.service.guard import Guard
-from weft.service.problems import MEDIA_TYPE, TITLES, Problem, ServiceError, problem_response
-from weft.service.response_bodies import WrittenSentence
 from weft.service.routes import routes_of
 from weft.service.settings import ServiceSettings
 from weft.version import VERSION
@@ -107,6 +107,7 @@ def _described(app: FastAPI, *, keyed: bool) -> dict[str, Any]:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schemas = found["components"]["schemas"]
         schemas["Problem"] = Problem.model_json_schema()
+        schemas["LineProblem"] = LineProblem.model_json_schema()
         schemas["WrittenSentence"] = WrittenSentence.model_json_schema(mode="serialization")
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from weft.errors import ConfigError
 from weft.loaded_model import Model, load
+from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
-from weft.service.problems import ServiceError
 from weft.service.score_queue import ScoreQueue
 from weft.service.settings import ServiceSettings
 
@@ -28,6 +28,19 @@ class ServedModel:
     name: str
     model: Model
     lock: threading.Lock = field(default_factory=threading.Lock)
+    _combinations: dict[str, Model] = field(default_factory=dict)
+
+    def combined(self, combine: str | None) -> Model:
+        """Return the model with its parts combined in a way; the same object each time, so that texts share a batch.
+
+        Raises:
+            ConfigError: It has no parts to combine.
+        """
+        if combine is None:
+            return self.model
+        if combine not in self._combinations:
+            self._combinations[combine] = self.model.combined(combine)
+        return self._combinations[combine]
 
 
 class Engine:

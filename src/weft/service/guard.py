@@ -13,8 +13,8 @@ from pathlib import Path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.errors import WeftError
+from weft.service.bodies.problems import ServiceError, problem_response
 from weft.service.metrics import Metrics
-from weft.service.problems import ServiceError, problem_response
 from weft.service.settings import ServiceSettings
 
 log = logging.getLogger("weft.service")

@@ -9,26 +9,26 @@ from functools import partial
 from weft.corpora.text.text_limits import readable
 from weft.document import Continuation, Document, Score
 from weft.generation.decoding_settings import Decoding
-from weft.loaded_model import Model
+from weft.loaded_model import Model, with_list_warning
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.break_reasons import BreakReason, break_reasons, gives_reasons
+from weft.ordering.ordering import Ordering
 from weft.protocols import BreakModel, CalibratedModel, WritingModel
 from weft.scoring.genre_choice import check_genre
-from weft.service.engine import Engine, ServedModel
-from weft.service.given_texts import GivenText, given_text, given_texts
-from weft.service.problems import ServiceError
-from weft.service.request_bodies import CompareRequest, GenerateRequest, OrderRequest, ScoreRequest, TextsRequest
-from weft.service.response_bodies import (
+from weft.service.bodies.given_texts import GivenText, given_text, given_texts
+from weft.service.bodies.problems import ServiceError
+from weft.service.bodies.request_bodies import CompareRequest, GenerateRequest, OrderRequest, ScoreRequest, TextsRequest
+from weft.service.bodies.response_bodies import (
     GenerateResponse,
     Limits,
     ModelBody,
     ModelsResponse,
-    OrderBody,
     OrderResponse,
     ScoreResponse,
     WrittenSentence,
 )
-from weft.service.views import Reasons, compare_body, continuation_body, order_body, score_body
+from weft.service.bodies.views import Reasons, compare_body, continuation_body, order_body, score_body
+from weft.service.engine import Engine, ServedModel
 from weft.version import VERSION
 
 SERVED_NAMES = ("summary", "score_range", "meaning", "comparable", "reference")
@@ -42,11 +42,13 @@ async def _texts(engine: Engine, body: TextsRequest) -> list[GivenText]:
 async def score(engine: Engine, body: ScoreRequest) -> str:
     """Return the scores of texts, as JSON."""
     served = engine.served(body.model)
-    model = served.model.combined(body.combine)
+    model = served.combined(body.combine)
     genre = check_genre(body.genre, model.inner, model.name)
     texts = await _texts(engine, body)
     scores = await engine.queue.score(model, served.lock, [one.document for one in texts], [genre] * len(texts))
-    reasons = [await _reasons(engine, served, model, score) if body.reasons else {} for score in scores]
+    if body.text is None:
+        scores = with_list_warning(scores, [one.document for one in texts])
+    reasons = [await reasons_for(engine, served, model, score) if body.reasons else {} for score in scores]
 
     def written() -> str:
         found = zip(scores, texts, reasons, strict=True)
@@ -55,7 +57,7 @@ async def score(engine: Engine, body: ScoreRequest) -> str:
     return await engine.read(written)
 
 
-async def _reasons(engine: Engine, served: ServedModel, model: Model, score: Score) -> Reasons:
+async def reasons_for(engine: Engine, served: ServedModel, model: Model, score: Score) -> Reasons:
     """Return why a text breaks; nothing for a text too long for a table of all pairs of its sentences."""
     document = score.document
     if document is None or len(document) > engine.settings.order_sentences or not gives_reasons(model.inner):
@@ -75,15 +77,18 @@ async def order(engine: Engine, body: OrderRequest) -> OrderResponse:
     for text in texts:
         _check_size(text.document, engine.settings.order_sentences)
 
-    def ordered(text: GivenText) -> OrderBody:
+    def ordered(text: GivenText) -> Ordering:
         with served.lock:
-            found = served.model.order(
+            return served.model.order(
                 text.document, combine=body.combine, first_given=body.first_given, search=body.search,
                 objective=body.objective, beam=body.beam, seed=body.seed,
             )  # fmt: skip
-        return order_body(found, text.document)
 
-    return OrderResponse(model=served.name, orders=[await engine.call(partial(ordered, text)) for text in texts])
+    found = [await engine.call(partial(ordered, text)) for text in texts]
+    if body.text is None:
+        found = with_list_warning(found, [one.document for one in texts])
+    bodies = [order_body(one, text.document) for one, text in zip(found, texts, strict=True)]
+    return OrderResponse(model=served.name, orders=bodies)
 
 
 def _check_size(document: Document, most: int) -> None:
@@ -130,7 +135,8 @@ def _continuation(served: ServedModel, body: GenerateRequest, document: Document
         )  # fmt: skip
     decoding = Decoding(
         method=body.method, beam=body.beam, temperature=body.temperature, top_k=body.top_k, top_p=body.top_p,
-        max_tokens=body.max_tokens, seed=body.seed + candidate,
+        min_tokens=body.min_tokens, max_tokens=body.max_tokens, diversity=body.diversity,
+        length_power=body.length_power, no_repeat=body.no_repeat, alike=body.alike, seed=body.seed + candidate,
     )  # fmt: skip
     with served.lock:
         model = served.model.writing(body.combine)

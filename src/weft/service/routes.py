@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.service import operations
 from weft.service.answers import answered, json_response
-from weft.service.engine import Engine
-from weft.service.json_lines import MEDIA_TYPE as LINES
-from weft.service.json_lines import lines_response
-from weft.service.problems import TITLES, ServiceError
-from weft.service.request_bodies import CompareRequest, GenerateRequest, OrderRequest, ScoreRequest
-from weft.service.response_bodies import (
+from weft.service.bodies.problems import TITLES, ServiceError
+from weft.service.bodies.request_bodies import (
+    CompareRequest,
+    GenerateRequest,
+    OrderRequest,
+    ScoreRequest,
+    StreamOptions,
+)
+from weft.service.bodies.response_bodies import (
     CompareResponse,
     GenerateResponse,
     Health,
@@ -23,9 +26,17 @@ from weft.service.response_bodies import (
     OrderResponse,
     ScoreResponse,
 )
+from weft.service.engine import Engine
+from weft.service.json_lines import MEDIA_TYPE as LINES
+from weft.service.json_lines import TwoWayLines, lines_response
+from weft.service.score_stream import ScoreStream
 
 Responses = dict[int | str, dict[str, Any]]
 PROBLEMS: Responses = {status: {"description": TITLES[status]} for status in (401, 408, 413, 422, 429, 500, 503)}
+STREAM_BODY = {
+    "description": "One text per line: a JSON string, or an object as in `texts` of /v1/score.",
+    "content": {LINES: {"schema": {"type": "string"}, "example": '"Bees visit flowers. They drink nectar."\n'}},
+}
 UNAVAILABLE: Responses = {503: {"description": TITLES[503]}}
 
 
@@ -38,6 +49,18 @@ def routes_of(engine: Engine) -> APIRouter:
     async def score(body: ScoreRequest, request: Request) -> Response:
         """Score how well the sentences of texts fit together; higher is more coherent."""
         return json_response(await answered(request, operations.score(engine, body), seconds))
+
+    @router.post(
+        "/v1/score/stream", response_class=Response, responses=PROBLEMS | _lines_of("ScoreBody", "LineProblem"),
+        operation_id="score_stream", tags=["texts"], openapi_extra={"requestBody": STREAM_BODY},
+    )  # fmt: skip
+    async def score_stream(options: Annotated[StreamOptions, Query()]) -> Response:
+        """Score any number of texts, one JSON line each: a string, or an object as in `texts` of /v1/score.
+
+        Each score, or the problem of a line, is a JSON line that is sent as soon as it is known, in the order of the
+        request.
+        """
+        return TwoWayLines(ScoreStream.of(engine, options).results, seconds)
 
     @router.post("/v1/order", response_model=OrderResponse, responses=PROBLEMS, operation_id="order", tags=["texts"])
     async def order(body: OrderRequest, request: Request) -> Response:
@@ -52,7 +75,7 @@ def routes_of(engine: Engine) -> APIRouter:
         return json_response(await answered(request, operations.generate(engine, body), seconds))
 
     @router.post(
-        "/v1/generate/stream", response_class=Response, responses=PROBLEMS | _lines_of("WrittenSentence"),
+        "/v1/generate/stream", response_class=Response, responses=PROBLEMS | _lines_of("WrittenSentence", "Problem"),
         operation_id="generate_stream", tags=["texts"],
     )  # fmt: skip
     async def generate_stream(body: GenerateRequest, request: Request) -> Response:
@@ -96,7 +119,7 @@ def routes_of(engine: Engine) -> APIRouter:
     return router
 
 
-def _lines_of(schema: str) -> Responses:
-    """Return the description of a stream of JSON lines, each with this schema, or a Problem as the last one."""
-    either = {"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in (schema, "Problem")]}
+def _lines_of(*schemas: str) -> Responses:
+    """Return the description of a stream of JSON lines, each with one of these schemas."""
+    either = {"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in schemas]}
     return {200: {"description": "One JSON object per line.", "content": {LINES: {"schema": either}}}}

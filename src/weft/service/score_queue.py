@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from weft.document import Document, Score
 from weft.loaded_model import Model
+from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
-from weft.service.problems import ServiceError
 from weft.service.settings import ServiceSettings
 
 LONG = 64  # sentences; a longer text has a call of its own, so that it does not delay many others
@@ -40,7 +40,7 @@ class ScoreQueue:
     def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
         self.settings, self.metrics = settings, metrics
         self.waiting: deque[Waiting] = deque()
-        self._arrived = asyncio.Event()
+        self._arrived, self._taken = asyncio.Event(), asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "weft-scores")
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
@@ -58,21 +58,40 @@ class ScoreQueue:
         self._thread.shutdown(wait=True)
 
     async def score(
-        self, model: Model, lock: threading.Lock, documents: Sequence[Document], genres: Sequence[str]
+        self,
+        model: Model,
+        lock: threading.Lock,
+        documents: Sequence[Document],
+        genres: Sequence[str],
+        *,
+        patient: bool = False,
     ) -> list[Score]:
         """Return the scores of documents; a caller that is cancelled takes its texts out of the queue.
+
+        Args:
+            model: The model.
+            lock: Its lock.
+            documents: The texts.
+            genres: Their genres, checked; empty where none is given.
+            patient: Whether the caller has waited for `room`, as a stream does.
 
         Raises:
             ServiceError: Too many texts wait (429), or the service is stopping (503).
         """
         places = self.settings.queue_texts
-        if self.waiting and len(self.waiting) + len(documents) > places:
+        if not patient and self.waiting and len(self.waiting) + len(documents) > places:
             raise ServiceError(
                 429, "queue-full", "too many texts wait", seen=f"{len(self.waiting)} waiting texts",
                 allowed=f"up to {places} waiting texts", retry_after=1,
                 next_step="send the request again after the time in Retry-After",
             )  # fmt: skip
         return list(await asyncio.gather(*self._add(model, lock, documents, genres)))
+
+    async def room(self) -> None:
+        """Return when less than half of the queue is in use: a stream waits, and leaves room for other requests."""
+        while len(self.waiting) > self.settings.queue_texts // 2:
+            self._taken.clear()
+            await self._taken.wait()
 
     def _add(
         self, model: Model, lock: threading.Lock, documents: Sequence[Document], genres: Sequence[str]
@@ -94,6 +113,7 @@ class ScoreQueue:
 
     def _changed(self) -> None:
         self.metrics.queue.set(len(self.waiting))
+        self._taken.set()
 
     async def _run(self) -> None:
         while not (self._stopping and not self.waiting):

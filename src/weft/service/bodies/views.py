@@ -10,8 +10,8 @@ from weft.evaluation.text_comparison import Revision
 from weft.notebook import found_none, link_shares
 from weft.ordering.break_reasons import BreakReason
 from weft.ordering.ordering import Ordering
-from weft.service.given_texts import GivenText, spans
-from weft.service.response_bodies import (
+from weft.service.bodies.given_texts import GivenText, spans
+from weft.service.bodies.response_bodies import (
     CompareResponse,
     ContinuationBody,
     LinkView,

@@ -108,6 +108,11 @@ class GenerateRequest(TextsRequest):
     temperature: float = Field(1.0, gt=0, le=10, description="Temperature of sampling.")
     top_k: int = Field(0, ge=0, le=100_000, description="Number of words to sample from; 0 for all.")
     top_p: float = Field(0.9, gt=0, le=1, description="Probability mass to sample from.")
+    diversity: float = Field(0.5, ge=0, le=100, description="Penalty of words of other groups of a diverse beam.")
+    length_power: float = Field(1.0, ge=0, le=10, description="Log-probability is divided by length to this power.")
+    no_repeat: int = Field(3, ge=0, le=100, description="Length of token runs that may not repeat; 0 for no limit.")
+    alike: float = Field(0.4, ge=0, le=1, description="Highest word overlap with an earlier sentence.")
+    min_tokens: int = Field(4, ge=1, le=200, description="Length of the shortest sentence, in tokens.")
     max_tokens: int = Field(60, ge=5, le=200, description="Length of the longest sentence, in tokens.")
     seed: int = Field(1, ge=0, le=2**31 - 1, description="Seed of sampling.")
 
@@ -124,3 +129,15 @@ class CompareRequest(BaseModel):
     combine: Literal["uni", "bi", "mmi"] | None = Field(
         None, description="How a generative model combines its parts; by default its own way."
     )
+
+
+class StreamOptions(BaseModel):
+    """The options of a stream of texts, in the query."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    language: Name = Field("en", description="Language of the sentence splitter.")
+    model: Name | None = Field(None, description="One of the models that the service serves; by default the first.")
+    combine: Literal["uni", "bi", "mmi"] | None = Field(None, description="How a generative model combines its parts.")
+    genre: Name | None = Field(None, description="Genre of the reference texts of the percentile; by default guessed.")
+    reasons: bool = Field(False, description="Whether to say why the texts break where they do; takes longer.")

@@ -44,6 +44,12 @@ class Problem(BaseModel):
     next_step: str | None = Field(None, description="What to do.")
 
 
+class LineProblem(Problem):
+    """What a stream of JSON lines contains instead of the result of a line, or at its end."""
+
+    line: int = Field(description="Number of the line of the request, from 1.")
+
+
 class ServiceError(WeftError):
     """An error with the status of its response.
 

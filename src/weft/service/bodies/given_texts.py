@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.document import Document
-from weft.service.problems import ServiceError
-from weft.service.request_bodies import TextBody
+from weft.service.bodies.problems import ServiceError
+from weft.service.bodies.request_bodies import TextBody
 from weft.service.settings import ServiceSettings
 from weft.text_inputs import SINGLE_NAME, one_document
 
