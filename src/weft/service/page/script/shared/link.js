@@ -27,7 +27,7 @@ export function drawLink(node, link, score, stale) {
   const label = markLabel(link);
   const look = `link${link.marked ? " marked" : ""}${stale ? " stale" : ""}`;
   const state = `${levelOf(link)} ${label} ${look}`;
-  node.className = `${look}${node.classList.contains("wraps") ? " wraps" : ""}`;
+  node.className = look;
   if (node.dataset.state === state) return;
   node.dataset.state = state;
   node.replaceChildren(thread(levelOf(link), link.marked));

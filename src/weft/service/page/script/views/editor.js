@@ -11,6 +11,7 @@ import { drawLink, describeLink } from "../shared/link.js";
 import { shiftSpans, smallestEdit } from "../shared/text.js";
 
 const NEARBY = 1200; // pixels above and below the window in which links are drawn
+const TIGHT = 64; // pixels at the end of a line, in which the label of a link has no room
 const SMALL = 300; // links; of a text with fewer, all are drawn
 
 export class Editor {
@@ -175,6 +176,7 @@ export class Editor {
     node.setAttribute("aria-label", describeLink(link, this.#score));
     node.tabIndex = number === this.#current ? 0 : -1;
     node.classList.toggle("wraps", anchor.wraps);
+    node.classList.toggle("tight", anchor.room < TIGHT);
     node.style.left = `${anchor.left}px`;
     node.style.top = `${anchor.top}px`;
   }
