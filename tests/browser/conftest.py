@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
+from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser.known_breaks import KnownBreaks
 from tests.browser.running_service import running_service
-from weft.loaded_model import Model
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install '.[dev]'")
+from weft.loaded_model import Model
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -24,33 +23,33 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[sync_api.Browser]:
+def browser() -> Iterator[Browser]:
     """Chromium, as the system has it."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("Chromium is missing: apt-get install chromium")
-    with sync_api.sync_playwright() as driver:
+    with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=found, args=FLAGS)
         yield chromium
         chromium.close()
 
 
 @pytest.fixture(scope="session")
-def site(browser: sync_api.Browser) -> Iterator[str]:
+def site(browser: Browser) -> Iterator[str]:
     """Address of the page with the model `weft-small`, which has weak links and percentiles."""
     with running_service("weft-small") as address:
         yield address
 
 
 @pytest.fixture(scope="session")
-def site_with_breaks(browser: sync_api.Browser) -> Iterator[str]:
+def site_with_breaks(browser: Browser) -> Iterator[str]:
     """Address of the page with a model that has break probabilities and own shuffles, of known values."""
     with running_service("known-breaks", Model(KnownBreaks(), "known-breaks")) as address:
         yield address
 
 
 @pytest.fixture
-def tab(browser: sync_api.Browser) -> Iterator[sync_api.Page]:
+def tab(browser: Browser) -> Iterator[Page]:
     """A tab in a context of its own; errors on its console fail the test."""
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         context.set_default_timeout(60_000)  # the machine may be busy

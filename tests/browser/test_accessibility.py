@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import axe_core_python
 import pytest
 from playwright.sync_api import Page, expect
-
 from tests.browser.actions import ESSAY, area, paste
 
 WIDTHS = (375, 1440)
@@ -15,8 +15,7 @@ SCHEMES = ("light", "dark")
 
 def violations(tab: Page) -> list[str]:
     """The serious and critical violations that axe-core reports, each with the first element."""
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is missing: pip install '.[dev]'")
-    script = Path(axe.__file__).parent / "axe.min.js"
+    script = Path(axe_core_python.__file__).parent / "axe.min.js"
     # Scripts of a driver are not bound by the policy of the page, which forbids foreign ones.
     tab.evaluate(script.read_text(encoding="utf-8"))
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
-
 from tests.browser.actions import ESSAY, area, paste
 
 SHUFFLED = "In return, the flower dusts the bee with pollen. Bees visit flowers to drink nectar. Rates rose in March."
@@ -22,6 +21,11 @@ def save(tab: Page, action: str, folder: Path) -> Path:
     path = folder / found.value.suggested_filename
     found.value.save_as(path)
     return path
+
+
+def names(tab: Page) -> list[str]:
+    """The texts of the class, in the order of the table."""
+    return tab.locator("#class-table tbody th button").all_inner_texts()
 
 
 def test_compare_shows_what_changed(tab: Page, site: str) -> None:
@@ -51,29 +55,21 @@ def test_the_text_becomes_the_first_version(tab: Page, site: str) -> None:
 
 def test_class_view_sorts_opens_and_downloads(tab: Page, site: str, tmp_path: Path) -> None:
     table = tmp_path / "class.csv"
+    texts = {"Ada": SOUND, "Ben": SHUFFLED, '=Cy "C"': "One sentence.", "Dee": f"{SOUND}\n\nIt is, late."}
     with table.open("w", newline="", encoding="utf-8") as file:
-        rows = [
-            ("name", "essay"),
-            ("Ada", SOUND),
-            ("Ben", SHUFFLED),
-            ('=Cy "C"', "One sentence."),
-            ("Dee", f"{SOUND}\n\nIt is, late."),
-        ]
-        csv.writer(file, delimiter=";").writerows(rows)
+        csv.writer(file, delimiter=";").writerows([("name", "essay"), *texts.items()])
     tab.goto(f"{site}#class")
     tab.get_by_label("Open files").set_input_files(table)
-    rows_shown = tab.locator("#class-table tbody tr")
     expect(tab.locator("#class-progress")).to_be_hidden()
-    names = lambda: [row.get_by_role("rowheader").get_by_role("button").inner_text() for row in rows_shown.all()]  # noqa: E731
-    assert names() == ["Ada", "Ben", '=Cy "C"', "Dee"]
+    assert names(tab) == ["Ada", "Ben", '=Cy "C"', "Dee"]
 
     tab.get_by_role("button", name="Score").click()
-    falling = names()
+    falling = names(tab)
     assert falling.index("Ada") < falling.index("Ben") and falling[-1] == '=Cy "C"'
     assert tab.get_by_role("columnheader", name="Score").get_attribute("aria-sort") == "descending"
     expect(tab.get_by_role("button", name="Score")).to_be_focused()
     tab.get_by_role("button", name="Score").click()
-    assert names() == [*reversed(falling[:-1]), '=Cy "C"']  # texts without a score stay last
+    assert names(tab) == [*reversed(falling[:-1]), '=Cy "C"']  # texts without a score stay last
 
     records = json.loads(save(tab, "Download JSON", tmp_path).read_text(encoding="utf-8"))
     assert [record["id"] for record in records] == ["Ada", "Ben", '=Cy "C"', "Dee"]
@@ -117,7 +113,8 @@ def test_files_open_as_text(tab: Page, site: str, tmp_path: Path) -> None:
 def test_a_dropped_file_is_read(tab: Page, site: str) -> None:
     tab.goto(site)
     tab.evaluate(
-        "text => { const data = new DataTransfer(); data.items.add(new File([text], 'essay.txt', {type: 'text/plain'}));"
+        "text => { const data = new DataTransfer();"
+        "data.items.add(new File([text], 'essay.txt', {type: 'text/plain'}));"
         "for (const type of ['dragenter', 'dragover', 'drop']) document.body.dispatchEvent("
         "new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true})) }",
         SOUND,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import Page, Route, expect
-
-from tests.browser.actions import ESSAY, area, links, paste, scored, sentences
+from tests.browser.actions import ESSAY, area, links, paste, scored, select, sentences
 
 HOSTILE = (
     "<script>document.title = 'taken'</script> He wrote <img src=x onerror=\"document.title='taken'\"> here. "
@@ -53,7 +52,7 @@ def test_the_caret_stays_while_results_arrive(tab: Page, site: str) -> None:
     tab.goto(site)
     paste(tab, ESSAY)
     place = ESSAY.index("pollen")
-    area(tab).evaluate("(node, place) => { node.focus(); node.setSelectionRange(place, place) }", place)
+    select(tab, place, place)
     tab.keyboard.type("golden yellow ", delay=70)  # slower than the pause, so that results arrive between the letters
     assert "the bee with golden yellow pollen." in area(tab).input_value()
     assert area(tab).evaluate("node => node.selectionStart") == place + len("golden yellow ")
@@ -65,7 +64,8 @@ def test_links_lie_under_the_ends_of_their_sentences(tab: Page, site: str) -> No
     for number, node in enumerate(tab.locator("#links button").all()):
         box = node.bounding_box()
         rects = tab.evaluate(
-            "number => [...document.querySelectorAll('#mirror span')[number].getClientRects()].map(r => [r.right, r.bottom])",
+            "number => [...document.querySelectorAll('#mirror span')[number].getClientRects()]"
+            ".map(rect => [rect.right, rect.bottom])",
             number,
         )
         right, bottom = rects[-1]
