@@ -16,5 +16,5 @@ export function writeLegend(node, score) {
 /** Return what the links are measured against; the scale is the same for all texts. */
 export function scaleText({ kind, low, high, reference }) {
   if (kind === "percentile") return `The scale is the same for every text: strength among links in ${reference}.`;
-  return `The scale is the same for every text: from ${low} to ${high}.`;
+  return `The scale is the same for every text: from ${low} to ${high}.`.replaceAll("-", "−");
 }

@@ -55,8 +55,10 @@ export function nameOf(link) {
 /** Return how strong a link is, on the scale that all texts share. */
 export function strengthOf(link, score) {
   if (link.bar === null) return "";
-  if (score.scale.kind === "percentile") return `Stronger than ${percent(link.bar)} of links in ${score.scale.reference}.`;
-  return `${Math.round(100 * link.bar)} of 100 on the scale of the model.`;
+  // A weak link is weak beside the other links of its text; beside those of other texts it may be strong.
+  const within = link.marked && link.probability === null ? "Weaker than the rest of this text. " : "";
+  if (score.scale.kind === "percentile") return `${within}Stronger than ${percent(link.bar)} of links in ${score.scale.reference}.`;
+  return `${within}${Math.round(100 * link.bar)} of 100 on the scale of the model.`;
 }
 
 /** Return everything about a link in one line, for screen readers. */

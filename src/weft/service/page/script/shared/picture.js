@@ -21,7 +21,8 @@ export async function drawPicture(score, text) {
   const body = wrapWords(pen, font, sentences(score, text)).slice(0, MOST_LINES);
   const scale = 2;
   pen.canvas.width = WIDTH * scale;
-  pen.canvas.height = (2 * EDGE + (head.length + body.length + 2) * LINE) * scale;
+  const empty = body.filter((line) => !line.length).length;
+  pen.canvas.height = (2 * EDGE + (head.length + body.length - empty / 2 + 0.5) * LINE) * scale;
   pen.scale(scale, scale);
   pen.fillStyle = colour("--paper");
   pen.fillRect(0, 0, WIDTH, pen.canvas.height);
@@ -50,7 +51,7 @@ function wrapWords(pen, font, parts) {
   let [x, number] = [EDGE, 0];
   for (const part of parts) {
     if (part === null) {
-      lines.push([]);
+      lines.push([], []); // an empty line between paragraphs
       x = EDGE;
       continue;
     }
@@ -78,7 +79,7 @@ function writeLines(pen, lines, font, ink, top, drawLink = () => {}) {
       pen.fillText(word, x, y);
       if (link !== null) drawLink({ x: end, y }, link);
     }
-    y += LINE;
+    y += line.length ? LINE : LINE / 2;
   }
   return y;
 }

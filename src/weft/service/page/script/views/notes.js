@@ -75,6 +75,8 @@ export class Reason {
       make("span", { class: "note-where", text: `between sentences ${link.left + 1} and ${link.left + 2}` }),
       ...lines.map((text) => make("span", { text })),
     );
+    // At the edge of the screen the box would be narrow and high while it is measured.
+    this.#box.style.left = this.#box.style.top = "0";
     show(this.#box, true);
     const place = node.getBoundingClientRect();
     const width = this.#box.offsetWidth;

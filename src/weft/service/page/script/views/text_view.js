@@ -9,8 +9,9 @@ import { placeNotes, Reason, writeNotes } from "./notes.js";
 import { Orders } from "./orders.js";
 import { Writer } from "./writer.js";
 
-const PAUSE = 60; // milliseconds without a key before the text is scored
-const REST = 250; // milliseconds before the reasons are asked for
+const PAUSE = 40; // milliseconds without a key before the text is scored
+const SLOW = 400; // milliseconds after which the page says that it is busy
+const REST = 700; // milliseconds before the reasons are asked for: they keep the model busy, and typing must not wait for them
 
 export class TextView {
   #requests = new Latest();
@@ -54,7 +55,7 @@ export class TextView {
     this.#past = [];
     show(byId("undo"), false);
     this.editor.setText(text);
-    return this.scoreNow();
+    return this.scoreNow({ opened: true });
   }
 
   /** Put a changed text in place of the present one, so that Undo brings it back. */
@@ -94,7 +95,7 @@ export class TextView {
   }
 
   /** Score the text and show the result. */
-  async scoreNow({ typed = false } = {}) {
+  async scoreNow({ typed = false, opened = false } = {}) {
     clearTimeout(this.#waiting);
     this.#typed = typed;
     const text = this.editor.text;
@@ -103,7 +104,10 @@ export class TextView {
       this.#show(null, text);
       return;
     }
-    const slow = setTimeout(() => this.busy("Reading the text …"), 400);
+    const slow = setTimeout(() => {
+      if (opened) this.#clear(); // what was said about another text
+      this.busy("Reading the text …");
+    }, SLOW);
     try {
       const body = { text, genre: this.genre };
       const { scores } = await ask("/v1/score", body, { signal });
@@ -118,6 +122,12 @@ export class TextView {
       clearTimeout(slow);
       if (!signal.aborted) this.idle();
     }
+  }
+
+  #clear() {
+    showWarnings(byId("warnings"), null);
+    byId("summary").replaceChildren();
+    document.body.classList.add("has-text");
   }
 
   /** Reasons take longer than links, so they follow once the text has rested. */
