@@ -125,7 +125,9 @@ def test_json_lines_are_scored_in_order_and_bad_ones_named(service: Running) -> 
     found = [json.loads(line) for line in response.text.splitlines()]
     assert response.headers["content-type"].startswith("application/x-ndjson")
     assert [one.get("line") for one in found[3:5]] == [4, 5]
-    assert [one["id"] for one in found if "id" in one] == [f"text-{number}" for number in range(40) if number not in (3, 4)]
+    assert [one["id"] for one in found if "id" in one] == [
+        f"text-{number}" for number in range(40) if number not in (3, 4)
+    ]
     assert found[0]["value"] == weft.score("A cat sat. It slept 0 hours.", model="foltz-sif").value
 
 

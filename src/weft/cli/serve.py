@@ -26,7 +26,7 @@ def serve(
     body_bytes: Annotated[int, option("Size of a request.", "N", section=LIMITS, low=1)] = 4 * 2**20,
     sentences: Annotated[int, option("Sentences of a text.", "N", section=LIMITS, low=1)] = 2_000,
     queue: Annotated[int, option("Texts that may wait.", "N", section=LIMITS, low=1)] = 512,
-    seconds: Annotated[float, option("Time to answer a request.", "X", section=LIMITS)] = 60.0,
+    seconds: Annotated[float, option("Time to answer a request.", "X", section=LIMITS, low=0.1)] = 60.0,
 ) -> None:
     """Serve the page and the REST interface.
 

@@ -32,7 +32,7 @@ async def answered(request: Request, work: Coroutine[Any, Any, Found], seconds: 
         raise ServiceError(
             503, "time-out", "the request took too long", seen=f"more than {seconds:g} seconds",
             allowed=f"{seconds:g} seconds", next_step="send shorter texts, or fewer of them in a request",
-            retry_after=5,
+            retry_after=1,
         )  # fmt: skip
     finally:
         task.cancel()

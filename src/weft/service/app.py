@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from weft.errors import WeftError, shortened
 from weft.service.bodies.problems import MEDIA_TYPE, TITLES, LineProblem, Problem, ServiceError, problem_response
@@ -63,9 +64,23 @@ def create_app(settings: ServiceSettings | None = None, engine: Engine | None = 
     app.add_exception_handler(RequestValidationError, _wrong_body)
     app.add_exception_handler(HTTPException, _http_error)
     app.include_router(routes_of(used))
-    app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    app.router.default = _page(app.router.default)
     app.openapi = lambda: _described(app, keyed=bool(chosen.api_key))  # type: ignore[method-assign]
     return app
+
+
+def _page(otherwise: ASGIApp) -> ASGIApp:
+    """Return what answers paths that are no route: the files of the page.
+
+    A mount at the root would also answer a wrong method on a route, with 404 instead of 405.
+    """
+    files = StaticFiles(directory=PAGE, html=True)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        is_page = scope["type"] == "http" and not scope["path"].startswith("/v1/")
+        await (files if is_page else otherwise)(scope, receive, send)
+
+    return answer
 
 
 async def _weft_error(_: Request, error: Exception) -> Response:

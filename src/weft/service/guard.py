@@ -19,8 +19,8 @@ from weft.service.settings import ServiceSettings
 
 log = logging.getLogger("weft.service")
 
-OPEN_PATHS = ("/healthz", "/readyz")  # need no key, as the page does; everything below PROTECTED does
-PROTECTED = ("/v1/", "/metrics")
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")  # another one is the client's own words
+PROTECTED = ("/v1/", "/metrics")  # paths that need the key; the page and the checks of health need none
 STREAMS = ("/v1/score/stream",)  # read their body themselves
 DRAINED = 16  # a body that is too large is read up to so many times the limit, so that the client reads the answer
 POLICY = (
@@ -90,10 +90,11 @@ class Guard:
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope["route"].path if "route" in scope else "other"
-        self.metrics.requests.labels(route or "page", scope["method"], str(status)).inc()
-        self.metrics.seconds.labels(route or "page").observe(seconds)
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self.metrics.requests.labels(route, method, str(status)).inc()
+        self.metrics.seconds.labels(route).observe(seconds)
         # Neither the path nor the query as given: someone may have put a text there.
-        log.info("%s %s %s %.0f ms", scope["method"], route or "page", status, 1000 * seconds)
+        log.info("%s %s %s %.0f ms", method, route, status, 1000 * seconds)
 
 
 def _headers(path: str) -> list[tuple[bytes, bytes]]:

@@ -40,7 +40,9 @@ class ScoreQueue:
     def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
         self.settings, self.metrics = settings, metrics
         self.waiting: deque[Waiting] = deque()
-        self._arrived, self._taken = asyncio.Event(), asyncio.Event()
+        self._arrived = asyncio.Event()
+        # Texts of all streams together take at most half of the queue; a stream waits, while a request is refused.
+        self.stream_places = asyncio.Semaphore(max(1, settings.queue_texts // 2))
         self._thread = ThreadPoolExecutor(1, "weft-scores")
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
@@ -73,7 +75,7 @@ class ScoreQueue:
             lock: Its lock.
             documents: The texts.
             genres: Their genres, checked; empty where none is given.
-            patient: Whether the caller has waited for `room`, as a stream does.
+            patient: Whether the caller has one of the `stream_places` for each text.
 
         Raises:
             ServiceError: Too many texts wait (429), or the service is stopping (503).
@@ -86,12 +88,6 @@ class ScoreQueue:
                 next_step="send the request again after the time in Retry-After",
             )  # fmt: skip
         return list(await asyncio.gather(*self._add(model, lock, documents, genres)))
-
-    async def room(self) -> None:
-        """Return when less than half of the queue is in use: a stream waits, and leaves room for other requests."""
-        while len(self.waiting) > self.settings.queue_texts // 2:
-            self._taken.clear()
-            await self._taken.wait()
 
     def _add(
         self, model: Model, lock: threading.Lock, documents: Sequence[Document], genres: Sequence[str]
@@ -113,7 +109,6 @@ class ScoreQueue:
 
     def _changed(self) -> None:
         self.metrics.queue.set(len(self.waiting))
-        self._taken.set()
 
     async def _run(self) -> None:
         while not (self._stopping and not self.waiting):

@@ -66,15 +66,16 @@ class ScoreStream:
                     rest.cancel()
 
     async def _read(self, chunks: AsyncIterator[bytes], started: asyncio.Queue[asyncio.Task[BaseModel] | None]) -> None:
-        """Start to score each line as soon as there is room in the queue."""
-        number = 0
+        """Start to score each line as soon as there is a place for it in the queue."""
+        number, places = 0, self.engine.queue.stream_places
         try:
             async for line in _lines(chunks, self.engine.settings.body_bytes, self.engine.settings.stream_bytes):
                 number += 1
                 if line.strip():
-                    await self.engine.queue.room()
-                    started.put_nowait(asyncio.create_task(self._result(number, line)))
-                    await asyncio.sleep(0)  # the task takes its place in the queue
+                    await places.acquire()
+                    task = asyncio.create_task(self._result(number, line))
+                    task.add_done_callback(lambda _: places.release())
+                    started.put_nowait(task)
         except WeftError as error:
             started.put_nowait(asyncio.create_task(_problem(number + 1, error)))
         started.put_nowait(None)

@@ -67,6 +67,7 @@ def server_config(app: Any, settings: ServiceSettings, *, verbose: bool = False)
     logs["loggers"]["weft.service"] = {
         "handlers": ["default"], "level": "INFO" if verbose else "WARNING", "propagate": False,
     }  # fmt: skip
+    logs["loggers"]["uvicorn.access"] = {"handlers": [], "level": "CRITICAL", "propagate": False}
     return uvicorn.Config(
         app,
         access_log=False,
