@@ -11,6 +11,7 @@ import uvicorn
 import uvicorn.config
 
 from weft.errors import ConfigError
+from weft.models.common.thread_pool import few_threads
 from weft.service.app import create_app
 from weft.service.engine import Engine
 from weft.service.settings import ServiceSettings
@@ -57,7 +58,9 @@ def run(settings: ServiceSettings, host: str, port: int, told: Callable[[str], N
     server = uvicorn.Server(server_config(create_app(settings, engine), settings, verbose=verbose))
     name = f"[{host}]" if ":" in host else host
     told(f"http://{name}:{listening.getsockname()[1]}/")
-    with listening:
+    # OpenBLAS takes a limit of its threads only from the main thread. Set by the threads that compute, it has no
+    # effect, and a short text costs ten times the work.
+    with listening, few_threads():
         server.run(sockets=[listening])
 
 
