@@ -88,7 +88,7 @@ def first_scores(browser: Browser, address: str, rounds: int) -> list[float]:
 def rest(tab: Page) -> None:
     """Wait until the reasons, which follow the links and are not timed, have arrived as well."""
     tab.wait_for_timeout(900)
-    tab.wait_for_load_state("networkidle")
+    tab.wait_for_function("() => document.body.dataset.asking === '0'")
 
 
 def edits(tab: Page, rounds: int) -> list[float]:

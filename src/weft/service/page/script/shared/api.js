@@ -60,7 +60,24 @@ export async function stream(path, body, onRecord, { signal } = {}) {
   }
 }
 
-async function send(path, body, { signal, accept = "application/json" }) {
+let asking = 0; // requests under way
+
+/** Write the number of requests under way into the page, where tests and benchmarks can wait for it. */
+function note(change) {
+  asking += change;
+  document.body.dataset.asking = String(asking);
+}
+
+async function send(path, body, options) {
+  note(1);
+  try {
+    return await exchange(path, body, options);
+  } finally {
+    note(-1);
+  }
+}
+
+async function exchange(path, body, { signal, accept = "application/json" }) {
   const headers = { Accept: accept };
   if (key) headers.Authorization = `Bearer ${key}`;
   const lines = typeof body === "string";
