@@ -49,6 +49,14 @@ def site_with_breaks(browser: Browser) -> Iterator[str]:
 
 
 @pytest.fixture
+def site_with_key(browser: Browser) -> Iterator[tuple[str, str]]:
+    """Address of a page that needs a key, and the key."""
+    key = "moth-orbit-7"
+    with running_service("known-breaks", Model(KnownBreaks(), "known-breaks"), api_key=key) as address:
+        yield address, key
+
+
+@pytest.fixture
 def tab(browser: Browser) -> Iterator[Page]:
     """A tab in a context of its own; errors on its console fail the test."""
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:

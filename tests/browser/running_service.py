@@ -17,9 +17,9 @@ from weft.service.settings import ServiceSettings
 
 
 @contextmanager
-def running_service(name: str, model: Model | None = None) -> Iterator[str]:
+def running_service(name: str, model: Model | None = None, *, api_key: str = "") -> Iterator[str]:
     """Run the service with a model, loaded by its name unless it is given, and give its address."""
-    settings = ServiceSettings(models=(name,), shutdown_seconds=5)
+    settings = ServiceSettings(models=(name,), api_key=api_key, shutdown_seconds=5)
     engine = Engine(settings)
     if model is not None:
         engine.models[name] = ServedModel(name, model)

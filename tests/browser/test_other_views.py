@@ -143,3 +143,26 @@ def test_downloads_of_a_text(tab: Page, site: str, tmp_path: Path) -> None:
     tab.goto(files["HTML"].as_uri())  # the file stands alone
     expect(tab.locator("body")).to_contain_text('<b>My "uncle"</b> bought a motorbike')
     assert tab.locator("meter").count() == 5
+
+
+def test_cancel_stops_a_class(tab: Page, site: str) -> None:
+    tab.goto(f"{site}#class")
+    tab.route("**/v1/score", lambda route: None)  # never answered
+    tab.get_by_role("button", name="Try the examples").click()
+    tab.get_by_role("button", name="Cancel").click()
+    expect(tab.locator("#class-progress")).to_be_hidden()
+    tab.unroute("**/v1/score")
+    tab.get_by_role("button", name="Try the examples").click()
+    expect(tab.locator("#class-summary")).to_contain_text("6 texts. ")
+
+
+def test_a_service_with_a_key_asks_for_it(tab: Page, site_with_key: tuple[str, str]) -> None:
+    site, key = site_with_key
+    tab.goto(site)
+    for given in ("wrong", key):  # a wrong key is asked for again
+        tab.get_by_role("textbox", name="Key").fill(given)
+        tab.get_by_role("button", name="Use it").click()
+    expect(tab.get_by_role("dialog")).to_be_hidden()
+    paste(tab, SOUND)
+    expect(tab.locator("#links button")).to_have_count(2)
+    assert key not in tab.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])")

@@ -1,6 +1,6 @@
 /** The page: which view is shown, and what all views share. */
 
-import { ask } from "./shared/api.js";
+import { ask, askForKeyWith } from "./shared/api.js";
 import { announce, button, byId, count, show } from "./shared/dom.js";
 import { downloadText } from "./shared/download.js";
 import { EXAMPLES } from "./shared/examples.js";
@@ -11,6 +11,17 @@ import { CompareView } from "./views/compare_view.js";
 import { TextView } from "./views/text_view.js";
 
 const VIEWS = ["text", "compare", "class"];
+
+/** Ask for the key of the service in a dialog. */
+function askForKey() {
+  const dialog = byId("key-dialog");
+  byId("key").value = "";
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok" ? byId("key").value : ""), { once: true });
+  });
+}
 
 function showView() {
   const wanted = location.hash.slice(1);
@@ -119,6 +130,7 @@ function start() {
   byId("examples").append(...EXAMPLES.map(({ name, text: example }) => button(name, () => text.open(example), { class: "plain" })));
   byId("to-compare").addEventListener("click", () => { goTo("compare"); views.compare.open(text.editor.text); });
   if (!["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)) byId("host").textContent = location.host;
+  askForKeyWith(askForKey);
   takeFiles(views);
   takeDownloads(text);
   addEventListener("hashchange", showView);

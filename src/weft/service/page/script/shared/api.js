@@ -2,11 +2,22 @@
 
 import { toBrowserOffsets } from "./text.js";
 
-let key = "";
+let key = ""; // kept in memory alone
+let askForKey = async () => "";
+let asked = null; // requests that need a key wait for the same answer
 
-/** Use this key for all further requests; it is kept in memory alone. */
-export function useKey(value) {
-  key = value;
+/** Name the function that asks a person for the key of the service; it returns an empty string if there is none. */
+export function askForKeyWith(ask) {
+  askForKey = ask;
+}
+
+/** Whether a person gave a key. */
+async function gotKey() {
+  asked ??= askForKey().finally(() => {
+    asked = null;
+  });
+  key = await asked;
+  return key !== "";
 }
 
 /** An answer of the service that is not a result, as a sentence and what to do. */
@@ -72,6 +83,9 @@ async function send(path, body, options) {
   note(1);
   try {
     return await exchange(path, body, options);
+  } catch (error) {
+    if (error.status === 401 && (await gotKey())) return await send(path, body, options);
+    throw error;
   } finally {
     note(-1);
   }

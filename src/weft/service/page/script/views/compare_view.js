@@ -64,6 +64,7 @@ export class CompareView {
   #layout(done) {
     document.querySelector("#view-compare .pair:not(.result)").hidden = done;
     show(byId("compare-result"), done);
+    show(byId("compare-legend"), done);
     show(byId("compare-edit"), done);
     show(byId("compare-run"), !done);
   }

@@ -1,6 +1,6 @@
 /** The view of one text: it is scored while it is written. */
 
-import { ask, isCancelled, Latest, readScore, useKey } from "../shared/api.js";
+import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
 import { announce, button, byId, make, show } from "../shared/dom.js";
 import { writeLegend } from "../shared/legend.js";
 import { detailsOf, showProblem, showWarnings, summaryParts } from "../shared/summary.js";
@@ -158,7 +158,6 @@ export class TextView {
   #fail(error, text) {
     this.#show(null, text);
     document.body.classList.toggle("has-text", Boolean(text.trim()));
-    if (error.status === 401) askForKey(() => this.scoreNow());
     showProblem(byId("warnings"), error);
   }
 
@@ -215,16 +214,4 @@ export class TextView {
     this.editor.highlight([], "moving");
     placeNotes(byId("notes"), this.editor);
   }
-}
-
-/** Ask for the key of the service, then try again. */
-function askForKey(retry) {
-  const dialog = byId("key-dialog");
-  if (dialog.open) return;
-  dialog.addEventListener("close", () => {
-    if (dialog.returnValue !== "ok") return;
-    useKey(byId("key").value);
-    retry();
-  }, { once: true });
-  dialog.showModal();
 }
