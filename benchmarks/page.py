@@ -38,10 +38,10 @@ FLAGS = [
 EXAMPLE = "Sound essay"  # of the page; it has 15 sentences
 BARS = {"first_ms": 300.0, "edit_ms": 150.0}
 
-# Resolves with the milliseconds until the next result is drawn: two frames after it is there.
+# Resolves with the milliseconds until the next result is drawn: just after the frame that follows it.
 NEXT_RESULT = """() => new Promise(resolve => {
     const start = performance.now();
-    const drawn = () => requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
+    const drawn = () => requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
     const watch = new MutationObserver(() => { watch.disconnect(); drawn() });
     watch.observe(document.body, {attributeFilter: ["data-scored"]});
     ACT;

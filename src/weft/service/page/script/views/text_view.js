@@ -9,7 +9,7 @@ import { placeNotes, Reason, writeNotes } from "./notes.js";
 import { Orders } from "./orders.js";
 import { Writer } from "./writer.js";
 
-const PAUSE = 40; // milliseconds without a key before the text is scored
+const PAUSE = 25; // milliseconds without a key before the text is scored
 const SLOW = 400; // milliseconds after which the page says that it is busy
 const REST = 700; // milliseconds before the reasons are asked for: they keep the model busy, and typing must not wait for them
 
