@@ -92,7 +92,7 @@ def test_another_server_is_not_a_service() -> None:
 
 def test_a_busy_service_is_asked_again() -> None:
     model = GatedModel()
-    with running(ServiceSettings(models=("gated",), request_seconds=0.3), [model.served]) as service:
+    with running(ServiceSettings(models=("gated",), request_seconds=0.5), [model.served]) as service:
         with weft.Client(service.address, retries=0) as hasty, pytest.raises(weft.WeftError, match="took too long"):
             hasty.score(BEES)
         threading.Timer(1.0, model.gate.set).start()

@@ -118,7 +118,7 @@ def test_a_key_is_asked_for_where_there_is_one() -> None:
 
 def test_a_request_that_takes_too_long_gets_503() -> None:
     model = GatedModel()
-    settings = ServiceSettings(models=("gated",), request_seconds=0.2)
+    settings = ServiceSettings(models=("gated",), request_seconds=1.0)
     with running(settings, [model.served]) as service:
         response = service.http.post("/v1/score", json={"text": BEES})
         check(response, 503, "time-out")

@@ -38,7 +38,17 @@ def serve(
     import os
 
     from weft.cli.output import message
-    from weft.service.server import run
+    from weft.errors import ConfigError
+
+    try:
+        from weft.service.server import run
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "the service needs a package that is not installed",
+            seen=f"no {error.name}",
+            allowed="the extra `web`",
+            next_step="pip install 'weft-coherence[web]'",
+        ) from error
     from weft.service.settings import ServiceSettings
 
     settings = ServiceSettings(

@@ -18,7 +18,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from weft.errors import WeftError, shortened
-from weft.service.bodies.problems import MEDIA_TYPE, TITLES, LineProblem, Problem, ServiceError, problem_response
+from weft.service.bodies.problems import MEDIA_TYPE as PROBLEM_TYPE
+from weft.service.bodies.problems import TITLES, LineProblem, Problem, ServiceError, problem_response
 from weft.service.bodies.response_bodies import WrittenSentence
 from weft.service.engine import Engine
 from weft.service.guard import Guard
@@ -65,7 +66,7 @@ def create_app(settings: ServiceSettings | None = None, engine: Engine | None = 
     app.add_exception_handler(HTTPException, _http_error)
     app.include_router(routes_of(used))
     app.router.default = _page(app.router.default)
-    app.openapi = lambda: _described(app, keyed=bool(chosen.api_key))  # type: ignore[method-assign]
+    app.openapi = lambda: _described(app, used)  # type: ignore[method-assign]
     return app
 
 
@@ -116,8 +117,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return response
 
 
-def _described(app: FastAPI, *, keyed: bool) -> dict[str, Any]:
-    """Return the description in OpenAPI, with the schema of problems and, if there is a key, how to send it."""
+def _described(app: FastAPI, engine: Engine) -> dict[str, Any]:
+    """Return the description in OpenAPI, which names the models, and how to send the key if there is one."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schemas = found["components"]["schemas"]
@@ -127,17 +128,27 @@ def _described(app: FastAPI, *, keyed: bool) -> dict[str, Any]:
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
         for operation in (one for path in found["paths"].values() for one in path.values()):
-            operation["responses"] |= {
-                status: {"description": response["description"], "content": {MEDIA_TYPE: _PROBLEM}}
-                for status, response in operation["responses"].items()
-                if not status.startswith("2")
-            }
-            if keyed and operation["operationId"] not in ("healthz", "readyz"):
-                operation["security"] = [{"key": []}]
-        if keyed:
+            _describe_operation(operation, engine)
+        for name in ("ScoreRequest", "OrderRequest", "CompareRequest"):
+            schemas[name]["properties"]["model"]["enum"] = list(engine.models)
+        if engine.settings.api_key:
             found["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         app.openapi_schema = found
     return app.openapi_schema
+
+
+def _describe_operation(operation: dict[str, Any], engine: Engine) -> None:
+    """Add that refusals are problems, what models there are, and whether a key is needed."""
+    operation["responses"] |= {
+        status: {"description": response["description"], "content": {PROBLEM_TYPE: _PROBLEM}}
+        for status, response in operation["responses"].items()
+        if not status.startswith("2")
+    }
+    for parameter in operation.get("parameters", ()):
+        if parameter["name"] == "model":
+            parameter["schema"]["enum"] = list(engine.models)
+    if engine.settings.api_key and operation["operationId"] not in ("healthz", "readyz"):
+        operation["security"] = [{"key": []}]
 
 
 _PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}

@@ -11,10 +11,17 @@ from weft.errors import WeftError, shortened
 
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
-    401: "not allowed", 404: "not found", 405: "method not allowed", 408: "request timeout", 413: "body too large",
-    415: "unsupported media type", 422: "request cannot be processed", 429: "too many requests",
-    500: "internal error", 503: "service unavailable",
-}  # fmt: skip
+    400: "body that cannot be read",
+    401: "not allowed",
+    404: "not found",
+    405: "method not allowed",
+    408: "request timeout",
+    413: "body too large",
+    422: "request cannot be processed",
+    429: "too many requests",
+    500: "internal error",
+    503: "service unavailable",
+}
 
 
 class Problem(BaseModel):

@@ -6,24 +6,32 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 TEXT = "Bees visit flowers to drink nectar. In return, the flower dusts the bee with pollen. Rates rose in March."
 OTHER = "Rates rose in March. Bees visit flowers to drink nectar. In return, the flower dusts the bee with pollen."
 
 Name = Annotated[str, Field(max_length=200)]
+Optional = Name | SkipJsonSchema[None]
+Combine = Literal["uni", "bi", "mmi"] | SkipJsonSchema[None]
+
+
+def _one_of(*names: str) -> list[Any]:
+    """Return the schema of objects that have exactly one of some fields."""
+    return [{"required": [name]} for name in names]
 
 
 class TextBody(BaseModel):
     """A text with a name: a string to split into sentences, or its sentences."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"oneOf": _one_of("text", "sentences")})
 
     id: Name = Field(default="", description="Name of the text; by default `text`, or `text-0`, `text-1` and so on.")
-    text: str | None = Field(default=None, description="The text; blank lines separate its paragraphs.")
-    sentences: list[str] | None = Field(
+    text: str | SkipJsonSchema[None] = Field(default=None, description="The text; blank lines separate its paragraphs.")
+    sentences: list[str] | SkipJsonSchema[None] = Field(
         default=None, description="Its sentences, instead of `text`; none may be blank."
     )
-    paragraph_starts: list[Annotated[int, Field(ge=0)]] | None = Field(
+    paragraph_starts: list[Annotated[int, Field(ge=0)]] | SkipJsonSchema[None] = Field(
         default=None, description="Index of the first sentence of every paragraph, from 0; only with `sentences`."
     )
     title: Name = Field(default="", description="Its title.")
@@ -49,13 +57,11 @@ class TextsRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    text: str | TextBody | None = Field(None, description="One text.")
-    texts: list[str | TextBody] | None = Field(None, description="Several texts, instead of `text`.")
+    text: str | TextBody | SkipJsonSchema[None] = Field(None, description="One text.")
+    texts: list[str | TextBody] | SkipJsonSchema[None] = Field(None, description="Several texts, instead of `text`.")
     language: Name = Field("en", description="Language of the sentence splitter, such as `de`.")
-    model: Name | None = Field(None, description="One of the models that the service serves; by default the first.")
-    combine: Literal["uni", "bi", "mmi"] | None = Field(
-        None, description="How a generative model combines its parts; by default its own way."
-    )
+    model: Optional = Field(None, description="One of the models that the service serves; by default the first.")
+    combine: Combine = Field(None, description="How a generative model combines its parts; by default its own way.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -69,7 +75,8 @@ class TextsRequest(BaseModel):
 
 
 def _example(**fields: Any) -> ConfigDict:
-    return ConfigDict(extra="forbid", json_schema_extra={"example": fields})
+    either = {} if "first" in fields else {"oneOf": _one_of("text", "texts")}
+    return ConfigDict(extra="forbid", json_schema_extra={"example": fields, **either})
 
 
 class ScoreRequest(TextsRequest):
@@ -77,7 +84,7 @@ class ScoreRequest(TextsRequest):
 
     model_config = _example(text=TEXT, genre="essay", reasons=True)
 
-    genre: Name | None = Field(
+    genre: Optional = Field(
         None,
         description="Genre of the reference texts of the percentile, such as `essay`, or `all`; by default guessed.",
     )
@@ -125,10 +132,8 @@ class CompareRequest(BaseModel):
     first: str | TextBody = Field(description="The first version.")
     second: str | TextBody = Field(description="The second version.")
     language: Name = Field("en", description="Language of the sentence splitter.")
-    model: Name | None = Field(None, description="One of the models that the service serves; by default the first.")
-    combine: Literal["uni", "bi", "mmi"] | None = Field(
-        None, description="How a generative model combines its parts; by default its own way."
-    )
+    model: Optional = Field(None, description="One of the models that the service serves; by default the first.")
+    combine: Combine = Field(None, description="How a generative model combines its parts; by default its own way.")
 
 
 class StreamOptions(BaseModel):
@@ -137,7 +142,7 @@ class StreamOptions(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     language: Name = Field("en", description="Language of the sentence splitter.")
-    model: Name | None = Field(None, description="One of the models that the service serves; by default the first.")
-    combine: Literal["uni", "bi", "mmi"] | None = Field(None, description="How a generative model combines its parts.")
-    genre: Name | None = Field(None, description="Genre of the reference texts of the percentile; by default guessed.")
+    model: Optional = Field(None, description="One of the models that the service serves; by default the first.")
+    combine: Combine = Field(None, description="How a generative model combines its parts.")
+    genre: Optional = Field(None, description="Genre of the reference texts of the percentile; by default guessed.")
     reasons: bool = Field(False, description="Whether to say why the texts break where they do; takes longer.")
