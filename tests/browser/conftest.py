@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.browser.known_breaks import KnownBreaks
 from tests.browser.running_service import running_service
 
@@ -18,6 +18,7 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
+WAIT = 60_000  # milliseconds; the machine may be busy
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -28,6 +29,7 @@ def browser() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("Chromium is missing: apt-get install chromium")
+    expect.set_options(timeout=WAIT)
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=found, args=FLAGS)
         yield chromium
@@ -60,7 +62,7 @@ def site_with_key(browser: Browser) -> Iterator[tuple[str, str]]:
 def tab(browser: Browser) -> Iterator[Page]:
     """A tab in a context of its own; errors on its console fail the test."""
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
-        context.set_default_timeout(60_000)  # the machine may be busy
+        context.set_default_timeout(WAIT)
         opened = context.new_page()
         errors: list[str] = []
         opened.on("pageerror", lambda error: errors.append(str(error)))

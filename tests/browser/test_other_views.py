@@ -60,7 +60,7 @@ def test_class_view_sorts_opens_and_downloads(tab: Page, site: str, tmp_path: Pa
         csv.writer(file, delimiter=";").writerows([("name", "essay"), *texts.items()])
     tab.goto(f"{site}#class")
     tab.get_by_label("Open files").set_input_files(table)
-    expect(tab.locator("#class-progress")).to_be_hidden()
+    expect(tab.locator("#class-summary")).to_contain_text("4 texts. ")
     assert names(tab) == ["Ada", "Ben", '=Cy "C"', "Dee"]
 
     tab.get_by_role("button", name="Score").click()
@@ -89,7 +89,7 @@ def test_one_bad_text_does_not_stop_a_class(tab: Page, site: str, tmp_path: Path
     lines.write_text("".join(json.dumps({"id": f"a{n}", "text": text}) + "\n" for n, text in enumerate(texts)))
     tab.goto(site)
     tab.get_by_label("Open files").set_input_files(lines)
-    expect(tab.locator("#class-progress")).to_be_hidden()
+    expect(tab.locator("#class-summary")).to_contain_text("3 texts. ")
     rows = tab.locator("#class-table tbody tr")
     expect(rows.nth(1)).to_contain_text("too many sentences")
     assert [rows.nth(n).locator("td").first.inner_text() for n in (0, 2)] != ["–", "–"]
