@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import Page, expect
-from tests.browser.actions import area, links, paste, resting, sentences
+from tests.browser.actions import area, links, paste, resting, select, sentences
 from tests.browser.known_breaks import BEES
 
 HOW_TO = (
@@ -38,6 +38,35 @@ def test_order_accept_one_and_undo(tab: Page, site: str) -> None:
     tab.get_by_role("button", name="Undo").click()
     expect(moves.first).to_contain_text(name)
     assert area(tab).input_value() == HOW_TO
+
+
+def test_undo_takes_back_what_was_typed_before_the_move(tab: Page, site: str) -> None:
+    tab.goto(site)
+    paste(tab, HOW_TO)
+    tab.get_by_role("button", name="Suggest an order").click()
+    tab.locator(".moves button").first.click()
+    expect(tab.locator(".moves li.accepted")).to_have_count(1)
+    moved = area(tab).input_value()
+    select(tab, 0, 0)
+    tab.keyboard.type("Well now. ")
+    assert area(tab).input_value() == f"Well now. {moved}"
+    tab.get_by_role("button", name="Undo").click()
+    assert area(tab).input_value() == moved
+    tab.get_by_role("button", name="Undo").click()
+    assert area(tab).input_value() == HOW_TO
+    expect(tab.get_by_role("button", name="Undo")).to_be_hidden()
+    expect(tab.locator(".moves li.accepted")).to_have_count(0)
+
+
+def test_closing_the_panel_stops_the_writing(tab: Page, site: str) -> None:
+    tab.goto(site)
+    paste(tab, HOW_TO)
+    tab.route("**/v1/generate/stream", lambda route: None)  # never answered
+    tab.get_by_role("button", name="Continue").click()
+    expect(tab.get_by_role("button", name="Stop")).to_be_visible()
+    tab.get_by_role("button", name="Close").click()
+    expect(tab.get_by_role("button", name="Cancel")).to_be_hidden()
+    expect(tab.locator("#details")).to_contain_text("sentences")
 
 
 def test_all_moves_in_any_order_lead_to_the_suggested_order(tab: Page, site: str) -> None:

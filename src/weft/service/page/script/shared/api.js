@@ -66,7 +66,7 @@ export async function stream(path, body, onRecord, { signal } = {}) {
     const { value, done } = await reader.read();
     const lines = (rest + (value ?? "")).split("\n");
     rest = done ? "" : lines.pop();
-    lines.filter((line) => line.trim()).forEach((line) => onRecord(JSON.parse(line)));
+    lines.filter((line) => line.trim()).forEach((line) => onRecord(checked(JSON.parse(line))));
     if (done) return;
   }
 }
@@ -77,6 +77,12 @@ let asking = 0; // requests under way
 function note(change) {
   asking += change;
   document.body.dataset.asking = String(asking);
+}
+
+/** Return a record of a stream; the last one may be the reason why there are no more. */
+function checked(record) {
+  if (record.type?.startsWith("urn:weft:problem:")) throw new Problem(record);
+  return record;
 }
 
 async function send(path, body, options) {

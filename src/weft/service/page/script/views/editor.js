@@ -34,8 +34,9 @@ export class Editor {
     this.onLink = onLink;
     this.onPlace = onPlace;
     area.addEventListener("input", () => {
+      const before = this.#text;
       this.#follow();
-      onEdit(this.#text);
+      onEdit(before);
     });
     layer.addEventListener("keydown", (event) => this.#walk(event));
     new ResizeObserver(() => this.#place()).observe(mirror);

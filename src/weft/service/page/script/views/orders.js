@@ -115,7 +115,7 @@ export class Orders {
     move.accepted = true;
     texts.push(text);
     announce(`Sentence ${from + 1} moved; it is now sentence ${to + 1}.`, 0);
-    await this.#view.change(text);
+    await this.#view.change(text, { moved: true });
     if (!this.#plan) return undefined;
     this.#show();
     (byId("panel").querySelector(".moves button") ?? byId("panel")).focus({ preventScroll: true });

@@ -10,6 +10,7 @@ import { Orders } from "./orders.js";
 import { Writer } from "./writer.js";
 
 const PAUSE = 25; // milliseconds without a key before the text is scored
+const MOST_UNDONE = 50; // steps
 const SLOW = 400; // milliseconds after which the page says that it is busy
 const REST = 700; // milliseconds before the reasons are asked for: they keep the model busy, and typing must not wait for them
 
@@ -18,14 +19,14 @@ export class TextView {
   #waiting = 0;
   #score = null;
   #scored = null; // the text that the score is of
-  #past = []; // texts before an accepted suggestion, for Undo
+  #past = []; // texts to which Undo goes back, and whether a move of a sentence is taken back with it
 
   constructor() {
     this.reason = new Reason();
     this.editor = new Editor(
       { area: byId("text-area"), mirror: byId("mirror"), layer: byId("links") },
       {
-        onEdit: () => this.#later(),
+        onEdit: (before) => this.#later(before),
         onLink: (number, node) => this.#explain(number, node),
         onPlace: () => placeNotes(byId("notes"), this.editor),
       },
@@ -49,30 +50,33 @@ export class TextView {
     return byId("genre").value || null;
   }
 
-  /** Show a text and score it. */
+  /** Show a text and score it; Undo brings the one before it back. */
   open(text) {
     this.closePanel();
-    this.#past = [];
-    show(byId("undo"), false);
+    if (this.editor.text.trim()) this.#remember(this.editor.text);
     this.editor.setText(text);
     return this.scoreNow({ opened: true });
   }
 
   /** Put a changed text in place of the present one, so that Undo brings it back. */
-  change(text) {
-    this.#past.push(this.editor.text);
-    show(byId("undo"), true);
+  change(text, { moved = false } = {}) {
+    this.#remember(this.editor.text, moved);
     this.editor.setText(text);
     return this.scoreNow();
   }
 
-  /** Bring back the text before the last accepted suggestion. */
+  #remember(text, moved = false) {
+    this.#past = [...this.#past.slice(1 - MOST_UNDONE), { text, moved }];
+    show(byId("undo"), true);
+  }
+
+  /** Bring back the text before the last accepted suggestion, or before what was typed after it. */
   undo() {
-    const text = this.#past.pop();
+    const last = this.#past.pop();
     show(byId("undo"), this.#past.length > 0);
-    if (text === undefined) return;
-    this.editor.setText(text);
-    this.orders.undone();
+    if (!last) return;
+    this.editor.setText(last.text);
+    if (last.moved) this.orders.undone();
     announce("Undone.", 0);
     this.scoreNow();
   }
@@ -87,7 +91,9 @@ export class TextView {
 
   #typed = false;
 
-  #later() {
+  #later(before) {
+    // What is typed after a suggestion is a step of its own: Undo must not take both back at once.
+    if (this.#past.length && !this.#typed) this.#remember(before);
     this.#typed = true;
     this.#requests.cancel();
     clearTimeout(this.#waiting);
@@ -208,6 +214,7 @@ export class TextView {
   closePanel() {
     this.orders.cancel();
     this.writer.cancel();
+    this.idle();
     show(byId("panel"), false);
     document.body.classList.remove("has-panel");
     this.editor.showNumbers(false);
