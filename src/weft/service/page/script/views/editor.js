@@ -83,10 +83,10 @@ export class Editor {
     return [...(this.#mirror.querySelector(`[data-sentence="${number}"]`)?.getClientRects() ?? [])];
   }
 
-  /** Scroll so that a sentence can be seen, above a panel that covers the lower part of the screen. */
-  bringIntoView(number) {
+  /** Scroll so that a sentence can be seen above `bottom`, where a panel may begin. */
+  bringIntoView(number, bottom = innerHeight) {
     const place = this.rectsOf(number)[0];
-    if (place && (place.top < 0 || place.bottom > innerHeight / 2)) scrollBy({ top: place.top - innerHeight / 4 });
+    if (place && (place.top < 0 || place.bottom > bottom)) scrollBy({ top: place.top - bottom / 3 });
   }
 
   /** Return the distance of a link from the top of the paper; null if it is not there. */

@@ -53,15 +53,18 @@ export class Orders {
     const left = moves.filter((move) => !move.accepted).length;
     if (!left) return "All moves are made.";
     const gain = `from ${shown(found.input_value)} to ${shown(found.value)}`;
-    return `${moves.length === 1 ? "One move" : `${moves.length} moves`} would raise the score ${gain}.`;
+    const made = left < moves.length ? ` ${moves.length - left} of them made.` : "";
+    return `${moves.length === 1 ? "One move" : `${moves.length} moves`} would raise the score ${gain}.${made}`;
   }
 
   #show() {
     const { moves } = this.#plan;
     const left = moves.filter((move) => !move.accepted);
     const list = make("ol", { class: "moves" }, ...moves.map((move) => this.#row(move)));
-    const all = left.length > 1 ? [button("Accept all", () => this.#acceptAll())] : [];
-    this.#view.openPanel("Suggested order", () => this.#close(), make("p", { text: this.#headline() }), list, ...all);
+    const actions = make("p", { class: "tools" });
+    if (left.length > 1) actions.append(button("Accept all", () => this.#acceptAll()));
+    if (left.length < moves.length) actions.append(button("Take back", () => this.#view.undo()));
+    this.#view.openPanel("Suggested order", () => this.#close(), make("p", { text: this.#headline() }), list, actions);
   }
 
   #row(move) {
@@ -120,7 +123,7 @@ export class Orders {
     this.#show();
     (byId("panel").querySelector(".moves button") ?? byId("panel")).focus({ preventScroll: true });
     editor.highlight([to], "arrived");
-    editor.bringIntoView(to);
+    editor.bringIntoView(to, this.#view.panelTop);
     return glide(start, editor.rectsOf(to), move.text);
   }
 

@@ -210,6 +210,12 @@ export class TextView {
     if (opened && getComputedStyle(panel).position === "fixed") byId("sheet").scrollIntoView({ block: "start" });
   }
 
+  /** Where the panel begins, if it covers the lower part of the screen; else the lower edge of the screen. */
+  get panelTop() {
+    const panel = byId("panel");
+    return !panel.hidden && getComputedStyle(panel).position === "fixed" ? panel.getBoundingClientRect().top : innerHeight;
+  }
+
   /** Close the panel beside the text. */
   closePanel() {
     this.orders.cancel();
