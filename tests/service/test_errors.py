@@ -99,17 +99,15 @@ def test_a_stream_ends_with_the_problem_of_a_line_that_is_too_long(service: Runn
 
 
 def test_a_key_is_asked_for_where_there_is_one() -> None:
-    with running(ServiceSettings(models=("foltz-sif",), api_key="open sesame")) as service:
+    with running(ServiceSettings(models=("foltz-sif",), api_key="öpen sesame")) as service:
         ask = service.http.post
         check(ask("/v1/score", json={"text": "A. B."}), 401, "wrong-key")
         for wrong in ("Bearer open", "Basic open sesame", "Bearer open sesame2", "Bearer öffne"):
-            headers = {"authorization": wrong.encode()}
-            response = ask("/v1/score", json={"text": "A. B."}, headers=headers)  # type: ignore[arg-type]
+            response = ask("/v1/score", json={"text": "A. B."}, headers={b"authorization": wrong.encode()})
             assert check(response, 401, "wrong-key")["seen"] != wrong
             assert response.headers["www-authenticate"] == "Bearer"
-        right = {"authorization": "Bearer open sesame"}
-        assert ask("/v1/score", json={"text": "A. B."}, headers=right).status_code == 200
-        assert ask("/v1/score", json={"text": "A. B."}, headers={"x-api-key": "open sesame"}).status_code == 200
+        for right in ({b"authorization": "Bearer öpen sesame".encode()}, {b"x-api-key": "öpen sesame".encode()}):
+            assert ask("/v1/score", json={"text": "A. B."}, headers=right).status_code == 200
         check(service.http.get("/metrics"), 401, "wrong-key")
         assert service.http.get("/healthz").status_code == service.http.get("/").status_code == 200
         described = service.http.get("/openapi.json").json()
@@ -125,6 +123,18 @@ def test_a_request_that_takes_too_long_gets_503() -> None:
         assert int(response.headers["retry-after"]) > 0
         model.gate.set()
         assert service.http.post("/v1/score", json={"text": BEES}).status_code == 200
+
+
+def test_more_requests_than_are_answered_at_a_time_get_429() -> None:
+    model = GatedModel()
+    settings = ServiceSettings(models=("gated",), requests=2)
+    with running(settings, [model.served]) as service, ThreadPoolExecutor(2) as pool:
+        sent = [pool.submit(service.http.post, "/v1/score", json={"text": BEES}) for _ in range(2)]
+        wait_for(lambda: sum(map(len, model.calls)) + len(service.engine.queue.waiting) == 2)
+        check(service.http.post("/v1/score", json={"text": BEES}), 429, "queue-full")
+        assert service.http.get("/readyz").status_code == 200
+        model.gate.set()
+        assert [one.result().status_code for one in sent] == [200, 200]
 
 
 def test_a_body_that_does_not_arrive_gets_408() -> None:

@@ -247,7 +247,7 @@ def _connection(url: str, api_key: str | None, timeout: float) -> httpx.Client:
             allowed="the extra `web`",
             next_step="pip install 'weft-coherence[web]'",
         ) from error
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    headers = {b"Authorization": f"Bearer {api_key}".encode()} if api_key else {}
     return httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
 
 

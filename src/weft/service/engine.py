@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from weft.corpora.text.language_detection import foreign_language
 from weft.errors import ConfigError
 from weft.loaded_model import Model, load
 from weft.service.bodies.problems import ServiceError
@@ -17,6 +18,7 @@ from weft.service.score_queue import ScoreQueue
 from weft.service.settings import ServiceSettings
 
 Found = TypeVar("Found")
+FOREIGN = "Der Hund bellt, und die Katze schläft heute nicht."
 WARM_UP = "It rained all night. In the morning the street was wet."
 MOST_CALLS = 32  # orders, comparisons and continuations that may wait
 
@@ -76,6 +78,8 @@ class Engine:
     def start(self) -> None:
         """Begin to score what is queued; call it in the event loop."""
         self.queue.start()
+        # What tells languages apart takes a second to load, and is first needed by a text with few English words.
+        self._text_threads.submit(foreign_language, (FOREIGN,))
         self.ready = True
 
     async def stop(self) -> None:

@@ -49,6 +49,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics) -> None:
         self.app, self.settings, self.metrics = app, settings, metrics
+        self.running = 0  # requests that are being answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whatever happens inside."""
@@ -65,7 +66,8 @@ class Guard:
                 message = {**message, "headers": [*message["headers"], *_headers(scope["path"])]}
             await send(message)
 
-        self.metrics.running.inc()
+        self.running += 1
+        self.metrics.running.set(self.running)
         try:
             await self._answer(scope, receive, send_guarded)
         except WeftError as error:
@@ -76,17 +78,29 @@ class Guard:
             if not status:
                 await problem_response(_internal_error())(scope, receive, send_guarded)
         finally:
-            self.metrics.running.dec()
+            self.running -= 1
+            self.metrics.running.set(self.running)
             self._count(scope, status, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         path = scope["path"]
+        if path.startswith("/v1/"):
+            self._check_room()
         if self.settings.api_key and path.startswith(PROTECTED):
             _check_key(headers, self.settings.api_key)
         if scope["method"] in ("POST", "PUT", "PATCH", "DELETE") and path not in STREAMS:
             receive = await _read_body(headers, receive, self.settings)
         await self.app(scope, receive, send)
+
+    def _check_room(self) -> None:
+        """Raise ServiceError (429) if too many requests are being answered; each may hold a large body in memory."""
+        if self.running > self.settings.requests:
+            raise ServiceError(
+                429, "queue-full", "too many requests at a time", seen=f"{self.running} requests",
+                allowed=f"up to {self.settings.requests} requests", retry_after=1,
+                next_step="send the request again after the time in Retry-After",
+            )  # fmt: skip
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope["route"].path if "route" in scope else "other"
@@ -106,7 +120,7 @@ def _check_key(headers: Mapping[str, str], key: str) -> None:
     """Raise ServiceError (401) unless the request has the key, compared in constant time."""
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
     given = bearer.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
-    if not secrets.compare_digest(given.encode(), key.encode()):
+    if not secrets.compare_digest(given.encode("latin-1"), key.encode()):
         raise ServiceError(
             401, "wrong-key", "the request has no valid key", seen="no key" if not given else "another key",
             allowed="the key that the service was started with",

@@ -18,6 +18,7 @@ class ServiceSettings:
         writer: Name or folder of the model that continues texts if a request names none; loaded when it is first used.
         device: ``auto``, ``cpu`` or ``cuda``.
         api_key: Key that requests must have; empty for none.
+        requests: Number of requests that are answered at a time; further ones get 429.
         body_bytes: Size of the largest body of a request.
         stream_bytes: Size of the largest body of a stream of JSON lines.
         texts: Number of texts of a request.
@@ -39,6 +40,7 @@ class ServiceSettings:
     writer: str = WRITER
     device: str = "auto"
     api_key: str = field(default="", repr=False)
+    requests: int = 256
     body_bytes: int = 4 * 2**20
     stream_bytes: int = 256 * 2**20
     texts: int = 256
