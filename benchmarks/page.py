@@ -4,6 +4,9 @@ The service runs in a process of its own. All times are taken by the clock of th
 (a click, a key) to the frame in which the new links are drawn; the pause after the last key is part of them.
 
     python benchmarks/page.py --out results/benchmarks/page.json
+
+On a machine that is busy with other things, `chrt -r 1` before the command gives the browser and the service the time
+that they would have on an idle one; the result says so.
 """
 
 from __future__ import annotations
@@ -141,6 +144,7 @@ def main() -> None:
         "machine": {
             "cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version(),
             "weft": VERSION, "chromium": version, "load_at_start": round(load, 2),
+            "real_time_priority": os.sched_getscheduler(0) != os.SCHED_OTHER,
         },
         "model": options.model,
         "sentences": sentences,
