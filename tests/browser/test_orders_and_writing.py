@@ -143,7 +143,7 @@ def test_breaks_have_their_probability_and_reason(tab: Page, site_with_breaks: s
     expect(tab.locator("#notes")).to_contain_text("likely from another text")  # reasons follow the links
     named = links(tab)
     assert named[1].startswith("Sentence 2 to 3: Break, 95% likely. Sentence 3 has weak links to all other sentences")
-    assert named[4].startswith("Sentence 5 to 6: ") and "Break 5% likely" in named[4]
+    assert named[4].startswith("Sentence 5 to 6: ") and "A break is 5% likely" in named[4]
 
     marks.first.hover()
     expect(tab.get_by_role("tooltip")).to_contain_text("likely from another text")

@@ -124,6 +124,7 @@ def test_friendly_answers(tab: Page, site: str) -> None:
 
     paste(tab, "Der Hund bellt laut im Garten. Die Katze schläft auf dem Sofa. Es regnet seit dem Morgen.")
     expect(tab.locator("#warnings [data-code=not-english]")).to_contain_text("do not use this score")
+    expect(tab.locator("#summary")).not_to_contain_text("%")  # no percentile that somebody could quote
 
     paste(tab, "The bees flew on. " * 10_000)
     problem = tab.get_by_role("alert")

@@ -61,9 +61,13 @@ export function strengthOf(link, score) {
   return `${within}${Math.round(100 * link.bar)} of 100 on the scale of the model.`;
 }
 
+/** Return how likely a link that is not marked is a break; the name of a marked one says it. */
+export function chanceOf(link) {
+  return !link.marked && link.probability !== null ? `A break is ${percent(link.probability)} likely.` : "";
+}
+
 /** Return everything about a link in one line, for screen readers. */
 export function describeLink(link, score) {
   const where = `Sentence ${link.left + 1} to ${link.left + 2}`;
-  const probability = !link.marked && link.probability !== null ? `Break ${percent(link.probability)} likely.` : "";
-  return [`${where}: ${nameOf(link)}.`, link.reason, strengthOf(link, score), probability].filter(Boolean).join(" ");
+  return [`${where}: ${nameOf(link)}.`, link.reason, strengthOf(link, score), chanceOf(link)].filter(Boolean).join(" ");
 }

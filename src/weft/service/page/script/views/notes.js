@@ -1,7 +1,7 @@
 /** The notes in the margin, and the reason that appears at a link. */
 
 import { byId, make, show } from "../shared/dom.js";
-import { nameOf, strengthOf } from "../shared/link.js";
+import { chanceOf, nameOf, strengthOf } from "../shared/link.js";
 
 const MOST = 40; // notes; a text with more gets the most likely ones
 const GAP = 12; // pixels between two notes
@@ -69,7 +69,7 @@ export class Reason {
   /** Show the reason beside a node. */
   show(link, score, node) {
     clearTimeout(this.#hiding);
-    const lines = [link.reason, strengthOf(link, score)].filter(Boolean);
+    const lines = [link.reason, strengthOf(link, score), chanceOf(link)].filter(Boolean);
     this.#box.replaceChildren(
       make("strong", { text: nameOf(link) }),
       make("span", { class: "note-where", text: `between sentences ${link.left + 1} and ${link.left + 2}` }),

@@ -11,6 +11,7 @@ import { Writer } from "./writer.js";
 
 const PAUSE = 25; // milliseconds without a key before the text is scored
 const MOST_UNDONE = 50; // steps
+const FOREIGN = "weft reads English. Its score and the threads below mean little for this text.";
 const SLOW = 400; // milliseconds after which the page says that it is busy
 const REST = 700; // milliseconds before the reasons are asked for: they keep the model busy, and typing must not wait for them
 
@@ -151,7 +152,9 @@ export class TextView {
     document.body.classList.toggle("has-text", Boolean(text.trim()));
     showWarnings(byId("warnings"), score);
     const judged = score !== null && score.value !== null;
-    byId("summary").replaceChildren(...(judged ? summaryParts(score) : []));
+    const foreign = judged && score.warning_codes.includes("not-english");
+    document.body.classList.toggle("foreign", foreign);
+    byId("summary").replaceChildren(...(foreign ? [FOREIGN] : judged ? summaryParts(score) : []));
     byId("details").textContent = judged ? detailsOf(score) : "";
     writeNotes(byId("notes"), score, this.editor);
     writeLegend(byId("legend"), judged ? score : null);
@@ -169,7 +172,7 @@ export class TextView {
 
   #explain(number, node) {
     const link = number === null ? null : this.#score?.links[number];
-    this.editor.highlight(link ? [number, number + 1] : []);
+    this.editor.highlight(link ? [number, number + 1, ...link.about] : []);
     if (link) this.reason.show(link, this.#score, node);
     else this.reason.hide();
   }
