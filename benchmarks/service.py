@@ -1,14 +1,14 @@
 """The service under load and under requests of any kind.
 
     python benchmarks/service.py [--clients 64] [--seconds 60] [--requests 10000] [--model weft-small] [--seed 1]
-        [--parts load killed requests] [--out results/benchmarks/service.json]
+        [--rounds 3] [--parts load killed requests] [--out results/benchmarks/service.json]
 
 Load: as many clients as given send texts of 15 sentences over the loopback, each the next one as soon as it has the
-answer. `weft.score` scores texts of the same kind in a process of its own, half of its time before the load and half
-after it, so that a slow minute of the machine affects both; texts per second of processor time are compared too, which
-depend less on what else the machine does. The throughput of the service should be at least 80% of that of the library,
-its memory should not grow, and no answer should have another status than 200, 429 and 503. The clients run on the same
-cores as the service.
+answer. `weft.score` scores texts of the same kind in a process of its own. Both take turns in each round, for an equal
+part of the seconds, so that a slow minute of the machine affects both. Texts per second of processor time are compared
+too, which depend less on what else the machine does. The throughput of the service should be at least 80% of that of
+the library, its memory should not grow, and no answer should have another status than 200, 429 and 503. The clients run
+on the same cores as the service.
 
 Requests: schemathesis makes them from the description in OpenAPI, right and wrong ones, and hypothesis makes bodies
 that are no JSON or no texts. No answer may have the status 500, and none may take longer than the limit of the service
@@ -33,6 +33,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +140,19 @@ print(count / (time.perf_counter() - started), count / (time.process_time() - us
     return {"per_second": wall, "per_processor_second": processor}
 
 
-async def send_load(address: str, clients: int, seconds: float, seed: int, memory: Any) -> dict[str, Any]:
-    """Send texts from many clients at once and return what came back."""
-    statuses: Counter[str] = Counter()
-    times: list[float] = []
-    memories: list[float] = []
+@dataclass
+class Load:
+    """What came back under load."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    times: list[float] = field(default_factory=list)
+    memories: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
+
+
+async def send_load(address: str, clients: int, seconds: float, seed: str, process: psutil.Process, load: Load) -> None:
+    """Send texts from many clients at once."""
     ends = time.perf_counter() + seconds
 
     async def client(number: int) -> None:
@@ -154,60 +163,62 @@ async def send_load(address: str, clients: int, seconds: float, seed: int, memor
                 try:
                     response = await http.post("/v1/score", json={"text": made_text(numbers)})
                 except httpx.HTTPError as error:
-                    statuses[type(error).__name__] += 1
+                    load.statuses[type(error).__name__] += 1
                     continue
-                statuses[str(response.status_code)] += 1
+                load.statuses[str(response.status_code)] += 1
                 if response.status_code == 200:
-                    times.append(time.perf_counter() - started)
+                    load.times.append(time.perf_counter() - started)
                 else:
                     await asyncio.sleep(float(response.headers.get("retry-after", 1)))
 
     async def watch() -> None:
         while True:
-            memories.append(memory() / 1e6)
+            load.memories.append(round(process.memory_info().rss / 1e6, 1))
             await asyncio.sleep(1)
 
     watching = asyncio.create_task(watch())
-    started = time.perf_counter()
+    started, used = time.perf_counter(), sum(process.cpu_times()[:2])
     await asyncio.gather(*map(client, range(clients)))
-    elapsed = time.perf_counter() - started
+    load.seconds += time.perf_counter() - started
+    load.processor_seconds += sum(process.cpu_times()[:2]) - used
     watching.cancel()
-    third = memories[len(memories) // 3]
-    return {
-        "statuses": dict(statuses),
-        "seconds": round(elapsed, 1),
-        "texts_per_second": round(len(times) / elapsed, 2),
-        "p50_seconds": round(statistics.median(times), 3),
-        "p99_seconds": round(statistics.quantiles(times, n=100)[98], 3),
-        "memory_mb": {"start": memories[0], "third": third, "end": memories[-1], "highest": max(memories)},
-    }
 
 
-def measure_load(model: str, clients: int, seconds: float, seed: int) -> dict[str, Any]:
-    """Return the throughput of the service beside that of the library."""
-    before = offline_rates(model, seconds / 2, seed)
+def measure_load(model: str, clients: int, seconds: float, rounds: int, seed: int) -> dict[str, Any]:
+    """Return the throughput of the service beside that of the library, which take turns."""
+    load, offline = Load(), []
     with service(model) as (run, address):
         process = psutil.Process(run.pid)
-        used = sum(process.cpu_times()[:2])
-        found = asyncio.run(send_load(address, clients, seconds, seed, lambda: process.memory_info().rss))
-        used = sum(process.cpu_times()[:2]) - used
+        for number in range(rounds):
+            offline.append(offline_rates(model, seconds / rounds, seed + number))
+            asyncio.run(send_load(address, clients, seconds / rounds, f"{seed} {number}", process, load))
         metrics = httpx.get(f"{address}/metrics", trust_env=False).text
-    after = offline_rates(model, seconds / 2, seed + 1)
-    offline = {name: (before[name] + after[name]) / 2 for name in before}
-    found["texts_per_processor_second"] = round(found["statuses"].get("200", 0) / used, 2)
-    found["calls_of_the_model"] = int(float(number_of(metrics, "weft_batch_texts_count")))
-    found["offline"] = {"before": before, "after": after}
-    found["share_of_offline"] = round(found["texts_per_second"] / offline["per_second"], 3)
-    found["share_of_offline_by_processor_time"] = round(
-        found["texts_per_processor_second"] / offline["per_processor_second"], 3
-    )
-    growth = found["memory_mb"]["end"] / found["memory_mb"]["third"]
-    found["passed"] = {
-        "statuses": set(map(str, ALLOWED_UNDER_LOAD)) >= set(found["statuses"]),
-        "throughput": found["share_of_offline"] >= THROUGHPUT_BAR,
-        "memory": growth <= GROWTH_BAR,
+    mean = {name: statistics.mean(one[name] for one in offline) for name in offline[0]}
+    rates = {
+        "per_second": len(load.times) / load.seconds,
+        "per_processor_second": len(load.times) / load.processor_seconds,
     }
-    return found
+    shares = {name: round(rates[name] / mean[name], 3) for name in rates}
+    third = load.memories[len(load.memories) // 3]
+    return {
+        "clients": clients,
+        "statuses": dict(load.statuses),
+        "seconds": round(load.seconds, 1),
+        "p50_seconds": round(statistics.median(load.times), 3),
+        "p99_seconds": round(statistics.quantiles(load.times, n=100)[98], 3),
+        "calls_of_the_model": int(float(number_of(metrics, "weft_batch_texts_count"))),
+        "texts": {name: round(rate, 2) for name, rate in rates.items()},
+        "texts_offline": [{name: round(rate, 2) for name, rate in one.items()} for one in offline],
+        "share_of_offline": shares,
+        "memory_mb": {
+            "start": load.memories[0], "third": third, "end": load.memories[-1], "highest": max(load.memories)
+        },
+        "passed": {
+            "statuses": set(map(str, ALLOWED_UNDER_LOAD)) >= set(load.statuses),
+            "throughput": shares["per_second"] >= THROUGHPUT_BAR,
+            "memory": load.memories[-1] / third <= GROWTH_BAR,
+        },
+    }  # fmt: skip
 
 
 def number_of(metrics: str, name: str) -> str:
@@ -358,6 +369,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--model", default="weft-small")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/service.json"))
     options = parser.parse_args()
@@ -366,7 +378,7 @@ def main() -> None:
     for part in options.parts:
         load = os.getloadavg()[0]  # above the number of cores, other programs compute too
         if part == "load":
-            result = measure_load(options.model, options.clients, options.seconds, options.seed)
+            result = measure_load(options.model, options.clients, options.seconds, options.rounds, options.seed)
         elif part == "killed":
             result = kill_and_restart(options.model, options.seed)
         else:

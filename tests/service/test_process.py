@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 from tests.helpers.running_service import process, wait_for
 
 import weft
+from weft.cli.serve import serve
+from weft.service.settings import ServiceSettings
 
 LONG = {"texts": [" ".join(f"The zebra number {n} crossed river {m}." for m in range(40)) for n in range(8)]}
 
@@ -65,3 +68,11 @@ def test_a_service_that_cannot_start_says_why(options: list[str], message: str) 
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_options_of_the_command_have_the_defaults_of_the_settings() -> None:
+    defaults = {name: one.default for name, one in inspect.signature(serve).parameters.items()}
+    settings = ServiceSettings()
+    assert tuple(defaults["model"]) == settings.models and defaults["writer"] == settings.writer
+    given = [defaults[name] for name in ("body_bytes", "sentences", "queue", "seconds")]
+    assert given == [settings.body_bytes, settings.sentences, settings.queue_texts, settings.request_seconds]
