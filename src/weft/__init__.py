@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from weft.moves import best_move
     from weft.ordering.best_move import Move
     from weft.ordering.ordering import Ordering
+    from weft.service.client import Client
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
     **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
+    "Client": "weft.service.client",
     "Decoding": "weft.generation.decoding_settings",
     "EvaluateOptions": "weft.evaluation.task_contract",
     "Move": "weft.ordering.best_move",
@@ -53,6 +55,7 @@ _LAZY = {
 __version__ = VERSION
 
 __all__ = [
+    "Client",
     "ConfigError",
     "Continuation",
     "CorpusError",
