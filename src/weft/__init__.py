@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from weft.moves import best_move
     from weft.ordering.best_move import Move
     from weft.ordering.ordering import Ordering
+    from weft.report_writer import write_report
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
@@ -48,6 +49,7 @@ _LAZY = {
     "split_sentences": "weft.corpora.text.sentences",
     "best_move": "weft.moves",
     "to_frame": "weft.data_frames",
+    "write_report": "weft.report_writer",
 }
 
 __version__ = VERSION
@@ -82,6 +84,7 @@ __all__ = [
     "split_sentences",
     "to_frame",
     "train",
+    "write_report",
 ]
 
 

@@ -30,6 +30,7 @@ from weft.cli.picture import picture
 from weft.cli.plain_commands import PlainCommand, PlainGroup
 from weft.cli.plots import plots
 from weft.cli.prepare import prepare
+from weft.cli.report import report
 from weft.cli.samples import samples
 from weft.cli.score import score
 from weft.cli.table import table
@@ -39,11 +40,11 @@ from weft.errors import WeftError
 from weft.version import VERSION
 
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
-    "Texts": (score, order, generate, compare, picture),
+    "Texts": (score, order, generate, compare, report, picture),
     "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
-SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts
+SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare", "report")  # commands whose work is scoring texts
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,83 @@
+"""One text of a report: its warnings, score and marked links, the text itself, and what else the model shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+from weft.document import Score
+from weft.markup.link_scale import colour_step, found_none, link_shares
+from weft.markup.scored_text import link_words, shown_text, text_html
+from weft.notebook import shown
+from weft.protocols import CoherenceModel
+from weft.report.html.latent_html import latent_html
+from weft.report.html.link_reasons import link_reasons
+from weft.report.html.overview import name_of
+from weft.report.html.pair_matrix import matrix_html, read_matrix
+from weft.report.terminal import counted
+
+
+def section_html(score: Score, number: int, model: CoherenceModel | None, *, unfolded: bool) -> str:
+    """Return the section of a text.
+
+    Args:
+        score: Its score.
+        number: Its number in the report, for links.
+        model: The model, for the matrix, reasons, topics and latent path; None to omit them.
+        unfolded: Whether the matrix is shown without a click.
+    """
+    matrix = None if model is None else read_matrix(model, score)
+    reasons = link_reasons(score, matrix)
+    name = shown_text(name_of(score))
+    parts = [
+        f'<section class="text" aria-labelledby="text-{number}"><h2 id="text-{number}"><bdi>{name}</bdi></h2>',
+        _title(score),
+        _warnings(score),
+        _headline(score),
+        text_html(score, reasons),
+        _marked(score, reasons),
+        "" if matrix is None else _matrix_details(matrix_html(matrix), unfolded=unfolded),
+        "" if model is None or score.document is None else latent_html(model, score.document),
+        "</section>",
+    ]
+    return "".join(parts)
+
+
+def _title(score: Score) -> str:
+    title = score.document.title if score.document is not None else ""
+    return f'<p class="title"><bdi>{shown_text(title)}</bdi></p>' if title and title != name_of(score) else ""
+
+
+def _warnings(score: Score) -> str:
+    items = "".join(f"<li>{shown_text(warning)}</li>" for warning in dict.fromkeys(score.warnings))
+    return f'<ul class="warnings" aria-label="Warnings">{items}</ul>' if items else ""
+
+
+def _headline(score: Score) -> str:
+    document = score.document
+    size = counted(0 if document is None else len(document), "sentence")
+    paragraphs = 1 if document is None else len(document.paragraph_starts)
+    place = f"{size} in {paragraphs} paragraphs" if paragraphs > 1 else size
+    meaning = f"{escape(score.meaning)}. " if score.meaning else ""
+    return f'<p class="score"><strong>{shown(score.value)}</strong> coherence. {meaning}{place}.</p>'
+
+
+def _marked(score: Score, reasons: Mapping[int, str]) -> str:
+    if not score.breaks:
+        none = found_none(score)
+        return f'<p class="none">{escape(none.capitalize())}.</p>' if none else ""
+    shares, _ = link_shares(score)
+    items = "".join(
+        f'<li class="weft-c{colour_step(shares[gap])}">{escape(link_words(score, gap))} {escape(reasons.get(gap, ""))}</li>'
+        for gap in score.breaks
+    )
+    return f'<h3>{escape(score.mark.capitalize())}s</h3><ul class="marked">{items}</ul>'
+
+
+def _matrix_details(table: str, *, unfolded: bool) -> str:
+    return (
+        f"<details{' open' if unfolded else ''}><summary>Matrix of sentence pairs</summary>"
+        "<p>How well the sentence of a column would follow the sentence of a row, on the scale of the links. The "
+        "pairs that the text has are framed.</p>"
+        f"{table}</details>"
+    )
