@@ -44,7 +44,15 @@ PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
-SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare", "report")  # commands whose work is scoring texts
+SCORING = (
+    "score",
+    "order",
+    "generate",
+    "evaluate",
+    "calibrate",
+    "compare",
+    "report",
+)  # commands whose work is scoring texts
 
 
 def _version(asked: bool) -> None:

@@ -58,8 +58,8 @@ def _paragraph(score: Score, links: Sequence[str], start: int, end: int) -> str:
     sentences = score.document.sentences[start:end]
     parts = []
     for number, sentence in enumerate(sentences, start=start):
-        parts.append(f'<span class="weft-s"><sup>{number + 1}</sup><bdi>{shown_text(sentence)}</bdi></span>')
-        parts += links[number : number + 1]
+        link = f" {links[number]}" if number < len(links) else ""
+        parts.append(f'<span class="weft-s"><sup>{number + 1}</sup><bdi>{shown_text(sentence)}</bdi></span>{link}')
     return f"<p{_direction(sentences)}>{' '.join(parts)}</p>"
 
 
@@ -82,7 +82,8 @@ def _link(score: Score, gap: int, share: float, reason: str) -> str:
     classes = f"weft-link weft-c{colour_step(share)}{' weft-marked' if mark else ''}"
     return (
         f'<span class="{classes}" tabindex="0" role="img" aria-label="{escape(note)}">'
-        f'<i class="weft-bar weft-w{width_step(share)}"></i>{mark}<span class="weft-note" dir="ltr">{escape(note)}</span></span>'
+        f'<i class="weft-bar weft-w{width_step(share)}"></i>{mark}'
+        f'<span class="weft-note" dir="ltr">{escape(note)}</span></span>'
     )
 
 
@@ -109,16 +110,32 @@ def link_words(score: Score, gap: int) -> str:
         >>> link_words(Score(0.1, (0.9,), link_percentiles=(71.5,)), 0)
         'Sentences 1 and 2: 0.90, higher than 71% of reference texts.'
     """
-    from weft.document import whole_percent
-
-    parts = [f"{score.transitions[gap]:.2f}"]
+    parts = [number_text(score.transitions[gap])]
     if score.link_percentiles:
-        parts.append(f"higher than {whole_percent(score.link_percentiles[gap])}% of reference texts")
+        parts.append(_place_words(score.link_percentiles[gap]))
     if score.break_probabilities:
         parts.append(f"probability of a break {score.break_probabilities[gap]:.0%}")
     if gap in score.breaks:
         parts.append(f"marked as a {score.mark}")
     return f"Sentences {gap + 1} and {gap + 2}: {', '.join(parts)}."
+
+
+def _place_words(percentile: float) -> str:
+    from weft.document import whole_percent
+
+    share = whole_percent(percentile)
+    return f"higher than {share}% of reference texts" if share else "lower than nearly all reference texts"
+
+
+def number_text(value: float, digits: int = 2) -> str:
+    """Return a number with a proper minus sign, and without one if it is rounded to zero.
+
+    Example:
+        >>> number_text(-1.5), number_text(-0.001)
+        ('−1.50', '0.00')
+    """
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def shown_text(text: str) -> str:

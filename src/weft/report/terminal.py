@@ -100,6 +100,7 @@ def _row(columns: Sequence[Column], score: Score) -> Text:
 
 
 def column_notes(scores: Sequence[Score]) -> list[str]:
+    """Return what the columns of percentiles mean."""
     known = next((score for score in scores if score.percentile is not None), None)
     if known is None:
         return []

@@ -64,10 +64,10 @@ def _topics_html(strip: TopicStrip) -> str:
     )
     return (
         '<details open class="latent"><summary>Topics</summary>'
-        "<p>Probability of the main topics of each sentence, given the sentences up to it. A topic is named by its most "
-        "probable words.</p>"
+        "<p>Probability of the main topics of each sentence, given the sentences up to it. A topic is named by its "
+        "most probable words.</p>"
         '<div class="wide" tabindex="0" role="region" aria-label="Topics of the sentences"><table class="topics">'
-        f"<thead><tr><th scope=col>sentence</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>"
+        f'<thead><tr><th scope="col">sentence</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
     )
 
 
@@ -76,7 +76,7 @@ def _shade_cells(shares: Sequence[float]) -> str:
 
 
 def _path_html(path: LatentPath) -> str:
-    points = _placed(path)
+    points, height = _placed(path)
     lines = "".join(
         f'<line x1="{here[0]:.0f}" y1="{here[1]:.0f}" x2="{there[0]:.0f}" y2="{there[1]:.0f}"/>'
         for here, there in pairwise(points)
@@ -93,13 +93,15 @@ def _path_html(path: LatentPath) -> str:
     )
     return (
         f'<details open class="latent"><summary>Latent path</summary><p>{escape(words)}</p>'
-        f'<svg class="path" viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(words)}">{lines}{dots}</svg></details>'
+        f'<svg class="path" viewBox="0 0 {SIZE} {height:.0f}" role="img" aria-label="{escape(words)}">'
+        f"{lines}{dots}</svg></details>"
     )
 
 
-def _placed(path: LatentPath) -> list[tuple[float, float]]:
-    """Return the points of a path in the picture; equal distances look equal in all directions."""
+def _placed(path: LatentPath) -> tuple[list[tuple[float, float]], float]:
+    """Return the points of a path in the picture, and its height; equal distances look equal in all directions."""
     low, high = path.points.min(axis=0), path.points.max(axis=0)
     scale = (SIZE - 2 * MARGIN) / max(float((high - low).max()), 1e-9)
-    middle = (low + high) / 2
-    return [(SIZE / 2 + scale * float(x), SIZE / 2 - scale * float(y)) for x, y in path.points - middle]
+    left, top = (SIZE - scale * float(high[0] - low[0])) / 2, MARGIN
+    points = [(left + scale * float(x - low[0]), top + scale * float(high[1] - y)) for x, y in path.points]
+    return points, scale * float(high[1] - low[1]) + 2 * MARGIN

@@ -6,10 +6,14 @@ import numpy as np
 
 from weft.corpora.text.words import words_only
 from weft.document import Document, Score
+from weft.markup.scored_text import number_text
 from weft.report.html.pair_matrix import PairMatrix, Reals
 
 BETTER = 0.25  # how much higher on the scale another place must be to be named
-STRANGE, AT_HOME = 0.1, 0.3  # median place of a sentence that fits nowhere, in a text whose median is the second or more
+STRANGE, AT_HOME = (
+    0.1,
+    0.3,
+)  # median place of a sentence that fits nowhere, in a text whose median is the second or more
 
 
 def link_reasons(score: Score, matrix: PairMatrix | None) -> dict[int, str]:
@@ -60,5 +64,5 @@ def _better_place(matrix: PairMatrix, gap: int) -> str:
     best = int(before.argmax())
     if before[best] - before[gap] < BETTER:
         return ""
-    there, here = matrix.values[best, moved], matrix.values[gap, moved]
-    return f"Sentence {moved + 1} fits better after sentence {best + 1} ({there:.2f}) than here ({here:.2f})."
+    there, here = number_text(matrix.values[best, moved]), number_text(matrix.values[gap, moved])
+    return f"Sentence {moved + 1} fits better after sentence {best + 1} ({there}) than here ({here})."

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from statistics import median
 
-from weft.document import Score
-from weft.markup.scored_text import shown_text
+from weft.document import Score, whole_percent
+from weft.markup.scored_text import number_text, shown_text
 from weft.report.terminal import ScoreSummary, column_notes, score_columns
 
 BINS = 10
@@ -20,8 +20,7 @@ def overview_html(scores: Sequence[Score]) -> str:
     if len(scores) < 2:
         return ""
     return (
-        '<section aria-labelledby="all"><h2 id="all">All texts</h2>'
-        f"{_distribution(scores)}{_ranking(scores)}</section>"
+        f'<section aria-labelledby="all"><h2 id="all">All texts</h2>{_distribution(scores)}{_ranking(scores)}</section>'
     )
 
 
@@ -33,6 +32,8 @@ def summary_words(scores: Sequence[Score]) -> str:
     return f"{summary.line().plain}."
 
 
+_SORTED = ' aria-sort="descending"'
+
 # -- Ranking -----------------------------------------------------------------------------------------------------------
 
 
@@ -40,7 +41,10 @@ def _ranking(scores: Sequence[Score]) -> str:
     columns = score_columns(scores)
     ranked = sorted(enumerate(scores, start=1), key=lambda pair: (pair[1].value is None, -(pair[1].value or 0.0)))
     names = ["rank", "text", *(name.strip() for name, _, _ in columns), "warnings"]
-    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in names)
+    head = "".join(
+        f'<th scope="col"{_SORTED if name == "score" else ""}><button type="button">{escape(name)}</button></th>'
+        for name in names
+    )
     rows = "".join(
         f"<tr><td>{rank if score.value is not None else '–'}</td>"
         f'<th scope="row"><a href="#text-{number}"><bdi>{shown_text(name_of(score))}</bdi></a></th>'
@@ -49,8 +53,8 @@ def _ranking(scores: Sequence[Score]) -> str:
     )
     notes = "".join(f"<p>{escape(note)}.</p>" for note in column_notes(scores))
     return (
+        '<p class="hint">Select the name of a column to sort by it.</p>'
         '<div class="wide" tabindex="0" role="region" aria-label="Ranking of the texts"><table class="ranking">'
-        '<caption>Ranking by score, highest first. A click on the name of a column sorts by it.</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{notes}"
     )
 
@@ -111,11 +115,15 @@ def _distribution(scores: Sequence[Score]) -> str:
     bars, labels = [], []
     for number, count in enumerate(found.counts):
         height, x = (HEIGHT - 70) * count / most, EDGE + number * step
-        bars.append(f'<rect x="{x + 2:.1f}" y="{HEIGHT - 40 - height:.1f}" width="{step - 4:.1f}" height="{height:.1f}"/>')
+        bars.append(
+            f'<rect x="{x + 2:.1f}" y="{HEIGHT - 40 - height:.1f}" width="{step - 4:.1f}" height="{height:.1f}"/>'
+        )
         if count:
             labels.append(f'<text x="{x + step / 2:.1f}" y="{HEIGHT - 45 - height:.1f}">{count}</text>')
     ticks = "".join(
-        f'<text x="{EDGE + number * step:.1f}" y="{HEIGHT - 8}">{found.edge(number)}</text>' for number in range(BINS + 1)
+        f'<text class="{"odd" if number % 2 else "even"}" x="{EDGE + number * step:.1f}" y="{HEIGHT - 8}">'
+        f"{found.edge(number)}</text>"
+        for number in range(BINS + 1)
     )
     places = (EDGE + (WIDTH - 2 * EDGE) * (value - found.low) / (found.high - found.low) for value in found.values)
     marks = "".join(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{HEIGHT - 38}" y2="{HEIGHT - 26}"/>' for x in places)
@@ -133,6 +141,6 @@ def _bins(found: Histogram) -> str:
 
 
 def _extremes(found: Histogram) -> str:
-    digits = ".0f" if found.what == "percentile" else ".2f"
-    low, middle, high = (format(value, digits) for value in (min(found.values), median(found.values), max(found.values)))
-    return f"Lowest {low}, median {middle}, highest {high}."
+    values = (min(found.values), median(found.values), max(found.values))
+    words = [str(whole_percent(value)) if found.what == "percentile" else number_text(value) for value in values]
+    return f"Lowest {words[0]}, median {words[1]}, highest {words[2]}."

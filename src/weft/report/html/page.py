@@ -19,6 +19,7 @@ from weft.report.html.text_section import section_html
 from weft.report.terminal import counted
 from weft.version import VERSION
 
+MANY = 50
 FOLDER = Path(__file__).parent
 CAUTION = (
     "A score says how well the sentences fit together for this model, not how good a text is. A marked link is a place "
@@ -47,7 +48,8 @@ def report_page(
     """
     heading = title or "Coherence report"
     yield _head(heading)
-    yield f"<header><h1>{shown_text(heading)}</h1>{_about(scores, name)}{_contents(scores)}</header><main>"
+    yield f"<header><h1>{shown_text(heading)}</h1>{_about(scores, name)}{_contents(scores)}</header>"
+    yield f"<main{_class(scores)}>"
     yield overview_html(scores)
     yield _legend(scores)
     for number, score in enumerate(scores, start=1):
@@ -55,6 +57,11 @@ def report_page(
         progress("report", number, len(scores))
     yield _meaning(model, scores, name)
     yield f"</main><script>{_script()}</script></body></html>\n"
+
+
+def _class(scores: Sequence[Score]) -> str:
+    """Return the class of the page: a single text prints on the first page, many are laid out when they are seen."""
+    return ' class="single"' if len(scores) == 1 else ' class="many"' if len(scores) > MANY else ""
 
 
 def _head(title: str) -> str:
@@ -65,7 +72,8 @@ def _head(title: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f'<meta name="generator" content="weft {VERSION}"><title>{shown_text(title)}</title><style>{style}</style></head><body>'
+        f'<meta name="generator" content="weft {VERSION}"><title>{shown_text(title)}</title>'
+        f"<style>{style}</style></head><body>"
     )
 
 
@@ -93,7 +101,9 @@ def _about(scores: Sequence[Score], name: str) -> str:
 def _contents(scores: Sequence[Score]) -> str:
     parts = [("all", "All texts")] if len(scores) > 1 else []
     parts += [("text-1", "The texts" if len(scores) > 1 else "The text")] if scores else []
-    links = "".join(f'<li><a href="#{place}">{words}</a></li>' for place, words in [*parts, ("meaning", "What the score means")])
+    links = "".join(
+        f'<li><a href="#{place}">{words}</a></li>' for place, words in [*parts, ("meaning", "What the score means")]
+    )
     return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
 
 
@@ -101,12 +111,11 @@ def _legend(scores: Sequence[Score]) -> str:
     scale = next((words for score in scores if (words := link_shares(score)[1])), "")
     if not scale:
         return ""
-    bars = "".join(
-        f'<i class="weft-bar weft-c{step} weft-w{4 * step}"></i>' for step in range(1, len(COLOURS) + 1)
-    )
+    bars = "".join(f'<i class="weft-bar weft-c{step} weft-w{4 * step}"></i>' for step in range(1, len(COLOURS) + 1))
     return (
-        f'<p class="legend">Links between neighbouring sentences: <span>weak {bars} strong</span> '
-        f"({escape(scale)}; the same scale for all texts). Point at a link or select it with Tab to see its score.</p>"
+        f'<p class="legend">Links between neighbouring sentences: <b>weak {bars} strong</b> '
+        f"({escape(scale)}; the same scale for all texts). "
+        '<span class="hint">Point at a link or select it with Tab to see its score.</span></p>'
     )
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from weft.corpora.text.text_limits import readable
 from weft.document import Document, Score
 from weft.markup.link_scale import colour_step, range_share
+from weft.markup.scored_text import number_text
 from weft.protocols import CalibratedModel, CoherenceModel, PairwiseModel, TabledModel
 from weft.scoring.percentiles import SHORTEST
 
@@ -79,7 +80,8 @@ def matrix_html(matrix: PairMatrix) -> str:
     numbers = "" if size <= MOST_NUMBERS else " plain"
     corner = '<td><span class="hidden">sentence</span></td>'
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="Matrix of sentence pairs"><table class="matrix{numbers}">'
+        '<div class="wide" tabindex="0" role="region" aria-label="Matrix of sentence pairs">'
+        f'<table class="matrix{numbers}">'
         f"<thead><tr>{corner}{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -91,5 +93,7 @@ def _cells(matrix: PairMatrix, row: int) -> str:
             cells.append("<td></td>")
             continue
         framed = " own" if column == row + 1 else ""
-        cells.append(f'<td class="t{colour_step(matrix.shares[row, column])}{framed}"><span>{value:.1f}</span></td>')
+        cells.append(
+            f'<td class="t{colour_step(matrix.shares[row, column])}{framed}"><span>{number_text(value, 1)}</span></td>'
+        )
     return "".join(cells)

@@ -7,8 +7,7 @@ from html import escape
 
 from weft.document import Score
 from weft.markup.link_scale import colour_step, found_none, link_shares
-from weft.markup.scored_text import link_words, shown_text, text_html
-from weft.notebook import shown
+from weft.markup.scored_text import link_words, number_text, shown_text, text_html
 from weft.protocols import CoherenceModel
 from weft.report.html.latent_html import latent_html
 from weft.report.html.link_reasons import link_reasons
@@ -58,8 +57,11 @@ def _headline(score: Score) -> str:
     size = counted(0 if document is None else len(document), "sentence")
     paragraphs = 1 if document is None else len(document.paragraph_starts)
     place = f"{size} in {paragraphs} paragraphs" if paragraphs > 1 else size
+    value = (
+        "<strong>No score</strong>" if score.value is None else f"<strong>{number_text(score.value)}</strong> coherence"
+    )
     meaning = f"{escape(score.meaning)}. " if score.meaning else ""
-    return f'<p class="score"><strong>{shown(score.value)}</strong> coherence. {meaning}{place}.</p>'
+    return f'<p class="score">{value}. {meaning}{place}.</p>'
 
 
 def _marked(score: Score, reasons: Mapping[int, str]) -> str:
@@ -67,10 +69,8 @@ def _marked(score: Score, reasons: Mapping[int, str]) -> str:
         none = found_none(score)
         return f'<p class="none">{escape(none.capitalize())}.</p>' if none else ""
     shares, _ = link_shares(score)
-    items = "".join(
-        f'<li class="weft-c{colour_step(shares[gap])}">{escape(link_words(score, gap))} {escape(reasons.get(gap, ""))}</li>'
-        for gap in score.breaks
-    )
+    words = {gap: f"{link_words(score, gap)} {reasons.get(gap, '')}".strip() for gap in score.breaks}
+    items = "".join(f'<li class="weft-c{colour_step(shares[gap])}">{escape(words[gap])}</li>' for gap in words)
     return f'<h3>{escape(score.mark.capitalize())}s</h3><ul class="marked">{items}</ul>'
 
 
