@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
+    from weft.integrations.coherence_features import CoherenceFeatures
+    from weft.integrations.coherence_metric import metric
     from weft.loaded_model import Model, load
     from weft.moves import best_move
     from weft.ordering.best_move import Move
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 _LAZY = {
     **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
+    "CoherenceFeatures": "weft.integrations.coherence_features",
     "Decoding": "weft.generation.decoding_settings",
     "EvaluateOptions": "weft.evaluation.task_contract",
     "Move": "weft.ordering.best_move",
@@ -45,6 +48,7 @@ _LAZY = {
     "ReadOptions": "weft.corpora.readers.read_options",
     "Result": "weft.evaluation.result",
     "Revision": "weft.evaluation.text_comparison",
+    "metric": "weft.integrations.coherence_metric",
     "read_documents": "weft.corpora.readers.formats",
     "split_sentences": "weft.corpora.text.sentences",
     "best_move": "weft.moves",
@@ -55,6 +59,7 @@ _LAZY = {
 __version__ = VERSION
 
 __all__ = [
+    "CoherenceFeatures",
     "ConfigError",
     "Continuation",
     "CorpusError",
@@ -78,6 +83,7 @@ __all__ = [
     "evaluate",
     "generate",
     "load",
+    "metric",
     "order",
     "read_documents",
     "score",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from weft.corpora.text.sentences import document_of_text
@@ -38,7 +39,8 @@ def documents_of(texts: object, *, language: str = "en") -> tuple[list[Document]
         return [_document(texts, SINGLE_NAME, language)], True
     _check_many(texts)
     assert isinstance(texts, Iterable)
-    return [_entry(text, number, language) for number, text in enumerate(texts)], False
+    documents = [_entry(text, number, language) for number, text in enumerate(texts)]
+    return _labelled(documents, texts), False
 
 
 def one_document(text: object, *, name: str = SINGLE_NAME, language: str = "en") -> Document:
@@ -85,6 +87,14 @@ def _entry(text: object, number: int, language: str) -> Document:
         allowed="a str (a whole text) or a Document in every entry",
         next_step=_next_step(text),
     )
+
+
+def _labelled(documents: list[Document], texts: object) -> list[Document]:
+    """Return the documents of a pandas Series with the labels of its index; others as they are."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(texts, pandas.Series):
+        return documents
+    return [replace(document, label=label) for document, label in zip(documents, texts.index, strict=True)]
 
 
 def _check_many(texts: object) -> None:

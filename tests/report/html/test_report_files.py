@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.helpers.command_line import ESSAY, LIGHT, refused, weft
@@ -64,7 +65,8 @@ def test_a_browser_that_fails_is_explained(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_function_takes_what_score_takes(tmp_path: Path) -> None:
     text, documents = "A cat sat. It slept.", [library.Document("<d>", ("A.", "B."))]
-    for number, texts in enumerate((text, documents[0], documents, [text, text])):
+    inputs: list[Any] = [text, documents[0], documents, [text, text]]
+    for number, texts in enumerate(inputs):
         out = library.write_report(texts, tmp_path / f"{number}.html", model="foltz-sif", title="T")
         assert "<title>T</title>" in out.read_text()
     assert "&lt;d&gt;" in (tmp_path / "2.html").read_text()

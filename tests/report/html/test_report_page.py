@@ -209,7 +209,9 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("theme", ["light", "dark", "print"])
 def test_text_has_enough_contrast(theme: str, essays: list[Score]) -> None:
     style = page_of(essays[:1]).split("<style>")[1].split("</style>")[0]
-    blocks = [dict(re.findall(r"--([\w-]+):(#\w+)", block)) for block in re.findall(r":root\{(.*?)\}", style, re.DOTALL)]
+    blocks = [
+        dict(re.findall(r"--([\w-]+):(#\w+)", block)) for block in re.findall(r":root\{(.*?)\}", style, re.DOTALL)
+    ]
     light_page, dark_page, light, dark, printed = blocks
     colours = {
         **light_page,
