@@ -74,7 +74,7 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         columns = self._own_columns(documents)
         for name, model in self._others().items():
             columns[name] = [_number(score.value) for score in as_model(model).score(documents)]
-        return np.array([columns[name] for name in self._names()], dtype=np.float64).T.reshape(len(documents), -1)
+        return np.array([columns[name] for name in self._names()], dtype=np.float64).T
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:  # noqa: ARG002
         """Return the names of the features."""
