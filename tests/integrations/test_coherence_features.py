@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -21,6 +19,8 @@ from weft.document import Score
 from weft.protocols import ShuffleJudge
 from weft.scoring.own_shuffles import own_shuffles_beaten
 
+pd: Any = pytest.importorskip("pandas")
+pl: Any = pytest.importorskip("polars")
 TEXTS = ["A cat sat on a mat. The cat slept. Rain fell.", "Bees visit flowers. They drink nectar.", "One sentence.", ""]
 # The checks of scikit-learn that pass no numbers; it skips most of its checks for an estimator that takes strings.
 CHECKS = (
@@ -54,7 +54,8 @@ def test_entities_are_a_feature_of_the_default() -> None:
     features = light(entity="entity-graph", shuffles=0)
     rows = features.fit_transform(TEXTS[:1])
     assert [*features.get_feature_names_out()][-2:] == ["entity", "lexical"]
-    assert rows[0, -2] == weft.score(TEXTS[0], model="entity-graph").value > 0
+    assert rows[0, -2] == weft.score(TEXTS[0], model="entity-graph").value
+    assert rows[0, -2] > 0
     assert weft.CoherenceFeatures().entity == "entity-graph"
 
 

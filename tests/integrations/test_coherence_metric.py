@@ -8,11 +8,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import pandas as pd
-import polars as pl
 import pytest
 
 import weft
+
+pd: Any = pytest.importorskip("pandas")
+pl: Any = pytest.importorskip("polars")
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ["A cat sat. The cat slept. Rain fell.", "Bees visit flowers. They drink nectar.", "One sentence."]

@@ -61,7 +61,12 @@ def test_a_stream_gets_the_same_scores_in_batches_as_one_by_one(monkeypatch: pyt
     nlp, sizes = pipeline(), list[int]()
     inner = weft.load("foltz-sif").inner
     scored = type(inner).score
-    monkeypatch.setattr(type(inner), "score", lambda model, texts: sizes.append(len(texts)) or scored(model, texts))
+
+    def counted(model: Any, documents: list[weft.Document]) -> Any:
+        sizes.append(len(documents))
+        return scored(model, documents)
+
+    monkeypatch.setattr(type(inner), "score", counted)
     texts = [TEXT, "", "One sentence.", "A cat sat. It slept.", *[TEXT] * 6]
     found = [doc._.coherence.value for doc in nlp.pipe(texts, batch_size=5)]
     assert max(sizes) > 1 and sum(sizes) == len(texts)
