@@ -24,7 +24,7 @@ def test_files_folders_and_patterns_are_read(tmp_path: Path) -> None:
     done = weft("report", tmp_path, str(tmp_path / "*.txt"), ESSAY, *LIGHT, "-o", "out/my.html", cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "" and "wrote out/my.html" in done.stderr
     page = (tmp_path / "out/my.html").read_text()
-    assert page.count('<section class="text"') == 5
+    assert page.count('<article class="text"') == 5
 
 
 def test_a_report_in_a_folder_that_is_read_is_not_overwritten(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def _topics_html(strip: TopicStrip) -> str:
         '<details open class="latent"><summary>Topics</summary>'
         "<p>Probability of the main topics of each sentence, given the sentences up to it. A topic is named by its "
         "most probable words.</p>"
-        '<div class="wide" tabindex="0" role="region" aria-label="Topics of the sentences"><table class="topics">'
+        '<div class="wide" tabindex="0" role="group" aria-label="Topics of the sentences"><table class="topics">'
         f'<thead><tr><th scope="col">sentence</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
     )
 

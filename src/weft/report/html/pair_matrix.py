@@ -80,7 +80,7 @@ def matrix_html(matrix: PairMatrix) -> str:
     numbers = "" if size <= MOST_NUMBERS else " plain"
     corner = '<td><span class="hidden">sentence</span></td>'
     return (
-        '<div class="wide" tabindex="0" role="region" aria-label="Matrix of sentence pairs">'
+        '<div class="wide" tabindex="0" role="group" aria-label="Matrix of sentence pairs">'
         f'<table class="matrix{numbers}">'
         f"<thead><tr>{corner}{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )

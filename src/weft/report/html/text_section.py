@@ -29,7 +29,7 @@ def section_html(score: Score, number: int, model: CoherenceModel | None, *, unf
     reasons = link_reasons(score, matrix)
     name = shown_text(name_of(score))
     parts = [
-        f'<section class="text" aria-labelledby="text-{number}"><h2 id="text-{number}"><bdi>{name}</bdi></h2>',
+        f'<article class="text" aria-labelledby="text-{number}"><h2 id="text-{number}"><bdi>{name}</bdi></h2>',
         _title(score),
         _warnings(score),
         _headline(score),
@@ -37,7 +37,7 @@ def section_html(score: Score, number: int, model: CoherenceModel | None, *, unf
         _marked(score, reasons),
         "" if matrix is None else _matrix_details(matrix_html(matrix), unfolded=unfolded),
         "" if model is None or score.document is None else latent_html(model, score.document),
-        "</section>",
+        "</article>",
     ]
     return "".join(parts)
 
