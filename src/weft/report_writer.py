@@ -12,6 +12,7 @@ from weft.loaded_model import AnyModel, Model, as_model
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Progress, silent
 from weft.registry import DEFAULT_MODEL
+from weft.settings import check_type
 
 SUFFIXES = (".html", ".htm")
 
@@ -56,6 +57,8 @@ def write_report(
         >>> write_report("A cat sat. It slept. Rain fell.", file, model="foltz-sif").read_text()[:15]
         '<!DOCTYPE html>'
     """
+    for name, value, example in (("title", title, ""), ("details", details, True), ("pdf", pdf, False)):
+        check_type(name, value, example)
     check_report_file(out, pdf=pdf)
     loaded = as_model(model).combined(combine)
     found = loaded.score([texts] if isinstance(texts, str | Document) else texts, language=language, genre=genre)
@@ -69,12 +72,12 @@ def check_report_file(out: str | Path, *, pdf: bool = False) -> None:
         ConfigError: The name does not end in .html.
         CorpusError: There is no Chromium.
     """
-    if Path(out).suffix.lower() not in SUFFIXES:
+    if not isinstance(out, str | Path) or Path(out).suffix.lower() not in SUFFIXES:
         raise ConfigError(
             "a report is an HTML file",
             seen=str(out),
             allowed="a name that ends in .html; --pdf writes a PDF beside it",
-            next_step=f"use --out {Path(out).with_suffix('.html')}",
+            next_step="choose such a name, such as --out report.html",
         )
     if pdf:
         from weft.report.html.pdf_files import find_chromium

@@ -72,7 +72,7 @@ def test_any_kind_of_list_is_taken_and_frames_keep_their_index() -> None:
 
 def test_it_works_in_pipelines_and_for_a_column() -> None:
     labels = [1, 1, 0, 0]
-    pipe = make_pipeline(light(), SimpleImputer(), LogisticRegression()).fit(TEXTS, labels)
+    pipe = make_pipeline(light(), SimpleImputer(keep_empty_features=True), LogisticRegression()).fit(TEXTS, labels)
     assert pipe.predict(TEXTS).shape == (4,)
     pipe.set_params(coherencefeatures__shuffles=0).fit(TEXTS, labels)
     table = pd.DataFrame({"text": TEXTS, "other": [1, 2, 3, 4]})
@@ -94,6 +94,12 @@ def test_scikit_learn_accepts_it() -> None:
 def test_unknown_models_are_reported_by_fit() -> None:
     with pytest.raises(weft.ConfigError, match="unknown model"):
         light(lexical="nope").fit(TEXTS)
+
+
+@pytest.mark.parametrize("shuffles", [-1, 1.5, "x", None, 10**9, np.array([1, 2])])
+def test_wrong_numbers_of_shuffles_are_explained(shuffles: Any) -> None:
+    with pytest.raises(weft.ConfigError, match="random orders"):
+        light(shuffles=shuffles).fit(TEXTS)
 
 
 def test_own_shuffles_are_counted_as_a_reader_counts_them() -> None:

@@ -50,6 +50,14 @@ def test_there_are_as_many_references_as_predictions(references: list[str]) -> N
         weft.metric("foltz-sif").compute(predictions=TEXTS, references=references)
 
 
+@pytest.mark.parametrize("texts", [3, weft.Document, [b"A cat sat."], [None], {"a": "b"}])
+def test_what_is_no_text_is_refused_and_not_kept(texts: Any) -> None:
+    metric = weft.metric("foltz-sif")
+    with pytest.raises(weft.CorpusError, match="not a text"):
+        metric.compute(predictions=texts)
+    assert metric.compute(predictions=pl.Series(TEXTS), references=pd.Series(TEXTS))["difference"] == 0
+
+
 def test_repetition_is_counted() -> None:
     found = weft.metric().compute(predictions=["The cat slept on the mat. " * 5, TEXTS[0]])
     assert found["repetitive"] == 1 and "repetition" in found["warning_codes"][0]

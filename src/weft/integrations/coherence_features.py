@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from weft.document import Document, Score
+from weft.errors import ConfigError
 from weft.loaded_model import AnyModel, as_model
 from weft.models.common.thread_pool import few_threads
 from weft.registry import DEFAULT_MODEL
@@ -18,7 +20,7 @@ from weft.scoring.own_shuffles import own_shuffles_beaten
 from weft.text_inputs import documents_of
 
 OWN = ("coherence", "lowest_link", "breaks", "own_shuffles", "percentile")
-OTHERS = ("entity", "lexical")
+MOST_SHUFFLES = 10_000
 
 
 class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -60,6 +62,7 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
 
     def fit(self, X: object = None, y: object = None) -> Self:  # noqa: ARG002, N803  scikit-learn's names
         """Load the models, so that an unknown name is an error here, and return the transformer."""
+        self._check_shuffles()
         for model in (self.model, *self._others().values()):
             as_model(model)
         return self
@@ -69,7 +72,11 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
 
         Args:
             X: Texts: a list, an array or a Series of strings or Documents.
+
+        Raises:
+            WeftError: There is no such model or genre, something is not a text, or ``shuffles`` is out of range.
         """
+        self._check_shuffles()
         documents, _ = documents_of([X] if isinstance(X, str | Document) else X, language=self.language)
         columns = self._own_columns(documents)
         for name, model in self._others().items():
@@ -94,6 +101,15 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
                 beaten = [own_shuffles_beaten(model.inner, score, shuffles=self.shuffles) for score in scores]
             columns["own_shuffles"] = [_number(share) for share in beaten]
         return columns
+
+    def _check_shuffles(self) -> None:
+        if not isinstance(self.shuffles, Integral) or not 0 <= self.shuffles <= MOST_SHUFFLES:
+            raise ConfigError(
+                "the number of random orders is wrong",
+                seen=self.shuffles,
+                allowed=f"a whole number from 0 to {MOST_SHUFFLES}",
+                next_step="change shuffles; 0 omits the feature",
+            )
 
     def _others(self) -> dict[str, AnyModel]:
         named = {"entity": self.entity, "lexical": self.lexical}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from weft.document import Score
+from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.loaded_model import AnyModel, as_model
 from weft.registry import DEFAULT_MODEL
+from weft.text_inputs import documents_of
+
+Texts = str | Document | Iterable[str | Document]
 
 
 class CoherenceMetric:
@@ -39,21 +42,23 @@ class CoherenceMetric:
     ) -> None:
         self.model = as_model(model).combined(combine)
         self.genre, self.language = genre, language
-        self._predictions: list[str] = []
-        self._references: list[str] = []
+        self._predictions: list[Document] = []
+        self._references: list[Document] = []
 
-    def add(self, *, prediction: str, reference: str | None = None) -> None:
+    def add(self, *, prediction: str | Document, reference: str | Document | None = None) -> None:
         """Keep a text for `compute`."""
         self.add_batch(predictions=[prediction], references=None if reference is None else [reference])
 
-    def add_batch(self, *, predictions: Sequence[str], references: Sequence[str] | None = None) -> None:
+    def add_batch(self, *, predictions: Texts, references: Texts | None = None) -> None:
         """Keep texts for `compute`."""
-        self._predictions += predictions
-        self._references += references or []
+        texts = [self._documents(given) for given in (predictions, () if references is None else references)]
+        self._predictions += texts[0]
+        self._references += texts[1]
 
-    def compute(
-        self, *, predictions: Sequence[str] | None = None, references: Sequence[str] | None = None
-    ) -> dict[str, Any]:
+    def _documents(self, texts: object) -> list[Document]:
+        return documents_of(texts, language=self.language)[0]
+
+    def compute(self, *, predictions: Texts | None = None, references: Texts | None = None) -> dict[str, Any]:
         """Score the texts that were added and those given here.
 
         Args:
@@ -68,17 +73,18 @@ class CoherenceMetric:
             ``difference``.
 
         Raises:
-            ConfigError: There are no texts, or as many references as predictions are not given.
+            ConfigError: There are no texts, or not as many references as predictions.
+            CorpusError: Something is not a text.
         """
         if predictions is not None or references is not None:
-            self.add_batch(predictions=predictions or [], references=references)
+            self.add_batch(predictions=() if predictions is None else predictions, references=references)
         texts, others = self._predictions, self._references
         self._predictions, self._references = [], []
         _check_numbers(texts, others)
-        scores = self.model.score(texts, genre=self.genre, language=self.language)
+        scores = self.model.score(texts, genre=self.genre)
         found = _summary(scores)
         if others:
-            mean = _mean(self.model.score(others, genre=self.genre, language=self.language))
+            mean = _mean(self.model.score(others, genre=self.genre))
             known = mean is not None and found["coherence"] is not None
             found["reference_coherence"] = mean
             found["difference"] = found["coherence"] - mean if known else None
@@ -103,7 +109,7 @@ def metric(
     return CoherenceMetric(model, combine=combine, genre=genre, language=language)
 
 
-def _check_numbers(texts: Sequence[str], references: Sequence[str]) -> None:
+def _check_numbers(texts: Sequence[Document], references: Sequence[Document]) -> None:
     if texts and len(references) in (0, len(texts)):
         return
     raise ConfigError(

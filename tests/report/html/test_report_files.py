@@ -72,6 +72,18 @@ def test_the_function_takes_what_score_takes(tmp_path: Path) -> None:
     assert "&lt;d&gt;" in (tmp_path / "2.html").read_text()
 
 
+@pytest.mark.parametrize(
+    "options", [{"out": "."}, {"out": ["a.html"]}, {"out": ""}, {"title": 3}, {"pdf": "yes"}, {"details": None}]
+)
+def test_wrong_arguments_are_explained(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(library.ConfigError) as found:
+        library.write_report("A cat sat. It slept.", **{"model": "foltz-sif", **options})
+    assert all(part in str(found.value) for part in ("saw", "allowed", "next")) and not any(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not HAS_BROWSER, reason="no Chromium found")
 def test_a_browser_shows_hostile_text_and_prints_the_report(tmp_path: Path) -> None:
