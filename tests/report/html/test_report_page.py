@@ -90,6 +90,8 @@ def test_the_distribution_counts_every_scored_text(essays: list[Score]) -> None:
     assert found is not None and sum(found.counts) == 6 and found.what == "score"
     placed = histogram([replace(score, percentile=100.0 * n / 6) for n, score in enumerate(essays)])
     assert placed is not None and (placed.low, placed.high) == (0, 100) and sum(placed.counts) == 7
+    close = histogram([Score(0.5), Score(0.5001), Score(0.5002)])
+    assert close is not None and len({close.edge(number) for number in range(11)}) == 11
     assert histogram(essays[:1]) is None and histogram([Score(0.5)] * 3) is not None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -83,8 +84,12 @@ class Histogram:
 
     def edge(self, number: int) -> str:
         """Return the lower edge of a bin in words."""
-        value = self.low + (self.high - self.low) * number / len(self.counts)
-        return f"{value:.0f}" if self.what == "percentile" else f"{value:.2f}"
+        return self.text(self.low + (self.high - self.low) * number / len(self.counts))
+
+    def text(self, value: float) -> str:
+        """Return a value with as many digits as tell two bins apart."""
+        width = (self.high - self.low) / len(self.counts)
+        return number_text(value, 0 if self.what == "percentile" else min(9, max(2, math.ceil(-math.log10(width)))))
 
 
 def histogram(scores: Sequence[Score]) -> Histogram | None:
@@ -142,5 +147,5 @@ def _bins(found: Histogram) -> str:
 
 def _extremes(found: Histogram) -> str:
     values = (min(found.values), median(found.values), max(found.values))
-    words = [str(whole_percent(value)) if found.what == "percentile" else number_text(value) for value in values]
+    words = [str(whole_percent(value)) if found.what == "percentile" else found.text(value) for value in values]
     return f"Lowest {words[0]}, median {words[1]}, highest {words[2]}."

@@ -19,7 +19,6 @@ from weft.report.html.text_section import section_html
 from weft.report.terminal import counted
 from weft.version import VERSION
 
-MANY = 50
 FOLDER = Path(__file__).parent
 CAUTION = (
     "A score says how well the sentences fit together for this model, not how good a text is. A marked link is a place "
@@ -60,8 +59,8 @@ def report_page(
 
 
 def _class(scores: Sequence[Score]) -> str:
-    """Return the class of the page: a single text prints on the first page, many are laid out when they are seen."""
-    return ' class="single"' if len(scores) == 1 else ' class="many"' if len(scores) > MANY else ""
+    """Return the class of the page; a single text is printed on the first page."""
+    return ' class="single"' if len(scores) == 1 else ""
 
 
 def _head(title: str) -> str:

@@ -60,7 +60,7 @@ def _headline(score: Score) -> str:
     value = (
         "<strong>No score</strong>" if score.value is None else f"<strong>{number_text(score.value)}</strong> coherence"
     )
-    meaning = f"{escape(score.meaning)}. " if score.meaning else ""
+    meaning = f"{escape(score.meaning[:1].upper() + score.meaning[1:])}. " if score.meaning else ""
     return f'<p class="score">{value}. {meaning}{place}.</p>'
 
 
