@@ -68,7 +68,7 @@ def test_joined_emoji_stay_joined_and_controls_are_shown_as_a_sign() -> None:
     assert shown_text("a\x00b\x1bc\ud800\td") == "a�b�c� d"
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.text(min_size=1).filter(lambda text: bool(text.strip())))
 def test_any_sentence_stays_text(sentence: str) -> None:
     score = Score(0.1, (0.1,), document=Document(sentence, (sentence, "B.")), warnings=(TextWarning("x", sentence),))
