@@ -17,12 +17,13 @@ from tests.helpers.parsed_html import ParsedHtml
 
 import weft
 from weft.document import Document, Score
+from weft.markup.scored_text import link_words
 from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
+from weft.ordering.break_reasons import break_reasons
 from weft.report.html.latent_html import latent_html
-from weft.report.html.link_reasons import link_reasons
 from weft.report.html.overview import histogram
 from weft.report.html.page import report_page
-from weft.report.html.pair_matrix import MOST_SENTENCES, PairMatrix, matrix_html, read_matrix
+from weft.report.html.pair_matrix import MOST_SENTENCES, matrix_html, read_matrix
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = (
@@ -135,27 +136,15 @@ def test_links_and_matrix_of_a_calibrated_model_have_one_scale() -> None:
 # Reasons --------------------------------------------------------------------------------------------------------------
 
 
-def shares(rows: list[list[float]]) -> PairMatrix:
-    return PairMatrix(np.array(rows), np.array(rows))
-
-
-def test_a_sentence_that_fits_nowhere_is_named() -> None:
-    table = np.full((5, 5), 0.8)
-    table[2], table[:, 2] = 0.05, 0.05
-    score = Score(0.1, (0.8, 0.05, 0.05, 0.8), document=Document("d", tuple("ABCDE")), breaks=(1, 2))
-    found = link_reasons(score, PairMatrix(table, table))
-    assert {reason.split(" fits")[0] for reason in found.values()} == {"Sentence 3"} and [*found] == [1, 2]
-
-
-def test_no_reason_is_given_where_none_is_found() -> None:
-    score = Score(0.1, (0.5, 0.5), document=Document("d", ("A.", "B.", "C.")), breaks=(1,))
-    assert link_reasons(score, PairMatrix(np.full((3, 3), 0.5), np.full((3, 3), 0.5))) == {}
-    assert link_reasons(score, None) == {} and link_reasons(Score(0.1), None) == {}
-
-
-def test_a_text_that_starts_over_is_noticed() -> None:
-    text = Document("d", ("The cat sat.", "It slept.", "the cat sat"))
-    assert "sentence 3 repeats sentence 1" in link_reasons(Score(0.1, (0.9, 0.1), document=text, breaks=(1,)), None)[1]
+def test_reasons_stand_in_the_note_of_a_link_and_in_the_list() -> None:
+    bees = ("Bees visit flowers.", "Flowers give bees nectar.", "Bees turn nectar into honey.")
+    text = Document("d", (*bees, "The bank raised its rates.", "Honey feeds bees and their flowers."))
+    score = replace(weft.score(text, model="foltz-sif"), breaks=(2,))
+    (reason,) = break_reasons(weft.load("foltz-sif").inner, text, [2]).values()
+    expected = f"{link_words(score, 2)} S{str(reason)[1:]}."
+    page = ParsedHtml(page_of([score]))
+    assert page.of_class("weft-marked")[0]["aria-label"] == expected and page.texts.count(expected) == 2
+    assert expected not in ParsedHtml(page_of([score], details=False)).texts
 
 
 # Topics and latent variables ------------------------------------------------------------------------------------------

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from weft.corpora.text.text_limits import readable
 from weft.document import Score
 from weft.markup.link_scale import colour_step, found_none, link_shares
 from weft.markup.scored_text import link_words, number_text, shown_text, text_html
+from weft.ordering.break_reasons import break_reasons
 from weft.protocols import CoherenceModel
 from weft.report.html.latent_html import latent_html
-from weft.report.html.link_reasons import link_reasons
 from weft.report.html.overview import name_of
 from weft.report.html.pair_matrix import matrix_html, read_matrix
 from weft.report.terminal import counted
@@ -26,7 +27,7 @@ def section_html(score: Score, number: int, model: CoherenceModel | None, *, unf
         unfolded: Whether the matrix is shown without a click.
     """
     matrix = None if model is None else read_matrix(model, score)
-    reasons = link_reasons(score, matrix)
+    reasons = {} if model is None or matrix is None else _reasons(model, score)
     name = shown_text(name_of(score))
     parts = [
         f'<article class="text" aria-labelledby="text-{number}"><h2 id="text-{number}"><bdi>{name}</bdi></h2>',
@@ -40,6 +41,13 @@ def section_html(score: Score, number: int, model: CoherenceModel | None, *, unf
         "</article>",
     ]
     return "".join(parts)
+
+
+def _reasons(model: CoherenceModel, score: Score) -> dict[int, str]:
+    """Return a sentence for each marked gap for which a reason is found; models remember the tables of a text."""
+    assert score.document is not None
+    found = {gap: str(reason) for gap, reason in break_reasons(model, readable(score.document), score.breaks).items()}
+    return {gap: f"{reason[:1].upper()}{reason[1:]}." for gap, reason in found.items()}
 
 
 def _title(score: Score) -> str:
