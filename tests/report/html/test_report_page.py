@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from tests.helpers.parsed_html import ParsedHtml
 
@@ -19,11 +20,12 @@ import weft
 from weft.document import Document, Score
 from weft.markup.scored_text import link_words
 from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
-from weft.ordering.break_reasons import break_reasons
+from weft.models.trivial import RandomModel
 from weft.report.html.latent_html import latent_html
 from weft.report.html.overview import histogram
 from weft.report.html.page import report_page
 from weft.report.html.pair_matrix import MOST_SENTENCES, matrix_html, read_matrix
+from weft.report.html.text_section import section_html
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = (
@@ -137,14 +139,27 @@ def test_links_and_matrix_of_a_calibrated_model_have_one_scale() -> None:
 
 
 def test_reasons_stand_in_the_note_of_a_link_and_in_the_list() -> None:
-    bees = ("Bees visit flowers.", "Flowers give bees nectar.", "Bees turn nectar into honey.")
-    text = Document("d", (*bees, "The bank raised its rates.", "Honey feeds bees and their flowers."))
-    score = replace(weft.score(text, model="foltz-sif"), breaks=(2,))
-    (reason,) = break_reasons(weft.load("foltz-sif").inner, text, [2]).values()
-    expected = f"{link_words(score, 2)} S{str(reason)[1:]}."
-    page = ParsedHtml(page_of([score]))
+    table = np.full((6, 6), 0.8) + 0.01 * np.arange(6)
+    table[3], table[:, 3] = 0.05, 0.05
+    score = Score(0.5, tuple(np.diagonal(table, 1)), document=Document("d", tuple("ABCDEF")), breaks=(2,))
+    score = replace(score, bar_range=(0.0, 1.0))
+    expected = f"{link_words(score, 2)} Sentence 4 has weak links to all other sentences."
+    page = ParsedHtml(section_html(score, 1, Table(table), unfolded=True))
     assert page.of_class("weft-marked")[0]["aria-label"] == expected and page.texts.count(expected) == 2
-    assert expected not in ParsedHtml(page_of([score], details=False)).texts
+    assert expected not in ParsedHtml(section_html(score, 1, None, unfolded=True)).texts
+    strong = replace(score, bar_range=(-1.0, 0.1))  # the same links are not weak on this scale
+    assert "all other" not in section_html(strong, 1, Table(table), unfolded=True)
+
+
+class Table(RandomModel):
+    """A model whose table of pairs is given."""
+
+    def __init__(self, table: npt.NDArray[np.float64]) -> None:
+        super().__init__()
+        self.table = table
+
+    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
+        return self.table
 
 
 # Topics and latent variables ------------------------------------------------------------------------------------------
