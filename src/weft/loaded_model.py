@@ -166,7 +166,8 @@ class Model:
                 )  # fmt: skip
             warnings = warnings_of(model, document, ordering.value)
             sentences = tuple(document.sentences[place] for place in ordering.order)
-            found.append(replace(ordering, id=document.id, sentences=sentences, warnings=warnings))
+            named = replace(ordering, id=document.id, label=document.label)
+            found.append(replace(named, sentences=sentences, warnings=warnings))
         return found[0] if single else with_list_warning(found, documents)
 
     def best_move(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from weft.corpora.text.sentences import document_of_text
@@ -36,7 +37,8 @@ def documents_of(texts: object, *, language: str = "en") -> tuple[list[Document]
     """
     found, single = texts_of(texts)
     names = [SINGLE_NAME] if single else [f"{SINGLE_NAME}-{number}" for number in range(len(found))]
-    return [_document(text, name, language) for text, name in zip(found, names, strict=True)], single
+    documents = [_document(text, name, language) for text, name in zip(found, names, strict=True)]
+    return _labelled(documents, texts), single
 
 
 def texts_of(texts: object) -> tuple[list[str | Document], bool]:
@@ -100,6 +102,14 @@ def _entry(text: object, number: int) -> str | Document:
         allowed="a str (a whole text) or a Document in every entry",
         next_step=_next_step(text),
     )
+
+
+def _labelled(documents: list[Document], texts: object) -> list[Document]:
+    """Return the documents of a pandas Series with the labels of its index; others as they are."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(texts, pandas.Series):
+        return documents
+    return [replace(document, label=label) for document, label in zip(documents, texts.index, strict=True)]
 
 
 def _check_many(texts: object) -> None:

@@ -30,6 +30,7 @@ from weft.cli.picture import picture
 from weft.cli.plain_commands import PlainCommand, PlainGroup
 from weft.cli.plots import plots
 from weft.cli.prepare import prepare
+from weft.cli.report import report
 from weft.cli.samples import samples
 from weft.cli.score import score
 from weft.cli.serve import serve
@@ -40,7 +41,7 @@ from weft.errors import WeftError
 from weft.version import VERSION
 
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
-    "Texts": (score, order, generate, compare, picture, serve),
+    "Texts": (score, order, generate, compare, report, picture, serve),
     "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
@@ -51,6 +52,7 @@ SCORING = (
     "evaluate",
     "calibrate",
     "compare",
+    "report",
     "serve",
 )  # commands whose work is scoring texts
 
