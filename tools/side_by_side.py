@@ -3,7 +3,8 @@
     python tools/side_by_side.py configs/paper/generative-rows.jobs --slots 14 --minutes 25
     python tools/side_by_side.py configs/paper/generative-rows.jobs --list
 
-Each job of the file is a line ``name: command``, with ``name (after one two): command`` if it needs other jobs first.
+Each job of the file is a line ``name: command``, with ``name (after one two): command`` if it needs other jobs first,
+and ``name (takes 3): command`` or ``name (after one; takes 3): command`` if it takes the memory of three usual jobs.
 A line that ends with a backslash goes on in the next, and lines that begin with # are comments. Jobs that are higher up
 in the file start first. The output of each job goes to a file in --logs. Jobs that have not ended after --minutes are
 asked to stop: a training then writes a checkpoint, and the same command continues it. One GPU trains many small
@@ -22,7 +23,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-JOB = re.compile(r"(?P<name>[\w.-]+)(?: \(after (?P<after>[^)]+)\))?: (?P<command>.+)", re.DOTALL)
+JOB = re.compile(
+    r"(?P<name>[\w.-]+)(?: \((?:after (?P<after>[^);]+))?(?:; )?(?:takes (?P<slots>\d+))?\))?: (?P<command>.+)",
+    re.DOTALL,
+)
 WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed", "stopped"
 PAUSE = 0.2  # seconds between two looks at the running jobs
 
@@ -34,6 +38,7 @@ class Job:
     name: str
     command: str
     after: tuple[str, ...] = ()
+    slots: int = 1  # of those that run at once
     state: str = WAITING
     began: float = 0.0
     seconds: float = 0.0
@@ -49,6 +54,8 @@ def read_jobs(lines: Iterable[str]) -> list[Job]:
     Example:
         >>> [(job.name, job.after) for job in read_jobs(["a: echo 1", "b (after a): echo 2"])]
         [('a', ()), ('b', ('a',))]
+        >>> read_jobs(["a (takes 3): echo 1"])[0].slots
+        3
     """
     jobs: dict[str, Job] = {}
     text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines).replace("\\\n", " ")
@@ -58,7 +65,8 @@ def read_jobs(lines: Iterable[str]) -> list[Job]:
         found = JOB.fullmatch(line)
         if found is None:
             raise ValueError(f"not a job: {line!r}; write `name: command` or `name (after other): command`")
-        job = Job(found["name"], " ".join(found["command"].split()), tuple((found["after"] or "").split()))
+        after = tuple((found["after"] or "").split())
+        job = Job(found["name"], " ".join(found["command"].split()), after, int(found["slots"] or 1))
         missing = [name for name in job.after if name not in jobs]
         if job.name in jobs or missing:
             raise ValueError(f"job {job.name!r} occurs twice" if job.name in jobs else f"no job {missing[0]!r} above")
@@ -77,8 +85,12 @@ def run_jobs(jobs: Sequence[Job], *, slots: int, seconds: float, logs: Path) -> 
             _look_at(job)
         ready = [job for job in jobs if job.state == WAITING and all(states[name].state == DONE for name in job.after)]
         running = [job for job in jobs if job.state == RUNNING]
-        for job in ready[: slots - len(running)]:
-            _start(job, logs)
+        free = slots - sum(job.slots for job in running)
+        for job in ready:
+            # A job that is larger than all slots runs alone.
+            if job.slots <= free or (not running and job is ready[0]):
+                _start(job, logs)
+                free -= job.slots
         if not running and not ready:
             break
         time.sleep(PAUSE)
@@ -113,7 +125,7 @@ def main() -> int:
     """Run the jobs of a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", type=Path, nargs="+", help="files of jobs; a job may need one of an earlier file")
-    parser.add_argument("--slots", type=int, default=4, help="number of jobs at once")
+    parser.add_argument("--slots", type=int, default=4, help="number of usual jobs at once")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="time after which running jobs are stopped")
     parser.add_argument("--logs", type=Path, default=Path("runs/logs"), help="folder for the output of jobs")
     parser.add_argument("--only", nargs="*", default=[], help="names of jobs to run, with those they need")

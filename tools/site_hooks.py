@@ -2,16 +2,13 @@
 
 - Pages that stand outside of docs/, such as CONTRIBUTING.md, are part of the site, and links to them lead there.
 - A code block with the mark `needs-data` gets a title that says so.
-- Pages that are not written yet are left out of the navigation.
 """
 
 from __future__ import annotations
 
-import logging
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -20,44 +17,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 # Pages of the site by their name there, and the files that they are.
 OUTSIDE = {"contributing.md": "CONTRIBUTING.md", "zoo.md": "zoo/README.md", "changelog.md": "CHANGELOG.md"}
-# Pages that other work adds; without them the site is built, and the log names them.
-COMING = {"integrations.md", "page.md", "report.md", "serve.md"}
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 NEEDS_DATA = re.compile(r"^(```\w+) needs-data$", re.MULTILINE)
-
-# mkdocs reports what is logged below its own name.
-log = logging.getLogger("mkdocs.hooks.weft")
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Remove the pages from the navigation that are not written yet."""
-    missing = {name for name in COMING if not (Path(config.docs_dir) / name).exists()}
-    for name in sorted(missing):
-        log.info("the page %s is not there yet", name)
-    config.nav = without(config.nav, missing)
-    return config
-
-
-def without(nav: Any, names: set[str]) -> Any:
-    """Return a navigation without some pages.
-
-    Example:
-        >>> without([{"Start": "start.md"}, {"More": [{"A": "a.md"}, "b.md"]}], {"a.md"})
-        [{'Start': 'start.md'}, {'More': ['b.md']}]
-    """
-    if isinstance(nav, list):
-        return [without(one, names) for one in nav if not (one in names if isinstance(one, str) else leads(one, names))]
-    return {title: without(inside, names) for title, inside in nav.items()} if isinstance(nav, dict) else nav
-
-
-def leads(entry: dict[str, Any], names: set[str]) -> bool:
-    """Return whether an entry is one of the pages.
-
-    Example:
-        >>> leads({"A": "a.md"}, {"a.md"}), leads({"More": ["a.md"]}, {"a.md"})
-        (True, False)
-    """
-    return any(isinstance(inside, str) and inside in names for inside in entry.values())
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

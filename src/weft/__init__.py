@@ -27,15 +27,21 @@ if TYPE_CHECKING:
     from weft.evaluation.task_contract import EvaluateOptions
     from weft.evaluation.text_comparison import Revision
     from weft.generation.decoding_settings import Decoding
+    from weft.integrations.coherence_features import CoherenceFeatures
+    from weft.integrations.coherence_metric import metric
     from weft.loaded_model import Model, load
     from weft.moves import best_move
     from weft.ordering.best_move import Move
     from weft.ordering.ordering import Ordering
+    from weft.report_writer import write_report
+    from weft.service.client import Client
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
     **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
+    "Client": "weft.service.client",
+    "CoherenceFeatures": "weft.integrations.coherence_features",
     "Decoding": "weft.generation.decoding_settings",
     "EvaluateOptions": "weft.evaluation.task_contract",
     "Move": "weft.ordering.best_move",
@@ -44,15 +50,19 @@ _LAZY = {
     "ReadOptions": "weft.corpora.readers.read_options",
     "Result": "weft.evaluation.result",
     "Revision": "weft.evaluation.text_comparison",
+    "metric": "weft.integrations.coherence_metric",
     "read_documents": "weft.corpora.readers.formats",
     "split_sentences": "weft.corpora.text.sentences",
     "best_move": "weft.moves",
     "to_frame": "weft.data_frames",
+    "write_report": "weft.report_writer",
 }
 
 __version__ = VERSION
 
 __all__ = [
+    "Client",
+    "CoherenceFeatures",
     "ConfigError",
     "Continuation",
     "CorpusError",
@@ -76,12 +86,14 @@ __all__ = [
     "evaluate",
     "generate",
     "load",
+    "metric",
     "order",
     "read_documents",
     "score",
     "split_sentences",
     "to_frame",
     "train",
+    "write_report",
 ]
 
 

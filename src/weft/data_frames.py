@@ -26,6 +26,10 @@ class Tabular(ABC):
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of a data frame, each as values by column."""
 
+    def row_label(self) -> Any:
+        """Return the label of its rows in the index of a data frame; None for a result that has none."""
+        return None
+
     def to_frame(self, *, library: str = "pandas") -> Any:
         """Return the result as a data frame; see `weft.to_frame`."""
         return to_frame(self, library=library)
@@ -34,8 +38,9 @@ class Tabular(ABC):
 def to_frame(results: Tabular | Iterable[Tabular], *, library: str = "pandas") -> Any:
     """Return a data frame of results, in order.
 
-    A Score and an Ordering have one row each, a Continuation one per new sentence, a Revision one per sentence, and
-    a Result and a Versus one per metric.
+    The scores, orders and continuations of a pandas Series keep its index, so that their frame can be joined to the one
+    that the Series is from. A Score and an Ordering have one row each, a Continuation one per new sentence, a Revision
+    one per sentence, and a Result and a Versus one per metric.
 
     Args:
         results: One result or several, as the functions of weft return them.
@@ -49,9 +54,17 @@ def to_frame(results: Tabular | Iterable[Tabular], *, library: str = "pandas") -
     """
     check_known("library", library, LIBRARIES)
     many = results if isinstance(results, Iterable) else [results]
-    rows = [row for result in many for row in _rows(result)]
-    columns = dict.fromkeys(name for row in rows for name in row) or dict.fromkeys(SCORE_COLUMNS)
-    return _module(library).DataFrame({name: [row.get(name) for row in rows] for name in columns})
+    labelled = [(_label(result), row) for result in many for row in _rows(result)]
+    columns = dict.fromkeys(name for _, row in labelled for name in row) or dict.fromkeys(SCORE_COLUMNS)
+    values = {name: [row.get(name) for _, row in labelled] for name in columns}
+    module = _module(library)
+    if library == "pandas" and labelled and all(label is not None for label, _ in labelled):
+        return module.DataFrame(values, index=module.Index([label for label, _ in labelled]))
+    return module.DataFrame(values)
+
+
+def _label(result: object) -> Any:
+    return result.row_label() if isinstance(result, Tabular) else None
 
 
 def _rows(result: object) -> list[dict[str, Any]]:

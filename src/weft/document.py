@@ -52,6 +52,7 @@ class Document:
             that differ in nothing else are equal.
         columns: The other columns of its row in a table, by name; two documents that differ in nothing else are equal.
         genre: Its genre, if the source of the text names it; it does not count in comparisons either.
+        label: Its label in the index of a pandas Series, which `weft.to_frame` keeps; it does not count either.
 
     Raises:
         CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters; or the
@@ -70,6 +71,7 @@ class Document:
     layout_warnings: tuple[TextWarning, ...] = field(default=(), compare=False, repr=False)
     columns: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     genre: str = field(default="", compare=False, repr=False)
+    label: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not isinstance(self.title, str):
@@ -282,6 +284,10 @@ class Score(Tabular):
         record = {**self.to_dict(), **places}
         return [{name: record[name] for name in SCORE_COLUMNS}]
 
+    def row_label(self) -> Any:
+        """Return the label of the text in the index that it came with."""
+        return None if self.document is None else self.document.label
+
     def __repr__(self) -> str:
         value = "None" if self.value is None else f"{self.value:.4f}"
         after = ", ".join(str(place + 1) for place in self.breaks)
@@ -327,6 +333,10 @@ class Continuation(Tabular):
         """Return one row per new sentence."""
         names = {"id": self.document.id, "model": self.model}
         return [{**names, "number": number, "sentence": text} for number, text in enumerate(self.sentences)]
+
+    def row_label(self) -> Any:
+        """Return the label of the text in the index that it came with."""
+        return self.document.label
 
     def __repr__(self) -> str:
         count = f"{len(self.sentences)} sentence{'' if len(self.sentences) == 1 else 's'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -111,7 +111,7 @@ class Model:
         """Score texts; see `weft.score`."""
         documents, single = documents_of(texts, language=language)
         scores = list(self.combined(combine).score_stream(iter(documents), genre=genre))
-        return scores[0] if single else _with_warning(scores, documents)
+        return scores[0] if single else with_list_warning(scores, documents)
 
     def combined(self, combine: str | None) -> Model:
         """Return the same networks combined in another way, ``uni``, ``bi`` or ``mmi``; as they are for None."""
@@ -124,10 +124,13 @@ class Model:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
         known = check_genre(genre, self.inner, self.name)
         for batch in in_batches(documents):
-            with few_threads(sentences=sum(map(len, batch))):
-                pairs = zip(self.inner.score(list(map(readable, batch))), batch, strict=True)
-                scores = [completed(score, document, self.inner, self.name, known) for score, document in pairs]
-            yield from scores
+            yield from self.score_batch(batch, [known] * len(batch))
+
+    def score_batch(self, documents: Sequence[Document], genres: Sequence[str]) -> list[Score]:
+        """Score documents in one call of the model; each has a genre that `check_genre` returned, or an empty one."""
+        with few_threads(sentences=sum(map(len, documents))):
+            triples = zip(self.inner.score(list(map(readable, documents))), documents, genres, strict=True)
+            return [completed(score, document, self.inner, self.name, genre) for score, document, genre in triples]
 
     @overload
     def order(  # type: ignore[overload-overlap]
@@ -163,8 +166,9 @@ class Model:
                 )  # fmt: skip
             warnings = warnings_of(model, document, ordering.value)
             sentences = tuple(document.sentences[place] for place in ordering.order)
-            found.append(replace(ordering, id=document.id, sentences=sentences, warnings=warnings))
-        return found[0] if single else _with_warning(found, documents)
+            named = replace(ordering, id=document.id, label=document.label)
+            found.append(replace(named, sentences=sentences, warnings=warnings))
+        return found[0] if single else with_list_warning(found, documents)
 
     def best_move(
         self,
@@ -309,7 +313,7 @@ class Model:
         return replace(found, first=first, second=completed(found.second, other, model.inner, model.name))
 
 
-def _with_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
+def with_list_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
     """Return the results of a list; if every text has one sentence, with a warning that the list may be one text."""
     if len(documents) < 2 or any(len(document) != 1 for document in documents):
         return found

@@ -6,54 +6,23 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from weft.markup.link_scale import found_none, link_shares
+from weft.markup.scored_text import text_html, text_style
+
 if TYPE_CHECKING:
     from weft.document import Continuation, Score
 
-RED, GREEN = 5, 130  # hues of a weak and of a strong link; both are readable on white and on black
-WEAK = "#c0392b"
+REMOVED = "#c0392b"
 MARKS = {"same": "", "changed": "~", "moved": "↕", "added": "+", "removed": "−"}
-COLOURS = {"same": "inherit", "changed": "#b7791f", "moved": "#2b7a9b", "added": "#2e7d32", "removed": WEAK}
+COLOURS = {"same": "inherit", "changed": "#b7791f", "moved": "#2b7a9b", "added": "#2e7d32", "removed": REMOVED}
 
 
 def score_html(score: Score) -> str:
-    """Return a scored text, sentence by sentence, with a coloured bar for each transition."""
-    sentences = score.document.sentences if score.document is not None else ()
-    shares, scale = link_shares(score)
-    rows = []
-    for number, sentence in enumerate(sentences):
-        rows.append(_sentence(number + 1, sentence))
-        if number < len(shares):
-            rows.append(_link(score.transitions[number], shares[number], score.mark if number in score.breaks else ""))
-    notes = [score.meaning, *score.warnings, scale, found_none(score)]
+    """Return a scored text as paragraphs, with a coloured link between neighbouring sentences."""
+    notes = [score.meaning, *score.warnings, link_shares(score)[1], found_none(score)]
     name = score.document.id if score.document is not None else ""
+    rows = [f"<style>{text_style()}</style>", text_html(score)]
     return _block(f"{_strong(name)} coherence {_strong(shown(score.value))}", notes, rows)
-
-
-def link_shares(score: Score) -> tuple[list[float], str]:
-    """Return the length of each link's bar, from 0 to 1, and what the bars are measured against.
-
-    The scale is the same for all texts, so that bars of different texts can be compared: percentiles for a calibrated
-    model, a fixed range of values for any other.
-    """
-    if score.link_percentiles:
-        return [
-            share / 100 for share in score.link_percentiles
-        ], f"bars: percentile of {score.link_reference or score.reference}"
-    low, high = score.bar_range
-    shares = [min(1.0, max(0.0, (value - low) / (high - low))) for value in score.transitions]
-    return shares, f"bars: from {low:g} to {high:g}" if shares else ""
-
-
-def found_none(score: Score) -> str:
-    """Return that no gap is marked, if gaps were looked at; a model that has no threshold yet marks none.
-
-    Example:
-        >>> from weft.document import Score
-        >>> found_none(Score(0.1, (0.1,))), found_none(Score(0.1, (0.1,), break_probabilities=(0.2,)))
-        ('no weak link found', '')
-    """
-    looked = score.break_threshold is not None or not score.break_probabilities
-    return f"no {score.mark} found" if score.transitions and looked and not score.breaks else ""
 
 
 def ordering_html(ordering: Any) -> str:
@@ -112,16 +81,6 @@ def _cell(value: object) -> str:
 def shown(value: float | None) -> str:
     """Return a score with four digits, or a dash where there is none."""
     return "–" if value is None else f"{value:.4f}"
-
-
-def _link(value: float, share: float, mark: str) -> str:
-    hue = round(RED + (GREEN - RED) * share)
-    bar = (
-        f'<span style="display:inline-block;vertical-align:middle;height:.6em;width:{max(0.4, 16 * share):.1f}em;'
-        f'background:hsl({hue},65%,45%)"></span>'
-    )
-    note = f' <span style="color:{WEAK}">← {mark}</span>' if mark else ""
-    return f'<div style="margin-left:2.5em">{bar} {_dim(f"{value:.2f}")}{note}</div>'
 
 
 def _sentence(mark: int | str, text: str, colour: str = "inherit") -> str:

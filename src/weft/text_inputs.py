@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from weft.corpora.text.sentences import document_of_text
@@ -34,11 +35,27 @@ def documents_of(texts: object, *, language: str = "en") -> tuple[list[Document]
         >>> documents[0].sentences, documents[0].paragraph_starts, single
         (('It rained.', 'He slept.', 'He woke.'), (0, 2), True)
     """
+    found, single = texts_of(texts)
+    names = [SINGLE_NAME] if single else [f"{SINGLE_NAME}-{number}" for number in range(len(found))]
+    documents = [_document(text, name, language) for text, name in zip(found, names, strict=True)]
+    return _labelled(documents, texts), single
+
+
+def texts_of(texts: object) -> tuple[list[str | Document], bool]:
+    """Return the texts as a list, not split yet, and whether there is a single one.
+
+    Raises:
+        CorpusError: The input, or one of its entries, is neither a str nor a Document.
+
+    Example:
+        >>> texts_of("It rained."), texts_of(("It rained.", "He slept."))
+        ((['It rained.'], True), (['It rained.', 'He slept.'], False))
+    """
     if isinstance(texts, str | Document):
-        return [_document(texts, SINGLE_NAME, language)], True
+        return [texts], True
     _check_many(texts)
     assert isinstance(texts, Iterable)
-    return [_entry(text, number, language) for number, text in enumerate(texts)], False
+    return [_entry(text, number) for number, text in enumerate(texts)], False
 
 
 def one_document(text: object, *, name: str = SINGLE_NAME, language: str = "en") -> Document:
@@ -76,15 +93,23 @@ def in_batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _entry(text: object, number: int, language: str) -> Document:
+def _entry(text: object, number: int) -> str | Document:
     if isinstance(text, str | Document):
-        return _document(text, f"{SINGLE_NAME}-{number}", language)
+        return text
     raise CorpusError(
         f"entry {number} is not a text",
         seen=_described(text),
         allowed="a str (a whole text) or a Document in every entry",
         next_step=_next_step(text),
     )
+
+
+def _labelled(documents: list[Document], texts: object) -> list[Document]:
+    """Return the documents of a pandas Series with the labels of its index; others as they are."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(texts, pandas.Series):
+        return documents
+    return [replace(document, label=label) for document, label in zip(documents, texts.index, strict=True)]
 
 
 def _check_many(texts: object) -> None:

@@ -8,15 +8,20 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.helpers.running_service import running
 from typer.testing import CliRunner
 
 from weft.cli import app
+from weft.service.settings import ServiceSettings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ADDRESS = "http://127.0.0.1:8000"  # of a service that a page calls; the tests run one on a free port
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -54,9 +59,22 @@ def run(line: str) -> tuple[int, str]:
 @pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=lambda p: p.stem)
 def test_commands_run(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
-    for line in "".join(runnable(page)).replace("\\\n", " ").splitlines():
-        code, output = run(line)
-        assert code == 0, f"{line}\n{output}"
+    with service_for(page) as addressed:
+        for line in "".join(runnable(page)).replace("\\\n", " ").splitlines():
+            if "curl " in line and shutil.which("curl") is None:
+                continue
+            code, output = run(addressed(line))
+            assert code == 0, f"{line}\n{output}"
+
+
+@contextmanager
+def service_for(page: Path) -> Iterator[Callable[[str], str]]:
+    """Run a service if a page calls one; what is yielded puts its address into a text."""
+    if ADDRESS not in page.read_text(encoding="utf-8"):
+        yield str
+        return
+    with running(ServiceSettings()) as service:
+        yield lambda text: text.replace(ADDRESS, service.address)
 
 
 def write_files_for(text: str, page: Path) -> None:
@@ -71,9 +89,10 @@ def write_files_for(text: str, page: Path) -> None:
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.stem)
 def test_python_runs(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
-    for _, text in blocks(page, "python"):
-        write_files_for(text, page)
-        exec(compile(text, page.name, "exec", dont_inherit=True), {"__name__": "__main__"})
+    with service_for(page) as addressed:
+        for _, text in blocks(page, "python"):
+            write_files_for(text, page)
+            exec(compile(addressed(text), page.name, "exec", dont_inherit=True), {"__name__": "__main__"})
 
 
 def test_commands_that_need_data_name_files_that_exist() -> None:

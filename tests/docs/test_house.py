@@ -24,7 +24,7 @@ PATHS = sorted(SOURCE.rglob("*.py"))
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("data_frames", "document", "errors", "notebook", "version", "progress", "protocols", "settings"),
+    ("data_frames", "document", "errors", "markup", "notebook", "version", "progress", "protocols", "settings"),
     ("io",),
     ("registry",),
     ("hub",),
@@ -35,7 +35,8 @@ LAYERS = (
     ("ordering",),
     ("evaluation",),
     ("report",),
-    ("text_inputs", "loaded_model", "api", "moves"),
+    ("text_inputs", "loaded_model", "api", "moves", "report_writer"),
+    ("integrations", "service"),
     ("cli",),
 )
 # Inside models/ a family imports itself and common, never another family. Inside corpora/ a folder imports those before
@@ -43,11 +44,11 @@ LAYERS = (
 FOLDER_ORDER = {"corpora": (("text",), ("negatives",), ("readers",), ("store", "syntax"))}
 HEAVY = (
     "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
-    "py3langid", "onnxruntime", "docx", "pypdf", "markdown_it",
+    "py3langid", "onnxruntime", "docx", "pypdf", "markdown_it", "pydantic", "fastapi", "uvicorn", "httpx",
 )  # fmt: skip
 LONGEST_FILE = 400
 LARGEST_FOLDER = 16
-LARGE_FOLDERS = {"cli": 21}  # one file per command
+LARGE_FOLDERS = {"cli": 23}  # one file per command
 # How often an attribute is probed: of errors, streams, the operating system and other libraries' objects; no model.
 FOREIGN_PROBES = Counter(
     errors=1, reconfigure=1, format_message=1, seen=1, model=1, label_data=1, errno=2, strerror=1, buffer=1,
@@ -244,7 +245,7 @@ def test_the_package_docstring_runs() -> None:
 def test_public_names_exist() -> None:
     for name in weft.__all__:
         assert getattr(weft, name) is not None
-    assert len(weft.__all__) <= 30
+    assert len(weft.__all__) <= 34
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda p: str(p.relative_to(SOURCE)))

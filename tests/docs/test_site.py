@@ -58,11 +58,6 @@ def test_links_between_the_repository_and_the_site() -> None:
     assert doctest.testmod(site_hooks).failed == 0
 
 
-def test_pages_that_are_not_written_yet_are_left_out_of_the_navigation() -> None:
-    nav = [{"A": "a.md"}, {"More": ["b.md", {"C": "c.md"}]}]
-    assert site_hooks.without(nav, {"b.md", "c.md"}) == [{"A": "a.md"}, {"More": []}]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run_from_top_to_bottom(path: Path) -> None:

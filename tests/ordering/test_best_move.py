@@ -9,7 +9,7 @@ from tests.helpers.scorers import OracleTable, OracleWhole, synthetic
 import weft
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.ordering.best_move import MOST_MOVED, _moved, _score_gains, _table_gains, best_move
+from weft.ordering.best_move import MOST_MOVED, _moved, _score_gains, best_move, table_gains
 from weft.ordering.order import _better, order_document
 from weft.ordering.ordering import Ordering
 from weft.ordering.search import order_gain
@@ -19,7 +19,7 @@ from weft.registry import create_model
 def test_gains_are_differences_of_the_objective() -> None:
     follows, drawn = np.random.default_rng(1).normal(size=(2, 6, 6))
     precedence = drawn - drawn.T
-    gains, value = _table_gains(follows, precedence), order_gain(follows, precedence, range(6))
+    gains, value = table_gains(follows, precedence), order_gain(follows, precedence, range(6))
     for was in range(6):
         for place in range(6):
             if was != place:
@@ -31,7 +31,7 @@ def test_tables_and_scores_give_the_same_gains() -> None:
     document, model = synthetic(1, 6)[0].reorder([0, 2, 3, 1, 4, 5]), OracleTable()
     gains = _score_gains(model, document)
     np.fill_diagonal(gains, 0.0)
-    tables = _table_gains(model.pair_table(document), np.zeros((6, 6)))
+    tables = table_gains(model.pair_table(document), np.zeros((6, 6)))
     np.fill_diagonal(tables, 0.0)
     assert gains == pytest.approx(tables)
 

@@ -6,7 +6,7 @@ import pytest
 
 from weft.document import Document, Score
 from weft.loaded_model import load
-from weft.notebook import link_shares
+from weft.markup.link_scale import link_shares
 from weft.report.terminal import BAR_WIDTH, explain_lines
 
 TEXT = Document("d", ("One.", "Two.", "Three."))

@@ -45,3 +45,13 @@ def test_the_jobs_of_the_generative_rows_can_be_read() -> None:
         for word in job.command.split()
         if word.startswith("configs/")
     )
+
+
+def test_large_jobs_take_several_slots(tmp_path: Path) -> None:
+    mark = f"test ! -e {tmp_path}/busy && touch {tmp_path}/busy && sleep 0.3 && rm {tmp_path}/busy"
+    jobs = read_jobs(
+        [f"a (takes 2): {mark}", f"b (after a; takes 2): {mark}", f"c (takes 2): {mark}", "d (takes 9): true"]
+    )
+    assert [(job.after, job.slots) for job in jobs] == [((), 2), (("a",), 2), ((), 2), ((), 9)]
+    assert run_jobs(jobs, slots=3, seconds=20, logs=tmp_path / "logs")  # fails if two of them run at once
+    assert {job.state for job in jobs} == {DONE}

@@ -30,8 +30,10 @@ from weft.cli.picture import picture
 from weft.cli.plain_commands import PlainCommand, PlainGroup
 from weft.cli.plots import plots
 from weft.cli.prepare import prepare
+from weft.cli.report import report
 from weft.cli.samples import samples
 from weft.cli.score import score
+from weft.cli.serve import serve
 from weft.cli.table import table
 from weft.cli.train import train
 from weft.cli.usage_errors import usage_error
@@ -39,11 +41,20 @@ from weft.errors import WeftError
 from weft.version import VERSION
 
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
-    "Texts": (score, order, generate, compare, picture),
+    "Texts": (score, order, generate, compare, report, picture, serve),
     "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
-SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts
+SCORING = (
+    "score",
+    "order",
+    "generate",
+    "evaluate",
+    "calibrate",
+    "compare",
+    "report",
+    "serve",
+)  # commands whose work is scoring texts
 
 
 def _version(asked: bool) -> None:

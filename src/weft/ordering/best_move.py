@@ -124,7 +124,7 @@ def _gains(model: DocumentScorer, document: Document, objective: Objective) -> t
     if size < 2:
         return np.zeros((size, size)), "coherence" if objective == "auto" else objective
     if isinstance(model, TabledModel) and objective in ("auto", "coherence"):
-        return _table_gains(*model.order_tables(document)), "coherence"
+        return table_gains(*model.order_tables(document)), "coherence"
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
         table, precedence, chosen = search_tables(model, document, objective)
         check_numbers(table)
@@ -132,12 +132,18 @@ def _gains(model: DocumentScorer, document: Document, objective: Objective) -> t
         table, (precedence, chosen) = np.zeros((size, size)), precedence_of(model, document, objective)
     before = np.zeros((size, size)) if precedence is None else precedence
     if tabled or chosen == "precedence":
-        return _table_gains(np.zeros_like(table) if chosen == "precedence" else table, before), chosen
-    return _score_gains(model, document) + _table_gains(table, before), chosen
+        return table_gains(np.zeros_like(table) if chosen == "precedence" else table, before), chosen
+    return _score_gains(model, document) + table_gains(table, before), chosen
 
 
-def _table_gains(follows: Table, precedence: Table) -> Table:
-    """Return the gain per transition of each move, by running sums of tables: [sentences, places]."""
+def table_gains(follows: Table, precedence: Table) -> Table:
+    """Return the gain per transition of each move, by running sums of tables: [sentences, places]; diagonal unused.
+
+    Example:
+        >>> import numpy as np
+        >>> table_gains(np.array([[0, 1], [3, 0]]), np.zeros((2, 2))).tolist()
+        [[-1.0, 2.0], [2.0, -1.0]]
+    """
     size = len(follows)
     places = np.arange(size)
     links = np.zeros(size + 1)  # of gaps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from weft.data_frames import Tabular
@@ -24,6 +24,7 @@ class Ordering(Tabular):
         id: Name of the text.
         sentences: The sentences in the proposed order.
         warnings: Reasons to distrust the order, as in `weft.document.Score`.
+        label: Label of the text in the index that it came with, which `weft.to_frame` keeps.
 
     `order_document` fills the fields up to ``objective``; `weft.order` fills the others.
 
@@ -41,16 +42,22 @@ class Ordering(Tabular):
     id: str = ""
     sentences: tuple[str, ...] = ()
     warnings: tuple[TextWarning, ...] = ()
+    label: Any = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ordering as plain data, ready for JSON."""
         record = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        del record["label"]
         codes = [warning.code for warning in self.warnings]
         return record | {"warnings": list(map(str, self.warnings)), "warning_codes": codes}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row: the order, its score and the sentences."""
         return [self.to_dict()]
+
+    def row_label(self) -> Any:
+        """Return the label of the text in the index that it came with."""
+        return self.label
 
     def __repr__(self) -> str:
         values = f"score {shown(self.input_value)} → {shown(self.value)}"

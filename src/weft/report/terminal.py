@@ -9,7 +9,7 @@ from statistics import fmean, median
 from rich.text import Text
 
 from weft.document import Document, Score, whole_percent
-from weft.notebook import found_none, link_shares
+from weft.markup.link_scale import found_none, link_shares
 from weft.ordering.ordering import Ordering
 
 BAR_WIDTH = 24
@@ -51,19 +51,19 @@ def score_table(scores: Iterable[Score]) -> Iterator[Text]:
     if len(held) < 2:
         yield from (line for score in held for line in score_lines(_document(score), score))
         return
-    columns, summary = _columns(held), ScoreSummary()
+    columns, summary = score_columns(held), ScoreSummary()
     yield Text("  ".join([*(name.rjust(width) for name, width, _ in columns), "name"]), "dim")
     for score in chain(held, coming):
         summary.add(score)
         yield _row(columns, score)
-    yield from (Text(note, "dim") for note in _column_notes(held))
+    yield from (Text(note, "dim") for note in column_notes(held))
     yield summary.line()
 
 
 Column = tuple[str, int, Callable[[Score], str]]  # its name, its width and its text for a score
 
 
-def _columns(scores: Sequence[Score]) -> list[Column]:
+def score_columns(scores: Sequence[Score]) -> list[Column]:
     """Return the columns that a model has values for."""
     known = max(scores, key=lambda score: (score.value is not None, len(_document(score)) >= FULL))
     cells: list[tuple[str, Callable[[Score], str]]] = [
@@ -99,7 +99,8 @@ def _row(columns: Sequence[Column], score: Score) -> Text:
     return line.append(f"  [{codes}]", "yellow") if codes else line
 
 
-def _column_notes(scores: Sequence[Score]) -> list[str]:
+def column_notes(scores: Sequence[Score]) -> list[str]:
+    """Return what the columns of percentiles mean."""
     known = next((score for score in scores if score.percentile is not None), None)
     if known is None:
         return []

@@ -1,0 +1,166 @@
+"""How soon the page of `weft serve` shows links, in Chromium: the first time, and after each edit.
+
+The service runs in a process of its own. All times are taken by the clock of the browser, from what a person does
+(a click, a key) to the frame in which the new links are drawn; the pause after the last key is part of them.
+
+    python benchmarks/page.py --out results/benchmarks/page.json
+
+On a machine that is busy with other things, `chrt -r 1` before the command gives the browser and the service the time
+that they would have on an idle one; the result says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from weft.io.atomic_files import write_atomically
+from weft.version import VERSION
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-sync",
+]
+EXAMPLE = "Sound essay"  # of the page; it has 15 sentences
+BARS = {"first_ms": 300.0, "edit_ms": 150.0}
+
+# Resolves with the milliseconds until the next result is drawn: just after the frame that follows it.
+NEXT_RESULT = """() => new Promise(resolve => {
+    const start = performance.now();
+    const drawn = () => requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
+    const watch = new MutationObserver(() => { watch.disconnect(); drawn() });
+    watch.observe(document.body, {attributeFilter: ["data-scored"]});
+    ACT;
+})"""
+CLICK = f"[...document.querySelectorAll('#examples button')].find(one => one.textContent === '{EXAMPLE}').click()"
+EDIT = """(() => {{
+    const area = document.getElementById("text-area");
+    area.setRangeText("{letter}", {place}, {place}, "end");
+    area.dispatchEvent(new Event("input", {{bubbles: true}}));
+}})()"""
+
+
+@contextmanager
+def service(model: str) -> Iterator[str]:
+    """Run `weft serve` and give its address."""
+    command = [sys.executable, "-m", "weft", "serve", "--port", "0", "--model", model]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        found = re.search(r"http://\S+", next(line for line in process.stderr if "http://" in line))
+        assert found is not None
+        yield found.group()
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def timed(tab: Page, act: str) -> float:
+    """Milliseconds from an action to the frame that shows its result."""
+    return float(tab.evaluate(NEXT_RESULT.replace("ACT", act)))
+
+
+def first_scores(browser: Browser, address: str, rounds: int) -> list[float]:
+    """Times from a click on an example, as soon as the page is loaded, to its links."""
+    times = []
+    for _ in range(rounds):
+        with browser.new_context() as context:
+            tab = context.new_page()
+            tab.goto(address)
+            times.append(timed(tab, CLICK))
+    return times
+
+
+def rest(tab: Page) -> None:
+    """Wait until the reasons, which follow the links and are not timed, have arrived as well."""
+    tab.wait_for_timeout(900)
+    tab.wait_for_function("() => document.body.dataset.asking === '0'")
+
+
+def edits(tab: Page, rounds: int) -> list[float]:
+    """Times from a letter that is written into one sentence after the other to the new links."""
+    times = []
+    for number in range(rounds):
+        ends = tab.evaluate("document.querySelectorAll('#mirror span').length")
+        place = tab.evaluate(
+            "number => document.getElementById('text-area').value.indexOf("
+            "document.querySelectorAll('#mirror span')[number].textContent) + 12",
+            number % ends,
+        )
+        times.append(timed(tab, EDIT.format(letter="aeiou"[number % 5], place=place)))
+        rest(tab)
+    return times
+
+
+def summary(times: list[float]) -> dict[str, Any]:
+    """The median, the slowest and all times, in milliseconds."""
+    rounded = [round(time, 1) for time in times]
+    return {"median": round(statistics.median(times), 1), "slowest": max(rounded), "times": rounded}
+
+
+def main() -> None:
+    """Measure and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--model", default="weft-small")
+    parser.add_argument("--rounds", type=int, default=30, help="edits")
+    parser.add_argument("--first", type=int, default=10, help="fresh pages")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    load = os.getloadavg()[0]
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        parser.error("Chromium is missing: apt-get install chromium")
+    with service(options.model) as address, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        first = first_scores(browser, address, options.first)
+        with browser.new_context() as context:
+            tab = context.new_page()
+            tab.goto(address)
+            timed(tab, CLICK)
+            rest(tab)
+            sentences = tab.evaluate("document.querySelectorAll('#mirror span').length")
+            after_edits = edits(tab, options.rounds)
+        version = browser.version
+        browser.close()
+    result = {
+        "benchmark": "page",
+        "machine": {
+            "cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version(),
+            "weft": VERSION, "chromium": version, "load_at_start": round(load, 2),
+            "real_time_priority": os.sched_getscheduler(0) != os.SCHED_OTHER,
+        },
+        "model": options.model,
+        "sentences": sentences,
+        "first_ms": summary(first),
+        "edit_ms": summary(after_edits),
+        "bars_ms": BARS,
+        "within_bars": {
+            "first_ms": statistics.median(first) < BARS["first_ms"],
+            "edit_ms": statistics.median(after_edits) < BARS["edit_ms"],
+        },
+    }  # fmt: skip
+    print({name: result[name] for name in ("first_ms", "edit_ms", "within_bars")})
+    if options.out is not None:
+        with write_atomically(options.out) as file:
+            file.write(json.dumps(result, indent=1).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

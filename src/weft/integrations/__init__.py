@@ -1,0 +1,1 @@
+"""weft inside other libraries: spaCy, scikit-learn, and metrics in the style of Hugging Face."""

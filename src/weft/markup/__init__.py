@@ -1,0 +1,1 @@
+"""A scored text as HTML: one scale, one palette and one stylesheet for notebooks, reports and pages."""

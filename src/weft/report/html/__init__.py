@@ -1,0 +1,1 @@
+"""A report on scored texts as one HTML file, and as PDF."""

@@ -1,0 +1,106 @@
+"""One text of a report: its warnings, score and marked links, the text itself, and what else the model shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+from weft.corpora.text.text_limits import readable
+from weft.document import Score
+from weft.markup.link_scale import colour_step, found_none, link_shares
+from weft.markup.scored_text import link_words, number_text, shown_text, text_html
+from weft.ordering.break_reasons import BreakReason, break_reasons
+from weft.protocols import CoherenceModel
+from weft.report.html.latent_html import latent_html
+from weft.report.html.overview import name_of
+from weft.report.html.pair_matrix import PairMatrix, matrix_html, read_matrix
+from weft.report.terminal import counted
+
+WEAK = 0.2  # of the scale: the lowest colour of a link
+
+
+def section_html(score: Score, number: int, model: CoherenceModel | None, *, unfolded: bool) -> str:
+    """Return the section of a text.
+
+    Args:
+        score: Its score.
+        number: Its number in the report, for links.
+        model: The model, for the matrix, reasons, topics and latent path; None to omit them.
+        unfolded: Whether the matrix is shown without a click.
+    """
+    matrix = None if model is None else read_matrix(model, score)
+    reasons = {} if model is None or matrix is None else _reasons(model, score, matrix)
+    name = shown_text(name_of(score))
+    parts = [
+        f'<article class="text" aria-labelledby="text-{number}"><h2 id="text-{number}"><bdi>{name}</bdi></h2>',
+        _title(score),
+        _warnings(score),
+        _headline(score),
+        text_html(score, reasons),
+        _marked(score, reasons),
+        "" if matrix is None else _matrix_details(matrix_html(matrix), unfolded=unfolded),
+        "" if model is None or score.document is None else latent_html(model, score.document),
+        "</article>",
+    ]
+    return "".join(parts)
+
+
+def _reasons(model: CoherenceModel, score: Score, matrix: PairMatrix) -> dict[int, str]:
+    """Return a sentence for each marked gap for which a reason is found; models remember the tables of a text."""
+    assert score.document is not None
+    found = break_reasons(model, readable(score.document), score.breaks)
+    return {gap: _reason_words(reason) for gap, reason in found.items() if _holds(reason, matrix)}
+
+
+def _reason_words(reason: BreakReason) -> str:
+    # In sound short texts, one sentence often has the weakest links to all others; where it is from is not known.
+    if reason.code == "foreign":
+        return f"Sentence {reason.sentence + 1} has weak links to all other sentences."
+    words = str(reason)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _holds(reason: BreakReason, matrix: PairMatrix) -> bool:
+    """Whether the links of a sentence that differs from the others are weak on the absolute scale too."""
+    return reason.code != "foreign" or matrix.median_share(reason.sentence) <= WEAK <= matrix.median_share()
+
+
+def _title(score: Score) -> str:
+    title = score.document.title if score.document is not None else ""
+    return f'<p class="title"><bdi>{shown_text(title)}</bdi></p>' if title and title != name_of(score) else ""
+
+
+def _warnings(score: Score) -> str:
+    items = "".join(f"<li>{shown_text(warning)}</li>" for warning in dict.fromkeys(score.warnings))
+    return f'<ul class="warnings" aria-label="Warnings">{items}</ul>' if items else ""
+
+
+def _headline(score: Score) -> str:
+    document = score.document
+    size = counted(0 if document is None else len(document), "sentence")
+    paragraphs = 1 if document is None else len(document.paragraph_starts)
+    place = f"{size} in {paragraphs} paragraphs" if paragraphs > 1 else size
+    value = (
+        "<strong>No score</strong>" if score.value is None else f"<strong>{number_text(score.value)}</strong> coherence"
+    )
+    meaning = f"{escape(score.meaning[:1].upper() + score.meaning[1:])}. " if score.meaning else ""
+    return f'<p class="score">{value}. {meaning}{place}.</p>'
+
+
+def _marked(score: Score, reasons: Mapping[int, str]) -> str:
+    if not score.breaks:
+        none = found_none(score)
+        return f'<p class="none">{escape(none.capitalize())}.</p>' if none else ""
+    shares, _ = link_shares(score)
+    words = {gap: f"{link_words(score, gap)} {reasons.get(gap, '')}".strip() for gap in score.breaks}
+    items = "".join(f'<li class="weft-c{colour_step(shares[gap])}">{escape(words[gap])}</li>' for gap in words)
+    return f'<h3>{escape(score.mark.capitalize())}s</h3><ul class="marked">{items}</ul>'
+
+
+def _matrix_details(table: str, *, unfolded: bool) -> str:
+    return (
+        f"<details{' open' if unfolded else ''}><summary>Matrix of sentence pairs</summary>"
+        "<p>How well the sentence of a column would follow the sentence of a row, on the scale of the links. The "
+        "pairs that the text has are framed.</p>"
+        f"{table}</details>"
+    )

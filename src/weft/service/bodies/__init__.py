@@ -1,0 +1,1 @@
+"""What requests and responses contain: schemas, problems, and the results of the library in them."""

@@ -1,0 +1,291 @@
+"""The client of the service, with the methods and the results of the library."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, overload
+
+from weft.document import Continuation, Document, Score
+from weft.errors import ConfigError, WeftError
+from weft.generation.decoding_settings import Decoding
+from weft.ordering.order import Objective, Search
+from weft.ordering.ordering import Ordering
+from weft.service.received import received_ordering, received_revision, received_score
+from weft.text_inputs import SINGLE_NAME, one_document, texts_of
+
+if TYPE_CHECKING:
+    import httpx
+
+    from weft.evaluation.text_comparison import Revision
+
+AT_ONCE = 64  # texts in one request
+BUSY = (429, 503)  # the same request may succeed later
+NOT_SENT = ("draws", "groups")  # options of decoding that the service chooses itself
+AnyText = str | Document
+
+
+class Client:
+    """Scores, orders, continues and compares texts with a service that `weft serve` started.
+
+    Args:
+        url: Address of the service, such as ``http://127.0.0.1:8000``.
+        api_key: Its key, if it has one.
+        timeout: Seconds that an answer may take.
+        retries: How often a request is sent again if the service is busy.
+
+    Raises:
+        WeftError: The service cannot be reached or refuses a request; the message is that of the service.
+
+    Example:
+        >>> with Client("http://127.0.0.1:9", retries=0) as client:  # doctest: +ELLIPSIS
+        ...     client.score("It rained. The street was wet.")
+        Traceback (most recent call last):
+        weft.errors.WeftError: cannot reach the service: saw ...
+    """
+
+    def __init__(self, url: str, api_key: str | None = None, *, timeout: float = 120.0, retries: int = 3) -> None:
+        self.url, self.retries = url.rstrip("/"), retries
+        self._http = _connection(self.url, api_key, timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self.url!r})"
+
+    @overload  # a str is a text here, never an iterable of letters
+    def score(  # type: ignore[overload-overlap]
+        self,
+        texts: AnyText,
+        *,
+        model: str | None = ...,
+        combine: str | None = ...,
+        language: str = ...,
+        genre: str | None = ...,
+    ) -> Score: ...
+
+    @overload
+    def score(
+        self,
+        texts: Iterable[AnyText],
+        *,
+        model: str | None = ...,
+        combine: str | None = ...,
+        language: str = ...,
+        genre: str | None = ...,
+    ) -> list[Score]: ...
+
+    def score(
+        self,
+        texts: object,
+        *,
+        model: str | None = None,
+        combine: str | None = None,
+        language: str = "en",
+        genre: str | None = None,
+    ) -> Score | list[Score]:
+        """Score texts; see `weft.score`. Many texts are sent in several requests."""
+        given, single = texts_of(texts)
+        options = {"model": model, "combine": combine, "language": language, "genre": genre}
+        found = [
+            received_score(record, text)
+            for part, answer in self._in_parts("/v1/score", given, options, single=single)
+            for record, text in zip(answer["scores"], part, strict=True)
+        ]
+        return found[0] if single else found
+
+    @overload
+    def order(  # type: ignore[overload-overlap]
+        self, texts: AnyText, *, model: str | None = ..., combine: str | None = ..., first_given: bool = ...,
+        search: Search = ..., objective: Objective = ..., beam: int = ..., seed: int = ..., language: str = ...,
+    ) -> Ordering: ...  # fmt: skip
+
+    @overload
+    def order(
+        self, texts: Iterable[AnyText], *, model: str | None = ..., combine: str | None = ..., first_given: bool = ...,
+        search: Search = ..., objective: Objective = ..., beam: int = ..., seed: int = ..., language: str = ...,
+    ) -> list[Ordering]: ...  # fmt: skip
+
+    def order(
+        self,
+        texts: object,
+        *,
+        model: str | None = None,
+        combine: str | None = None,
+        first_given: bool = False,
+        search: Search = "auto",
+        objective: Objective = "auto",
+        beam: int = 10,
+        seed: int = 1,
+        language: str = "en",
+    ) -> Ordering | list[Ordering]:
+        """Put the sentences of texts in order; see `weft.order`."""
+        given, single = texts_of(texts)
+        options = {
+            "model": model, "combine": combine, "first_given": first_given, "search": search, "objective": objective,
+            "beam": beam, "seed": seed, "language": language,
+        }  # fmt: skip
+        answers = self._in_parts("/v1/order", given, options, single=single)
+        found = [received_ordering(record) for _, answer in answers for record in answer["orders"]]
+        return found[0] if single else found
+
+    @overload
+    def generate(  # type: ignore[overload-overlap]
+        self, texts: AnyText, *, sentences: int = ..., model: str | None = ..., combine: str | None = ...,
+        decoding: Decoding | None = ..., language: str = ...,
+    ) -> Continuation: ...  # fmt: skip
+
+    @overload
+    def generate(
+        self, texts: Iterable[AnyText], *, sentences: int = ..., model: str | None = ..., combine: str | None = ...,
+        decoding: Decoding | None = ..., language: str = ...,
+    ) -> list[Continuation]: ...  # fmt: skip
+
+    def generate(
+        self,
+        texts: object,
+        *,
+        sentences: int = 1,
+        model: str | None = None,
+        combine: str | None = None,
+        decoding: Decoding | None = None,
+        language: str = "en",
+    ) -> Continuation | list[Continuation]:
+        """Continue texts; see `weft.generate`."""
+        given, single = texts_of(texts)
+        options = {"model": model, "combine": combine, "language": language, "number": sentences}
+        answers = self._in_parts("/v1/generate", given, options | _sent_decoding(decoding), single=single)
+        found = [
+            Continuation(
+                one_document(text, name=record["id"], language=language), tuple(record["sentences"]), record["model"]
+            )
+            for part, answer in answers
+            for record, text in zip(answer["continuations"], part, strict=True)
+        ]
+        return found[0] if single else found
+
+    def compare(
+        self,
+        first: AnyText,
+        second: AnyText,
+        *,
+        model: str | None = None,
+        combine: str | None = None,
+        language: str = "en",
+    ) -> Revision:
+        """Compare two versions of a text; see `weft.compare`."""
+        bodies = {"first": _sent(first, "first"), "second": _sent(second, "second")}
+        body = {**bodies, "model": model, "combine": combine, "language": language}
+        return received_revision(self._post("/v1/compare", body), first, second)
+
+    def models(self) -> list[dict[str, Any]]:
+        """Return the models that the service serves, the default one first."""
+        found: list[dict[str, Any]] = self._request("GET", "/v1/models")["models"]
+        return found
+
+    # -- Requests -----------------------------------------------------------------------------------------------------
+
+    def _in_parts(
+        self, path: str, texts: Sequence[AnyText], options: Mapping[str, Any], *, single: bool
+    ) -> Iterator[tuple[Sequence[AnyText], Any]]:
+        """Yield parts of the texts, each with its answer."""
+        if single:
+            yield texts, self._post(path, {"text": _sent(texts[0], SINGLE_NAME), **options})
+            return
+        bodies = [_sent(text, f"{SINGLE_NAME}-{number}") for number, text in enumerate(texts)]
+        for start in range(0, len(texts), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            yield texts[part], self._post(path, {"texts": bodies[part], **options})
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._request("POST", path, {name: value for name, value in body.items() if value is not None})
+
+    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return the answer of the service; a busy service is asked again."""
+        import httpx
+
+        for attempt in range(self.retries + 1):
+            try:
+                response = self._http.request(method, path, json=body)
+            except httpx.HTTPError as error:
+                raise self._unreachable(error) from error
+            if response.status_code not in BUSY or attempt == self.retries:
+                break
+            time.sleep(float(response.headers.get("retry-after", 1)))
+        if response.is_success:
+            return response.json()
+        raise _refused(response)
+
+    def _unreachable(self, error: Exception) -> WeftError:
+        return WeftError(
+            "cannot reach the service",
+            seen=f"{self.url}: {type(error).__name__}",
+            allowed="the address of a running service, which answers in time",
+            next_step="start one with `weft serve`, or check the address; a longer timeout helps with long texts",
+        )
+
+
+def _connection(url: str, api_key: str | None, timeout: float) -> httpx.Client:
+    try:
+        import httpx
+    except ImportError as error:
+        raise ConfigError(
+            "the client needs a package that is not installed",
+            seen="no httpx",
+            allowed="the extra `web`",
+            next_step="pip install 'weft-coherence[web]'",
+        ) from error
+    headers = {b"Authorization": f"Bearer {api_key}".encode()} if api_key else {}
+    return httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+
+
+def _sent(text: object, name: str) -> dict[str, Any]:
+    """Return a text as it is sent."""
+    if isinstance(text, str):
+        return {"id": name, "text": text}
+    document = one_document(text)
+    starts = {"paragraph_starts": list(document.paragraph_starts)} if document.sentences else {}
+    names = {"id": document.id or name, "title": document.title, "genre": document.genre}
+    return {**names, "sentences": list(document.sentences), **starts}
+
+
+def _sent_decoding(decoding: Decoding | None) -> dict[str, Any]:
+    """Return the options of decoding that the service takes."""
+    if decoding is None:
+        return {}
+    options, plain = asdict(decoding), asdict(Decoding(method=decoding.method, beam=decoding.beam))
+    for name in NOT_SENT:
+        if options.pop(name) != plain[name]:
+            raise ConfigError(
+                "the service chooses this option of decoding itself",
+                seen=name,
+                allowed=", ".join(options),
+                next_step=f"omit {name}",
+            )
+    return options
+
+
+def _refused(response: httpx.Response) -> WeftError:
+    """Return the error that the service reports."""
+    kind = response.headers.get("content-type", "")
+    if not kind.startswith("application/problem+json"):
+        return WeftError(
+            "the address answers, but not as a service of weft does",
+            seen=f"status {response.status_code}",
+            allowed="the address of a service that `weft serve` started",
+            next_step="check the address",
+        )
+    problem = response.json()
+    return WeftError(problem["title"], seen=problem["seen"], allowed=problem["allowed"], next_step=problem["next_step"])

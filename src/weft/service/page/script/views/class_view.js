@@ -1,0 +1,176 @@
+/** Many texts in a table: sorted by any column; a click opens a text. */
+
+import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
+import { announce, button, byId, count, make, makeSvg, show } from "../shared/dom.js";
+import { classTable, classRecords, save } from "../shared/download.js";
+import { EXAMPLES } from "../shared/examples.js";
+import { levelOf, percent } from "../shared/link.js";
+import { percentileOf, shown, showProblem } from "../shared/summary.js";
+
+const AT_ONCE = 8; // texts in one request: often enough to show progress and to stop
+const STRIP = 60; // links in the small picture of a text
+
+const marksOf = (score) => score.links.filter((link) => link.marked).length;
+
+/** The columns; one that no text has a value for is left out. */
+const COLUMNS = [
+  { name: () => "Text", key: ({ id }) => id.toLowerCase(), words: true },
+  { name: () => "Score", key: ({ score }) => score?.value, cell: shown },
+  { name: () => "Percentile", key: ({ score }) => score && percentileOf(score), cell: (value) => percent(value / 100) },
+  { name: () => "Own shuffles", key: ({ score }) => score?.shuffles_beaten, cell: percent },
+  { name: (mark) => (mark === "break" ? "Breaks" : "Weak links"), key: ({ score }) => score && marksOf(score), cell: String },
+  { name: () => "Sentences", key: ({ score }) => score?.spans.length, cell: String },
+];
+
+export class ClassView {
+  #requests = new Latest();
+  #texts = [];
+  #sort = { column: null, falling: true };
+  #open;
+
+  /** @param {function(string)} open - Shows a text in the text view. */
+  constructor(open) {
+    this.#open = open;
+    byId("class-example").addEventListener("click", () => this.open(EXAMPLES.map(({ name, text }) => ({ id: name, text }))));
+    byId("class-cancel").addEventListener("click", () => this.#cancel());
+    byId("class-genre").addEventListener("change", () => this.#texts.length && this.open(this.#texts));
+    byId("class-json").addEventListener("click", () => save("weft-class.json", "application/json", classRecords(this.#texts)));
+    byId("class-csv").addEventListener("click", () => save("weft-class.csv", "text/csv", classTable(this.#texts)));
+  }
+
+  /** Score texts and show them as they are done. */
+  async open(texts) {
+    const signal = this.#requests.start();
+    this.#texts = texts.map(({ id, text }) => ({ id, text, score: null, problem: null }));
+    this.#busy(true);
+    try {
+      for (let start = 0; start < this.#texts.length; start += AT_ONCE) {
+        await this.#score(this.#texts.slice(start, start + AT_ONCE), signal);
+        byId("class-progress").value = start + AT_ONCE;
+        this.#show();
+      }
+      announce(`${count(this.#texts.length, "text")} scored.`, 0);
+    } catch (error) {
+      if (!isCancelled(error)) showProblem(byId("class-summary"), error);
+    } finally {
+      if (!signal.aborted) this.#busy(false);
+    }
+  }
+
+  /** Score some texts; if the service refuses them together, one by one, so that one text cannot stop the others. */
+  async #score(texts, signal) {
+    const genre = byId("class-genre").value || undefined;
+    try {
+      const { scores } = await ask("/v1/score", { texts: texts.map(({ id, text }) => ({ id: id.slice(0, 200), text })), genre }, { signal });
+      texts.forEach((entry, index) => {
+        entry.score = readScore(scores[index], entry.text);
+      });
+    } catch (error) {
+      if (isCancelled(error) || ![413, 422].includes(error.status)) throw error;
+      if (texts.length === 1) texts[0].problem = error;
+      else for (const text of texts) await this.#score([text], signal);
+    }
+  }
+
+  #busy(busy) {
+    show(byId("class-cancel"), busy);
+    show(byId("class-progress"), busy);
+    byId("class-progress").max = this.#texts.length;
+    byId("class-progress").value = 0;
+    this.#show();
+  }
+
+  #cancel() {
+    this.#requests.cancel();
+    this.#busy(false);
+    announce("Cancelled.", 0);
+  }
+
+  #show() {
+    const done = this.#texts.filter(({ score, problem }) => score || problem);
+    show(byId("class-json"), done.length > 0);
+    show(byId("class-csv"), done.length > 0);
+    byId("class-summary").replaceChildren(this.#headline(done));
+    const mark = done.find(({ score }) => score)?.score.mark ?? "break";
+    const columns = COLUMNS.map((column) => ({ ...column, name: column.name(mark) })).filter(
+      ({ key, cell }) => !cell || !done.length || this.#texts.some((entry) => (key(entry) ?? null) !== null),
+    );
+    const plain = ["Links", "Remarks"].map((text) => make("th", { scope: "col", class: "words", text }));
+    const head = make("tr", {}, ...columns.map((column) => this.#heading(column)), ...plain);
+    const rows = this.#sorted(columns).map((entry) => this.#row(entry, columns));
+    const caption = make("caption", { class: "quiet", text: "Texts and their scores; the buttons in the first row sort the table" });
+    const table = make("table", { class: "class" }, caption, make("thead", {}, head), make("tbody", {}, ...rows));
+    byId("class-table").replaceChildren(table);
+    if (this.#focus) byId("class-table").querySelector(`[data-column="${this.#focus}"]`)?.focus();
+    this.#focus = null;
+  }
+
+  #focus = null; // the heading that was pressed: it is drawn again and keeps the focus
+
+  #headline(done) {
+    const marked = done.filter(({ score }) => score?.links.some((link) => link.marked)).length;
+    const warned = done.filter(({ score, problem }) => problem || score?.warnings.length).length;
+    const parts = [`${count(this.#texts.length, "text")}${done.length < this.#texts.length ? `, ${done.length} scored` : ""}.`];
+    if (done.length) parts.push(`${marked} with a marked link, ${warned} with a remark.`);
+    return parts.join(" ");
+  }
+
+  #sorted(columns) {
+    const { column, falling } = this.#sort;
+    const key = columns.find(({ name }) => name === column)?.key;
+    if (!key) return this.#texts;
+    const sign = falling ? -1 : 1;
+    return [...this.#texts].sort((one, other) => {
+      const [left, right] = [key(one) ?? null, key(other) ?? null];
+      if (left === null || right === null) return (left === null) - (right === null); // texts without a value come last
+      return sign * (typeof left === "string" ? left.localeCompare(right, undefined, { numeric: true }) : left - right);
+    });
+  }
+
+  #heading(column) {
+    const sorted = this.#sort.column === column.name;
+    const direction = sorted ? (this.#sort.falling ? "descending" : "ascending") : null;
+    const cell = make("th", { scope: "col", "aria-sort": direction, class: column.words ? "words" : null });
+    cell.append(button(column.name, () => this.#sortBy(column, sorted), { "data-column": column.name }));
+    return cell;
+  }
+
+  #sortBy(column, again) {
+    this.#sort = { column: column.name, falling: again ? !this.#sort.falling : !column.words };
+    this.#focus = column.name;
+    this.#show();
+    announce(`Sorted by ${column.name}, ${this.#sort.falling ? "highest" : "lowest"} first.`, 0);
+  }
+
+  #row(entry, columns) {
+    const { id, text, score, problem } = entry;
+    const begin = text.trim().replace(/\s+/g, " ").slice(0, 80);
+    const opener = button(id, () => this.#open(text), { class: "plain", dir: "auto" });
+    const codes = (score?.warning_codes ?? []).join(", ").replaceAll("-", " ");
+    const remarks = problem ? [problem.message, problem.nextStep].filter(Boolean).join(": ") : codes;
+    const cells = columns.filter(({ cell }) => cell).map(({ key, cell }) => {
+      const value = key(entry) ?? null;
+      return make("td", { text: value !== null ? cell(value) : score || problem ? "–" : "…" });
+    });
+    return make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, opener, make("span", { class: "begin", text: begin, dir: "auto" })),
+      ...cells,
+      make("td", { class: "strip" }, score ? strip(score.links) : ""),
+      make("td", { class: "words", text: remarks }),
+    );
+  }
+}
+
+/** Return the links of a text as a row of small bars: taller is stronger, and marked ones hang below the line. */
+function strip(links) {
+  const shownLinks = links.slice(0, STRIP);
+  const bars = shownLinks.map((link, index) => {
+    const height = 2 + 12 * (link.bar ?? 0);
+    return makeSvg("rect", {
+      x: index * 5, width: 4, y: link.marked ? 15 : 14 - height, height: link.marked ? 5 : height, class: `bar level-${levelOf(link) ?? "none"}`,
+    });
+  });
+  return makeSvg("svg", { viewBox: `0 0 ${Math.max(5, shownLinks.length * 5)} 20`, width: Math.max(5, shownLinks.length * 5), height: 20, "aria-hidden": "true" }, ...bars);
+}

@@ -1,0 +1,132 @@
+"""A stream of texts to score: JSON lines in and out, however many, while only a part of the queue is in use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from weft.errors import WeftError
+from weft.loaded_model import Model
+from weft.scoring.genre_choice import check_genre
+from weft.service.bodies.given_texts import given_text
+from weft.service.bodies.problems import LineProblem, ServiceError, problem_of
+from weft.service.bodies.request_bodies import StreamOptions, TextBody
+from weft.service.bodies.views import score_body
+from weft.service.engine import Engine, ServedModel
+from weft.service.operations import reasons_for
+from weft.text_inputs import SINGLE_NAME
+
+LINE: TypeAdapter[str | TextBody] = TypeAdapter(str | TextBody)
+
+
+@dataclass(frozen=True)
+class ScoreStream:
+    """Scores the lines of a request.
+
+    Attributes:
+        engine: The models.
+        options: The options of the request.
+        served: The model.
+        model: The model, combined as the request asks.
+        genre: The genre that the request names, or an empty string.
+    """
+
+    engine: Engine
+    options: StreamOptions
+    served: ServedModel
+    model: Model
+    genre: str
+
+    @classmethod
+    def of(cls, engine: Engine, options: StreamOptions) -> ScoreStream:
+        """Return the stream of a request.
+
+        Raises:
+            WeftError: The model, the combination or the genre is unknown.
+        """
+        served = engine.served(options.model)
+        model = served.combined(options.combine)
+        return cls(engine, options, served, model, check_genre(options.genre, model.inner, model.name))
+
+    async def results(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[BaseModel]:
+        """Yield the result of each line, in order: a score or a problem."""
+        started: asyncio.Queue[asyncio.Task[BaseModel] | None] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(chunks, started))
+        try:
+            while (task := await started.get()) is not None:
+                yield await task
+            await reading
+        finally:
+            reading.cancel()
+            while not started.empty():
+                if (rest := started.get_nowait()) is not None:
+                    rest.cancel()
+
+    async def _read(self, chunks: AsyncIterator[bytes], started: asyncio.Queue[asyncio.Task[BaseModel] | None]) -> None:
+        """Start to score each line as soon as there is a place for it in the queue."""
+        number, places = 0, self.engine.queue.stream_places
+        try:
+            async for line in _lines(chunks, self.engine.settings.body_bytes, self.engine.settings.stream_bytes):
+                number += 1
+                if line.strip():
+                    await places.acquire()
+                    task = asyncio.create_task(self._result(number, line))
+                    task.add_done_callback(lambda _: places.release())
+                    started.put_nowait(task)
+        except WeftError as error:
+            started.put_nowait(asyncio.create_task(_problem(number + 1, error)))
+        started.put_nowait(None)
+
+    async def _result(self, number: int, line: bytes) -> BaseModel:
+        try:
+            return await self._score(number, line)
+        except ValidationError as error:
+            return await _problem(number, _not_a_text(error))
+        except WeftError as error:
+            return await _problem(number, error)
+
+    async def _score(self, number: int, line: bytes) -> BaseModel:
+        engine, options = self.engine, self.options
+        body = LINE.validate_json(line)
+        name = f"{SINGLE_NAME}-{number - 1}"
+        text = await engine.read(lambda: given_text(body, name, options.language, engine.settings))
+        (score,) = await engine.queue.score(self.model, self.served.lock, [text.document], [self.genre], patient=True)
+        reasons = await reasons_for(engine, self.served, self.model, score) if options.reasons else {}
+        return await engine.read(lambda: score_body(score, text, reasons))
+
+
+async def _problem(number: int, error: WeftError) -> BaseModel:
+    return LineProblem(**problem_of(error).model_dump(), line=number)
+
+
+def _not_a_text(error: ValidationError) -> ServiceError:
+    first = error.errors(include_url=False, include_context=False)[0]
+    return ServiceError(
+        422, "invalid-request", "the line is not a text", seen=first["type"], allowed=first["msg"],
+        next_step='write a string, or an object such as {"id": "a", "text": "It rained. He slept."}, on each line',
+    )  # fmt: skip
+
+
+async def _lines(chunks: AsyncIterator[bytes], longest: int, most: int) -> AsyncIterator[bytes]:
+    """Yield the lines of a body.
+
+    Raises:
+        ServiceError: A line or the whole body is too long (413).
+    """
+    rest, size = b"", 0
+    async for chunk in chunks:
+        size += len(chunk)
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+        if len(rest) > longest or size > most:
+            what, seen = ("line", len(rest)) if len(rest) > longest else ("stream", size)
+            raise ServiceError(
+                413, "body-too-large", f"the {what} is too long", seen=f"at least {seen} bytes",
+                allowed=f"lines of up to {longest} bytes, {most} bytes in all", next_step="send several streams",
+            )  # fmt: skip
+    if rest:
+        yield rest

@@ -1,0 +1,85 @@
+"""Runs the application with uvicorn."""
+
+from __future__ import annotations
+
+import copy
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+import uvicorn.config
+
+from weft.errors import ConfigError
+from weft.models.common.thread_pool import few_threads
+from weft.service.app import create_app
+from weft.service.engine import Engine
+from weft.service.settings import ServiceSettings
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address; port 0 takes a free one.
+
+    Raises:
+        ConfigError: The address is in use or not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise ConfigError(
+            "cannot listen on this address",
+            seen=f"{host} port {port}: {error.strerror or error}",
+            allowed="an address of this machine and a free port",
+            next_step="give another --port, or --port 0 for any free one",
+        ) from error
+    return found
+
+
+def run(settings: ServiceSettings, host: str, port: int, told: Callable[[str], None], *, verbose: bool = False) -> None:
+    """Serve until the process gets SIGINT or SIGTERM; requests in progress are finished first.
+
+    Args:
+        settings: The settings of the service.
+        host: Address to listen on.
+        port: Port; 0 for a free one.
+        told: Receives the address of the service when it can be used.
+        verbose: Whether to log a line for each request.
+
+    Raises:
+        WeftError: A model cannot be loaded, or the address cannot be used.
+    """
+    listening = listening_socket(host, port)
+    engine = Engine(settings)
+    engine.load()
+    server = uvicorn.Server(server_config(create_app(settings, engine), settings, verbose=verbose))
+    name = f"[{host}]" if ":" in host else host
+    told(f"http://{name}:{listening.getsockname()[1]}/")
+    # OpenBLAS takes a limit of its threads only from the main thread. Set by the threads that compute, it has no
+    # effect, and a short text costs ten times the work.
+    with listening, few_threads():
+        server.run(sockets=[listening])
+
+
+def server_config(app: Any, settings: ServiceSettings, *, verbose: bool = False) -> uvicorn.Config:
+    """Return the configuration of uvicorn: no access log, which would have paths and queries as given."""
+    logs = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
+    logs["loggers"]["weft.service"] = {
+        "handlers": ["default"], "level": "INFO" if verbose else "WARNING", "propagate": False,
+    }  # fmt: skip
+    logs["loggers"]["uvicorn.access"] = {"handlers": [], "level": "CRITICAL", "propagate": False}
+    return uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="info" if verbose else "warning",
+        log_config=logs,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=round(settings.shutdown_seconds),
+        lifespan="on",
+    )

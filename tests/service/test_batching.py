@@ -1,0 +1,100 @@
+"""Requests of many clients share calls of the model; what nobody waits for any longer is not computed."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from tests.helpers.running_service import GatedModel, Running, running, wait_for
+
+import weft
+from weft.service.settings import ServiceSettings
+
+
+def text(number: int) -> str:
+    return f"A cat sat on {number} mats. It slept for {number} hours. Rain fell on the roof."
+
+
+def body(number: int) -> dict[str, object]:
+    return {"text": {"id": f"cat-{number}", "text": text(number)}}
+
+
+def test_waiting_texts_of_many_clients_are_one_call_and_score_as_alone(gated: tuple[GatedModel, Running]) -> None:
+    model, service = gated
+    with ThreadPoolExecutor(9) as pool:
+        sent = [pool.submit(service.http.post, "/v1/score", json=body(0))]
+        wait_for(lambda: model.calls)
+        sent += [pool.submit(service.http.post, "/v1/score", json=body(number)) for number in range(1, 9)]
+        wait_for(lambda: len(service.engine.queue.waiting) == 8)
+        model.gate.set()
+        found = [one.result().json()["scores"][0] for one in sent]
+    assert [len(call) for call in model.calls] == [1, 8]
+    assert [score["id"] for score in found] == [f"cat-{number}" for number in range(9)]
+    assert [score["value"] for score in found] == [
+        weft.score(text(number), model="foltz-sif").value for number in range(9)
+    ]
+
+
+def test_a_full_queue_refuses_with_429_and_then_goes_on(gated: tuple[GatedModel, Running]) -> None:
+    model, service = gated
+    with ThreadPoolExecutor(9) as pool:
+        sent = [pool.submit(service.http.post, "/v1/score", json=body(0))]
+        wait_for(lambda: model.calls)
+        sent += [pool.submit(service.http.post, "/v1/score", json=body(number)) for number in range(1, 9)]
+        wait_for(lambda: len(service.engine.queue.waiting) == 8)
+        refused = service.http.post("/v1/score", json=body(9))
+        assert refused.status_code == 429 and int(refused.headers["retry-after"]) > 0
+        assert refused.json()["type"].endswith("queue-full")
+        model.gate.set()
+        assert {one.result().status_code for one in sent} == {200}
+    assert service.http.post("/v1/score", json=body(9)).status_code == 200
+
+
+def test_texts_of_a_client_that_has_gone_are_not_scored(gated: tuple[GatedModel, Running]) -> None:
+    model, service = gated
+    with ThreadPoolExecutor(2) as pool:
+        held = pool.submit(service.http.post, "/v1/score", json=body(0))
+        wait_for(lambda: model.calls)
+        hasty = httpx.Client(base_url=service.address, timeout=0.3, trust_env=False)
+        with hasty, pytest.raises(httpx.ReadTimeout):
+            hasty.post("/v1/score", json=body(1))
+        wait_for(lambda: all(one.found.cancelled() for one in service.engine.queue.waiting))
+        later = pool.submit(service.http.post, "/v1/score", json=body(2))
+        wait_for(lambda: len(service.engine.queue.waiting) == 2)
+        model.gate.set()
+        assert held.result().status_code == later.result().status_code == 200
+    assert model.calls == [["cat-0"], ["cat-2"]]
+
+
+def test_a_stream_waits_for_room_and_leaves_some_to_others(gated: tuple[GatedModel, Running]) -> None:
+    model, service = gated
+    lines = "\n".join(json.dumps({"id": f"cat-{number}", "text": text(number)}) for number in range(50))
+    with ThreadPoolExecutor(2) as pool:
+        stream = pool.submit(service.http.post, "/v1/score/stream", content=lines.encode())
+        wait_for(lambda: sum(map(len, model.calls)) + len(service.engine.queue.waiting) == 4)
+        other = pool.submit(service.http.post, "/v1/score", json=body(99))
+        wait_for(lambda: any(one.document.id == "cat-99" for one in service.engine.queue.waiting))
+        assert sum(map(len, model.calls)) + len(service.engine.queue.waiting) == 5
+        model.gate.set()
+        assert other.result().status_code == 200
+        found = [json.loads(line)["id"] for line in stream.result().text.splitlines()]
+    assert found == [f"cat-{number}" for number in range(50)]
+
+
+def test_texts_for_different_models_and_long_texts_do_not_share_a_call() -> None:
+    one, other = GatedModel(), GatedModel()
+    with running(ServiceSettings(models=("gated",)), [one.served]) as service:
+        service.engine.models["other"] = type(one.served)("other", weft.Model(other, "other"))
+        other.gate.set()
+        long = {"text": {"id": "long", "sentences": ["A cat sat."] * 65}}
+        with ThreadPoolExecutor(5) as pool:
+            sent = [pool.submit(service.http.post, "/v1/score", json=body(0))]
+            wait_for(lambda: one.calls)
+            for number, request in enumerate([body(1), {**body(2), "model": "other"}, body(3), long]):
+                sent.append(pool.submit(service.http.post, "/v1/score", json=request))
+                wait_for(lambda number=number: len(service.engine.queue.waiting) == number + 1)
+            one.gate.set()
+            assert {each.result().status_code for each in sent} == {200}
+    assert one.calls == [["cat-0"], ["cat-1"], ["cat-3"], ["long"]] and other.calls == [["cat-2"]]

@@ -1,0 +1,172 @@
+"""Every refusal is a problem (RFC 9457) that says what was wrong, what was seen, what is allowed and what to do."""
+
+from __future__ import annotations
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from tests.helpers.running_service import BEES, GatedModel, Running, running, wait_for
+
+from weft.service.settings import ServiceSettings
+
+
+def check(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = response.json()
+    assert problem["type"] == f"urn:weft:problem:{code}" and problem["status"] == status
+    assert problem["title"] and problem["allowed"] and problem["next_step"]
+    assert problem["title"] in problem["detail"]
+    return problem
+
+
+WRONG = [
+    ("score", {}, "invalid-request"),
+    ("score", {"text": 1}, "invalid-request"),
+    ("score", {"text": "A.", "texts": ["B."]}, "invalid-request"),
+    ("score", {"text": None}, "invalid-request"),
+    ("score", {"text": {"id": "a"}}, "invalid-request"),
+    ("score", {"text": {"sentences": ["A.", " "]}}, "invalid-request"),
+    ("score", {"text": {"sentences": ["A."], "paragraph_starts": [0, 1]}}, "invalid-request"),
+    ("score", {"text": {"sentences": ["A.", "B."], "paragraph_starts": [1]}}, "invalid-request"),
+    ("score", {"text": "A. B.", "sentences": 3}, "invalid-request"),
+    ("score", {"text": "A. B.", "model": "seq2seq"}, "invalid-request"),
+    ("score", {"text": "A. B.", "model": "../../etc"}, "invalid-request"),
+    ("score", {"text": "A. B.", "combine": "mmi"}, "invalid-request"),
+    ("score", {"text": "A. B.", "genre": "essay"}, "invalid-request"),
+    ("score", {"text": "A. B.", "model": "weft-small", "genre": "poem"}, "invalid-request"),
+    ("score", {"text": "A. B.", "language": "klingon"}, "invalid-request"),
+    ("score", {"texts": ["A. B."] * 9}, "too-many-texts"),
+    ("score", {"text": "It rained. " * 51}, "too-many-sentences"),
+    ("score", {"text": "a" * 8001}, "too-many-characters"),
+    ("order", {"text": "It rained. " * 13}, "too-many-sentences"),
+    ("order", {"text": "A. B.", "beam": 0}, "invalid-request"),
+    ("order", {"text": "A. B.", "objective": "precedence"}, "invalid-request"),
+    ("generate", {"text": ""}, "empty-text"),
+    ("generate", {"text": "A. B.", "model": "foltz-sif"}, "invalid-request"),
+    ("generate", {"text": "A. B.", "number": 21}, "invalid-request"),
+    ("generate", {"text": "A. B.", "min_tokens": 50, "max_tokens": 20}, "invalid-request"),
+    ("generate/stream", {"text": ""}, "empty-text"),
+    ("compare", {"first": "A. B."}, "invalid-request"),
+    ("compare", {"first": "A. B.", "second": "It rained. " * 51}, "too-many-sentences"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "code"), WRONG, ids=lambda value: str(value)[:40])
+def test_a_wrong_request_is_refused(service: Running, path: str, body: dict[str, object], code: str) -> None:
+    check(service.http.post(f"/v1/{path}", json=body), 422, code)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff\xfe", b'{"text": "\\ud800 a. b."}', b"[" * 10_000, b'{"text": NaN}', b"null", b"[]"]
+)
+def test_a_body_that_is_no_json_object_is_refused(service: Running, content: bytes) -> None:
+    response = service.http.post("/v1/score", content=content, headers={"content-type": "application/json"})
+    assert response.status_code in (400, 422)
+    check(response, response.status_code, response.json()["type"].rsplit(":", 1)[1])
+
+
+def test_other_types_of_content_are_refused(service: Running) -> None:
+    """A page of another site can send text/plain without asking first."""
+    response = service.http.post("/v1/score", content=b'{"text": "A. B."}', headers={"content-type": "text/plain"})
+    check(response, 422, "invalid-request")
+
+
+def test_unknown_paths_and_methods(service: Running) -> None:
+    check(service.http.get("/v1/nothing"), 404, "not-found")
+    check(service.http.get("/../pyproject.toml"), 404, "not-found")
+    check(service.http.get("/%2e%2e/app.py"), 404, "not-found")
+    check(service.http.get("/v1/score"), 405, "method-not-allowed")
+
+
+def test_a_large_body_is_refused_whether_it_says_its_size_or_not(service: Running) -> None:
+    large = b'{"text": "' + b"a" * 30_000 + b'"}'
+    problem = check(service.http.post("/v1/score", content=large), 413, "body-too-large")
+    assert problem["seen"] == f"{len(large)} bytes"
+    chunks = (large[start : start + 1000] for start in range(0, len(large), 1000))
+    check(service.http.post("/v1/score", content=chunks), 413, "body-too-large")
+
+
+def test_a_stream_ends_with_the_problem_of_a_line_that_is_too_long(service: Running) -> None:
+    lines = service.http.post("/v1/score/stream", content=b'"A. B."\n"' + b"a" * 30_000).text.splitlines()
+    assert len(lines) == 2 and '"line":2' in lines[1] and "body-too-large" in lines[1]
+    lines = service.http.post("/v1/score/stream", content=(b'"' + b"a" * 998 + b'"\n') * 45).text.splitlines()
+    assert "body-too-large" in lines[-1] and len(lines) > 2
+    check(service.http.post("/v1/score/stream?genre=essay", content=b'"A. B."'), 422, "invalid-request")
+
+
+def test_a_key_is_asked_for_where_there_is_one() -> None:
+    with running(ServiceSettings(models=("foltz-sif",), api_key="öpen sesame")) as service:
+        ask = service.http.post
+        check(ask("/v1/score", json={"text": "A. B."}), 401, "wrong-key")
+        for wrong in ("Bearer open", "Basic open sesame", "Bearer open sesame2", "Bearer öffne"):
+            response = ask("/v1/score", json={"text": "A. B."}, headers={b"authorization": wrong.encode()})
+            assert check(response, 401, "wrong-key")["seen"] != wrong
+            assert response.headers["www-authenticate"] == "Bearer"
+        for right in ({b"authorization": "Bearer öpen sesame".encode()}, {b"x-api-key": "öpen sesame".encode()}):
+            assert ask("/v1/score", json={"text": "A. B."}, headers=right).status_code == 200
+        check(service.http.get("/metrics"), 401, "wrong-key")
+        assert service.http.get("/healthz").status_code == service.http.get("/").status_code == 200
+        described = service.http.get("/openapi.json").json()
+        assert described["paths"]["/v1/score"]["post"]["security"] == [{"key": []}]
+
+
+def test_a_request_that_takes_too_long_gets_503() -> None:
+    model = GatedModel()
+    settings = ServiceSettings(models=("gated",), request_seconds=1.0)
+    with running(settings, [model.served]) as service:
+        response = service.http.post("/v1/score", json={"text": BEES})
+        check(response, 503, "time-out")
+        assert int(response.headers["retry-after"]) > 0
+        model.gate.set()
+        assert service.http.post("/v1/score", json={"text": BEES}).status_code == 200
+
+
+def test_more_requests_than_are_answered_at_a_time_get_429() -> None:
+    model = GatedModel()
+    settings = ServiceSettings(models=("gated",), requests=2)
+    with running(settings, [model.served]) as service, ThreadPoolExecutor(2) as pool:
+        sent = [pool.submit(service.http.post, "/v1/score", json={"text": BEES}) for _ in range(2)]
+        wait_for(lambda: sum(map(len, model.calls)) + len(service.engine.queue.waiting) == 2)
+        check(service.http.post("/v1/score", json={"text": BEES}), 429, "queue-full")
+        assert service.http.get("/readyz").status_code == 200
+        model.gate.set()
+        assert [one.result().status_code for one in sent] == [200, 200]
+
+
+def test_a_body_that_does_not_arrive_gets_408() -> None:
+    with running(ServiceSettings(models=("foltz-sif",), request_seconds=0.2)) as service:
+        host, port = service.address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(
+                b"POST /v1/score HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+            )
+            assert connection.recv(4096).startswith(b"HTTP/1.1 408")
+
+
+def test_a_mistake_of_the_service_is_a_problem_without_details(
+    gated: tuple[GatedModel, Running], caplog: pytest.LogCaptureFixture
+) -> None:
+    model, service = gated
+    model.gate.set()
+    response = service.http.post("/v1/score", json={"text": "We divide by zero. It fails."})
+    check(response, 500, "internal-error")
+    assert "secret" not in response.text
+    wait_for(lambda: "POST /v1/score 500" in caplog.text)
+    assert "ZeroDivisionError" in caplog.text and "secret" not in caplog.text
+    assert service.http.post("/v1/score", json={"text": BEES}).status_code == 200
+
+
+def test_a_bad_text_does_not_spoil_the_batch_of_others(gated: tuple[GatedModel, Running]) -> None:
+    model, service = gated
+    texts = [BEES, "We divide by zero. It fails.", BEES]
+    with ThreadPoolExecutor(4) as pool:
+        held = pool.submit(service.http.post, "/v1/score", json={"text": "A. B."})
+        wait_for(lambda: model.calls)
+        sent = [pool.submit(service.http.post, "/v1/score", json={"text": text}) for text in texts]
+        wait_for(lambda: len(service.engine.queue.waiting) == 3)
+        model.gate.set()
+        assert [one.result().status_code for one in [held, *sent]] == [200, 200, 500, 200]

@@ -1,0 +1,78 @@
+"""The service as a process: stopped, killed, and what it logs."""
+
+from __future__ import annotations
+
+import inspect
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from tests.helpers.running_service import process, wait_for
+
+import weft
+from weft.cli.serve import serve
+from weft.service.settings import ServiceSettings
+
+LONG = {"texts": [" ".join(f"The zebra number {n} crossed river {m}." for m in range(40)) for n in range(8)]}
+
+
+def running_requests(address: str) -> bool:
+    return "weft_requests_in_progress 2.0" in httpx.get(f"{address}/metrics", trust_env=False).text
+
+
+def test_a_stopped_service_answers_what_is_in_progress_and_logs_no_text() -> None:
+    with process("-v") as (run, address), ThreadPoolExecutor(1) as pool:
+        httpx.post(f"{address}/v1/score?text=zebra", json={"text": "zebra", "x": "zebra"}, trust_env=False)
+        httpx.get(f"{address}/zebra", trust_env=False)
+        sent = pool.submit(httpx.post, f"{address}/v1/score", json=LONG, trust_env=False, timeout=60)
+        wait_for(lambda: running_requests(address))
+        run.send_signal(signal.SIGTERM)
+        assert sent.result().status_code == 200
+        assert len(sent.result().json()["scores"]) == 8
+        assert run.wait(30) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+        assert run.stderr is not None
+        log = run.stderr.read()
+    assert "POST /v1/score 200" in log and "POST /v1/score 422" in log
+    assert "zebra" not in log
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{address}/healthz", trust_env=False)
+
+
+def test_a_killed_service_leaves_its_clients_with_a_clean_error_and_can_be_started_again() -> None:
+    with process() as (run, address), ThreadPoolExecutor(1) as pool, weft.Client(address) as client:
+        sent = pool.submit(client.score, LONG["texts"])
+        wait_for(lambda: running_requests(address))
+        run.kill()
+        with pytest.raises(weft.WeftError, match="cannot reach the service"):
+            sent.result()
+        port = address.rsplit(":", 1)[1]
+        with process("--port", port, "-m", "foltz-sif") as (_, again):
+            assert again == address
+            assert client.score("A cat sat. It slept.").value is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "foltz-siff"], "unknown model"),
+        (["--host", "203.0.113.7"], "cannot listen on this address"),
+        (["--port", "70000"], "--port"),
+        (["--seconds", "0"], "--seconds"),
+    ],
+)
+def test_a_service_that_cannot_start_says_why(options: list[str], message: str) -> None:
+    command = [sys.executable, "-m", "weft", "serve", "--port", "0", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_options_of_the_command_have_the_defaults_of_the_settings() -> None:
+    defaults = {name: one.default for name, one in inspect.signature(serve).parameters.items()}
+    settings = ServiceSettings()
+    assert tuple(defaults["model"]) == settings.models and defaults["writer"] == settings.writer
+    given = [defaults[name] for name in ("body_bytes", "sentences", "queue", "seconds")]
+    assert given == [settings.body_bytes, settings.sentences, settings.queue_texts, settings.request_seconds]
