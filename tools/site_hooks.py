@@ -1,6 +1,7 @@
 """What mkdocs does besides its settings in mkdocs.yml, so that the same Markdown works on the site and on GitHub.
 
 - Pages that stand outside of docs/, such as CONTRIBUTING.md, are part of the site, and links to them lead there.
+- Every model that comes with the repository has a page with its card.
 - A code block with the mark `needs-data` gets a title that says so.
 """
 
@@ -14,6 +15,10 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from weft.hub import known_models
+from weft.report.model_card import model_card
+from weft.report.tables import load_results
+
 ROOT = Path(__file__).parents[1]
 # Pages of the site by their name there, and the files that they are.
 OUTSIDE = {"contributing.md": "CONTRIBUTING.md", "zoo.md": "zoo/README.md", "changelog.md": "CHANGELOG.md"}
@@ -21,10 +26,31 @@ LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 NEEDS_DATA = re.compile(r"^(```\w+) needs-data$", re.MULTILINE)
 
 
+def models_with_cards() -> list[str]:
+    """Return the names of the models in the package and in zoo/, in order.
+
+    Example:
+        >>> {"weft-small", "foltz-glove"} <= set(models_with_cards())
+        True
+    """
+    inside = (row.name for row in known_models() if row.source == "weft" or (ROOT / "zoo" / row.name).is_dir())
+    return sorted(inside)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the cards to the part of the navigation that is about models."""
+    (models,) = (part["Models"] for part in config.nav or [] if "Models" in part)
+    models.append({"Cards": [{name: f"cards/{name}.md"} for name in models_with_cards()]})
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that stand outside of docs/."""
+    """Add the pages that stand outside of docs/, and the cards."""
     for name, path in OUTSIDE.items():
         files.append(File.generated(config, name, content=(ROOT / path).read_text(encoding="utf-8")))
+    results = load_results(ROOT / "results")
+    for name in models_with_cards():
+        files.append(File.generated(config, f"cards/{name}.md", content=model_card(name, results)))
     return files
 
 

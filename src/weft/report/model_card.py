@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.corpora.data_licences import ENCODERS, licence_of, training_files
-from weft.evaluation.result import Result
+from weft.evaluation.result import Key, Result
 from weft.hub import PACKAGE_FOLDERS, describe_model, find_model
 from weft.io.file_hash import sha256_of
 from weft.io.model_folder import MANIFEST, load_artifact, read_manifest
@@ -19,12 +19,13 @@ from weft.scoring.percentiles import Reference
 HASH = 12  # characters of a hash that are shown
 
 
-def model_card(name: str, results: str | Path = "results") -> str:
+def model_card(name: str, results: str | Path | Mapping[Key, Result] = "results") -> str:
     """Return the card of a model.
 
     Args:
         name: Name or folder of a model.
-        results: Results folder; the card has no results if it does not exist.
+        results: Results folder, or the results in it where they have been loaded before; the card has no results if the
+            folder does not exist.
 
     Raises:
         ConfigError: There is no model of that name.
@@ -128,14 +129,14 @@ def _reference_lines(reference: Reference | None) -> Iterator[str]:
         yield f"Command: {_code(reference.command)}, seed {reference.seed}."
 
 
-def _results_of(name: str, folder: Path | None, results: str | Path) -> list[Result]:
+def _results_of(name: str, folder: Path | None, results: str | Path | Mapping[Key, Result]) -> list[Result]:
     """Return the results of a model on standard data: of its folder, or by its name where no hash was recorded."""
-    if not Path(results).is_dir():
-        return []
+    if not isinstance(results, Mapping):
+        results = load_results(results) if Path(results).is_dir() else {}
     digest = sha256_of(folder / MANIFEST) if folder is not None else ""
     return [
         result
-        for result in load_results(results).values()
+        for result in results.values()
         if (result.model_sha256 == digest if result.model_sha256 and digest else result.model == name)
     ]
 
