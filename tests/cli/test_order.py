@@ -58,3 +58,11 @@ def test_the_best_order_is_said_to_be_the_best(tmp_path: Path) -> None:
     again = weft("order", "best.txt", "-i", "lines", "-m", "foltz-sif", cwd=tmp_path)
     assert "kept the given order: no order is better" in again.stderr
     assert [line.split()[0] for line in again.stdout.splitlines()] == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_a_lower_score_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("It rained all day. The river rose in the night. The bridge was closed.")
+    both = weft("order", "text.txt", cwd=tmp_path).stderr
+    assert "0.7252 as given, 0.4961 in this order; lower, because precedence" in both
+    assert "lower, because" not in weft("order", "text.txt", "--objective", "coherence", cwd=tmp_path).stderr
+    assert "lower, because" not in weft("order", SHUFFLED, "--input", "lines", cwd=tmp_path).stderr

@@ -43,6 +43,7 @@ PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
+CLOSED_PIPE = 141  # 128 + SIGPIPE
 SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare")  # commands whose work is scoring texts
 
 
@@ -92,7 +93,7 @@ def _called_app() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line: one line and exit code 2 for an error of the user, nothing for a closed pipe."""
+    """Run the command line: one line and exit code 2 for an error of the user, code 141 for a closed pipe."""
     # Idle threads sleep. By default they spin between the steps of an LSTM: an ordering that takes a second takes ten
     # if another process needs the cores. Must be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -113,10 +114,10 @@ def main() -> None:
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        # The reader (head, less) has closed the pipe, which is no error (click exits with code 1); stdout must not be
-        # flushed again at exit.
+        # The reader (head, less) has closed the pipe. That is no mistake and needs no message, but not all was written:
+        # the code is that of other programs, which SIGPIPE ends. stdout must not be flushed again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(0)
+        sys.exit(CLOSED_PIPE)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         _fail(str(_system_error(error)))
