@@ -23,6 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import psutil
 from benchmarks.hostile_files import (
     ENCODINGS,
     FORMATS,
@@ -302,7 +303,7 @@ def process(rng: random.Random, place: Path) -> Done:
         running.stdout = None
     resource.prlimit(running.pid, resource.RLIMIT_CPU, (PROCESS_SECONDS, PROCESS_SECONDS))
     if way.startswith("SIG"):
-        time.sleep(rng.uniform(0.15, 1.2))  # before, Python itself has not started
+        _await_work(running, rng.uniform(0.15, 1.2))  # before, Python itself has not started
         running.send_signal(getattr(signal, way))
     try:
         shown, err = running.communicate(stdin, timeout=PROCESS_PATIENCE)
@@ -313,6 +314,16 @@ def process(rng: random.Random, place: Path) -> Done:
     as_json = bool({"json", "jsonl"} & {*words}) and "--out" not in words
     check_end(code, (shown or b"").decode("utf-8"), err.decode("utf-8"), as_json=as_json, what=what)
     return Done(REFUSED if code == 2 else READ, code, what)
+
+
+def _await_work(running: subprocess.Popen[bytes], seconds: float) -> None:
+    """Return when a process has used so many seconds of the processor, has ended, or waits for something."""
+    process, end = psutil.Process(running.pid), time.monotonic() + 20
+    while running.poll() is None and time.monotonic() < end:
+        times = process.cpu_times()
+        if times.user + times.system >= seconds:
+            return
+        time.sleep(0.01)
 
 
 # Python ---------------------------------------------------------------------------------------------------------------

@@ -9,19 +9,19 @@ Example:
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from weft.document import Continuation, Document, Score
-from weft.errors import ConfigError, CorpusError, ModelError, WeftError
-from weft.version import VERSION
+# Nothing is imported here: Ctrl-C during an import would be a traceback, because `weft.__main__` has not begun yet.
+TYPE_CHECKING = False  # type checkers take it for that of typing
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from weft.api import compare, compare_models, evaluate, generate, order, score, train
     from weft.corpora.readers.formats import read_documents
     from weft.corpora.readers.read_options import ReadOptions
     from weft.corpora.text.sentences import split_sentences
     from weft.data_frames import to_frame
+    from weft.document import Continuation, Document, Score
+    from weft.errors import ConfigError, CorpusError, ModelError, WeftError
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
     from weft.evaluation.task_contract import EvaluateOptions
@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from weft.moves import best_move
     from weft.ordering.best_move import Move
     from weft.ordering.ordering import Ordering
+    from weft.version import __version__
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
+    **dict.fromkeys(("Continuation", "Document", "Score"), "weft.document"),
+    **dict.fromkeys(("ConfigError", "CorpusError", "ModelError", "WeftError"), "weft.errors"),
+    "__version__": "weft.version",
     **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
     "Decoding": "weft.generation.decoding_settings",
@@ -49,8 +53,6 @@ _LAZY = {
     "best_move": "weft.moves",
     "to_frame": "weft.data_frames",
 }
-
-__version__ = VERSION
 
 __all__ = [
     "ConfigError",
@@ -87,7 +89,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
 
 
