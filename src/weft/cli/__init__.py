@@ -165,10 +165,11 @@ class _ClosedStream(io.TextIOBase):
 
 def _make_streams_safe() -> None:
     """Make writing to a closed stdout an error, to a closed stderr nothing, and write unknown characters as escapes."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            # It lives as long as the process. Data must not get lost silently; messages may.
-            lost = _ClosedStream() if name == "stdout" else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-            setattr(sys, name, lost)
-        elif hasattr(getattr(sys, name), "reconfigure"):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
+    # A stream that was closed before the start is None. Data must not get lost silently; messages may.
+    if sys.stdout is None:
+        sys.stdout = _ClosedStream()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  it lives as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
