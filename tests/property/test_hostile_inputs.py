@@ -201,8 +201,9 @@ def test_a_worker_that_waits_is_a_hang_and_one_that_is_slow_is_not(monkeypatch: 
         with pytest.raises(TimeoutError, match=r"no end after 0\.5 seconds"):
             list(attack._answers(waiter))
     finally:
-        waiter.kill(), slow.kill()
-        waiter.communicate(), slow.communicate()
+        for process in (waiter, slow):
+            process.kill()
+            process.communicate()
 
 
 @pytest.mark.slow
