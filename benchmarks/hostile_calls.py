@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import psutil
 from benchmarks.hostile_files import (
     ENCODINGS,
     FORMATS,
@@ -39,6 +41,8 @@ READ, REFUSED = "read", "refused"
 MOST_DOCUMENTS, MOST_SENTENCES, MOST_BYTES = 3, 12, 20_000  # that are scored; the readers read all
 LONGEST_MESSAGE = 3000  # characters of an error: its four parts, each of them shortened
 SCORED = 0.2  # share of read files whose first texts are scored
+PROCESS_SECONDS = 50  # of the processor, for a command in a process of its own
+PROCESS_PATIENCE = 500  # seconds on the clock, for the same
 LANGUAGES = ("de", "hi", "zh", "xx", "", "\0", "EN", "en\ud800")
 
 
@@ -297,18 +301,29 @@ def process(rng: random.Random, place: Path) -> Done:
     if way == "closed" and running.stdout is not None:
         running.stdout.close()
         running.stdout = None
+    resource.prlimit(running.pid, resource.RLIMIT_CPU, (PROCESS_SECONDS, PROCESS_SECONDS))
     if way.startswith("SIG"):
-        time.sleep(rng.uniform(0.15, 1.2))  # before, Python itself has not started
+        _await_work(running, rng.uniform(0.15, 1.2))  # before, Python itself has not started
         running.send_signal(getattr(signal, way))
     try:
-        shown, err = running.communicate(stdin, timeout=50)
+        shown, err = running.communicate(stdin, timeout=PROCESS_PATIENCE)
     except subprocess.TimeoutExpired as error:
         running.kill()
-        raise Fault(f"no end after 50 seconds: {what}") from error
+        raise Fault(f"no end after {PROCESS_PATIENCE} seconds: {what}") from error
     code = running.returncode if running.returncode >= 0 else 128 - running.returncode
     as_json = bool({"json", "jsonl"} & {*words}) and "--out" not in words
     check_end(code, (shown or b"").decode("utf-8"), err.decode("utf-8"), as_json=as_json, what=what)
     return Done(REFUSED if code == 2 else READ, code, what)
+
+
+def _await_work(running: subprocess.Popen[bytes], seconds: float) -> None:
+    """Return when a process has used so many seconds of the processor, has ended, or waits for something."""
+    process, end = psutil.Process(running.pid), time.monotonic() + 20
+    while running.poll() is None and time.monotonic() < end:
+        times = process.cpu_times()
+        if times.user + times.system >= seconds:
+            return
+        time.sleep(0.01)
 
 
 # Python ---------------------------------------------------------------------------------------------------------------

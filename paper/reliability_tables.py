@@ -16,6 +16,7 @@ from weft.errors import MOST_CHARACTERS as MESSAGE_CHARACTERS
 from weft.io.model_folder import LARGEST_MANIFEST
 from weft.io.regular_files import LARGEST_TEXT
 from weft.models.reader.text_tables import MUCH_CUT
+from weft.ordering.order import MOST_ORDERED
 from weft.report.table_formats import pipe
 from weft.settings import HIGHEST_COUNT
 from weft.training.config import LARGEST_CONFIG
@@ -62,6 +63,11 @@ def _limits() -> Iterator[tuple[str, str, str]]:
     )  # fmt: skip
     yield "the share of a text that a `reader` cuts off", f"{MUCH_CUT:.0%}", "warning `long-sentence`"
     yield "text that is looked at for warnings", f"{MOST_CHARACTERS:,} characters", "the rest gives no warnings"
+    yield (
+        "a text to order",
+        f"{MOST_ORDERED:,} sentences",
+        f"{refused}; none for a model that sorts, such as `year-sort`",
+    )
     yield "a count, such as `--limit` or `--beam`", f"{HIGHEST_COUNT:,}, some less", refused
     yield "a configuration", _mib(LARGEST_CONFIG), refused
     yield "a tokenizer file", _mib(LARGEST_FILE), refused

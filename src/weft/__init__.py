@@ -9,19 +9,19 @@ Example:
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from weft.document import Continuation, Document, Score
-from weft.errors import ConfigError, CorpusError, ModelError, WeftError
-from weft.version import VERSION
+# Nothing is imported here: Ctrl-C during an import would be a traceback, because `weft.__main__` has not begun yet.
+TYPE_CHECKING = False  # type checkers take it for that of typing
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from weft.api import compare, compare_models, evaluate, generate, order, score, train
     from weft.corpora.readers.formats import read_documents
     from weft.corpora.readers.read_options import ReadOptions
     from weft.corpora.text.sentences import split_sentences
     from weft.data_frames import to_frame
+    from weft.document import Continuation, Document, Score
+    from weft.errors import ConfigError, CorpusError, ModelError, WeftError
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.result import Result
     from weft.evaluation.task_contract import EvaluateOptions
@@ -35,9 +35,13 @@ if TYPE_CHECKING:
     from weft.ordering.ordering import Ordering
     from weft.report_writer import write_report
     from weft.service.client import Client
+    from weft.version import __version__
 
 # Imported on first use, so that `import weft` stays light.
 _LAZY = {
+    **dict.fromkeys(("Continuation", "Document", "Score"), "weft.document"),
+    **dict.fromkeys(("ConfigError", "CorpusError", "ModelError", "WeftError"), "weft.errors"),
+    "__version__": "weft.version",
     **dict.fromkeys(("compare", "compare_models", "evaluate", "generate", "order", "score", "train"), "weft.api"),
     **dict.fromkeys(("Model", "load"), "weft.loaded_model"),
     "Client": "weft.service.client",
@@ -57,8 +61,6 @@ _LAZY = {
     "to_frame": "weft.data_frames",
     "write_report": "weft.report_writer",
 }
-
-__version__ = VERSION
 
 __all__ = [
     "Client",
@@ -99,7 +101,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
 
 

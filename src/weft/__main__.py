@@ -6,13 +6,14 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while it is imported ends it without a traceback, as it does later."""
+    """Run the command line; Ctrl-C while it is imported or prepared ends it without a traceback, as it does later."""
     try:
         from weft.cli import main as run
+
+        run()
     except KeyboardInterrupt:
         print("weft: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(130)
-    run()
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from weft.call_options import OrderOptions, ScoreOptions
 from weft.document import Continuation, Document, Score
 from weft.errors import ConfigError
 from weft.io.devices import on_device
-from weft.loaded_model import AnyModel, Model, OrderOptions, ScoreOptions, as_model
+from weft.loaded_model import AnyModel, Model, as_model
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Search
 from weft.ordering.ordering import Ordering
@@ -49,6 +50,7 @@ def score(
     combine: str | None = None,
     language: str = "en",
     genre: str | None = None,
+    own_shuffles: bool = False,
 ) -> Any:
     """Score how well the sentences of texts fit together; higher is more coherent.
 
@@ -58,6 +60,7 @@ def score(
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
         language: Language of the sentence splitter.
         genre: Genre of the reference texts of the percentile, such as ``essay``, or ``all``; guessed by default.
+        own_shuffles: Whether to set `shuffles_beaten` with any model; a `reader` always does, others take longer.
 
     Returns:
         One `Score` for one text, a list for many.
@@ -70,7 +73,7 @@ def score(
         >>> [round(value, 1) for value in found.transitions], found.breaks
         ([0.7, 0.5], (1,))
     """
-    return as_model(model).score(texts, combine=combine, language=language, genre=genre)
+    return as_model(model).score(texts, combine=combine, language=language, genre=genre, own_shuffles=own_shuffles)
 
 
 @overload

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.data_frames import SCORE_COLUMNS, Tabular
 from weft.errors import CorpusError
-from weft.notebook import continuation_html, score_html
+from weft.markup.notebook import continuation_html, score_html
 
 ALL_GENRES = "all"  # the genre of a score whose percentile is among texts of all genres
 

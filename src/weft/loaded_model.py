@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
+from weft.call_options import OrderOptions, ScoreOptions
 from weft.corpora.text.text_limits import readable
 from weft.document import Continuation, Document, Score, TextWarning
 from weft.errors import ConfigError, check_known
@@ -25,6 +26,7 @@ from weft.protocols import CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.completed_score import completed
 from weft.scoring.genre_choice import check_genre
+from weft.scoring.own_shuffles import with_own_shuffles
 from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
 from weft.text_inputs import documents_of, in_batches, one_document
@@ -39,26 +41,6 @@ SENTENCES_AS_TEXTS = TextWarning(
 )
 
 WithWarnings = TypeVar("WithWarnings", Score, Ordering)
-
-
-class ScoreOptions(TypedDict, total=False):
-    """The keyword arguments of `Model.score` and `weft.score`."""
-
-    combine: str | None
-    language: str
-    genre: str | None
-
-
-class OrderOptions(TypedDict, total=False):
-    """The keyword arguments of `Model.order` and `weft.order`."""
-
-    combine: str | None
-    language: str
-    first_given: bool
-    search: Search
-    objective: Objective
-    beam: int
-    seed: int
 
 
 class Model:
@@ -106,11 +88,18 @@ class Model:
     def score(self, texts: Iterable[str | Document], **options: Unpack[ScoreOptions]) -> list[Score]: ...
 
     def score(
-        self, texts: object, *, combine: str | None = None, language: str = "en", genre: str | None = None
+        self,
+        texts: object,
+        *,
+        combine: str | None = None,
+        language: str = "en",
+        genre: str | None = None,
+        own_shuffles: bool = False,
     ) -> Score | list[Score]:
         """Score texts; see `weft.score`."""
         documents, single = documents_of(texts, language=language)
-        scores = list(self.combined(combine).score_stream(iter(documents), genre=genre))
+        model = self.combined(combine)
+        scores = list(model.score_stream(iter(documents), genre=genre, own_shuffles=own_shuffles))
         return scores[0] if single else with_list_warning(scores, documents)
 
     def combined(self, combine: str | None) -> Model:
@@ -120,11 +109,14 @@ class Model:
         found = combined_model(self.inner, combine, self.name)
         return Model(found, self.name, source=self.source, settings=self.settings, combination=combine)
 
-    def score_stream(self, documents: Iterator[Document], *, genre: str | None = None) -> Iterator[Score]:
+    def score_stream(
+        self, documents: Iterator[Document], *, genre: str | None = None, own_shuffles: bool = False
+    ) -> Iterator[Score]:
         """Score documents as they arrive: the first one alone, so that it is shown at once, then in batches."""
         known = check_genre(genre, self.inner, self.name)
         for batch in in_batches(documents):
-            yield from self.score_batch(batch, [known] * len(batch))
+            scores = self.score_batch(batch, [known] * len(batch))
+            yield from with_own_shuffles(self.inner, scores) if own_shuffles else scores
 
     def score_batch(self, documents: Sequence[Document], genres: Sequence[str]) -> list[Score]:
         """Score documents in one call of the model; each has a genre that `check_genre` returned, or an empty one."""

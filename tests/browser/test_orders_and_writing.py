@@ -140,13 +140,13 @@ def test_breaks_have_their_probability_and_reason(tab: Page, site_with_breaks: s
     expect(tab.locator("#summary")).to_have_text("Beats 87% of its own shuffles. 2 breaks found.")
     marks = tab.locator("#links .marked")
     assert [node.inner_text() for node in marks.all()] == ["95%", "95%"]
-    expect(tab.locator("#notes")).to_contain_text("likely from another text")  # reasons follow the links
+    expect(tab.locator("#notes")).to_contain_text("weak links to all other sentences")  # reasons follow the links
     named = links(tab)
     assert named[1].startswith("Sentence 2 to 3: Break, 95% likely. Sentence 3 has weak links to all other sentences")
     assert named[4].startswith("Sentence 5 to 6: ") and "A break is 5% likely" in named[4]
 
     marks.first.hover()
-    expect(tab.get_by_role("tooltip")).to_contain_text("likely from another text")
+    expect(tab.get_by_role("tooltip")).to_contain_text("weak links to all other sentences")
     tab.mouse.move(0, 0)
     expect(tab.get_by_role("tooltip")).to_be_hidden()
     marks.first.focus()

@@ -48,17 +48,18 @@ def test_two_columns_of_one_name_are_an_error(tmp_path: Path) -> None:
     assert "2 columns" in refused("score", "two.parquet", cwd=tmp_path)
 
 
-def test_ctrl_c_while_weft_is_imported_is_no_traceback() -> None:
+@pytest.mark.parametrize("name", ["", "weft.cli", "weft.errors", "typer"], ids=lambda name: name or "the first")
+def test_ctrl_c_while_weft_is_imported_is_no_traceback(name: str) -> None:
     code = """
-import runpy, sys
+import __future__, runpy, sys
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
-        if name == "weft.cli":
+        if name not in {"weft", "weft.__main__"} and sys.argv[1] in {"", name}:
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Interrupt())
 runpy.run_module("weft", run_name="__main__")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "weft: stopped\n")

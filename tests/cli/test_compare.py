@@ -54,6 +54,12 @@ def test_a_text_with_itself_has_no_difference() -> None:
     assert {sentence["kind"] for sentence in record["sentences"]} == {"same"}
 
 
+def test_a_difference_of_the_last_bits_is_shown_as_zero() -> None:
+    # The default model scores one of two equal texts by look-ups and the other in a batch.
+    first = ok("compare", ESSAY, ESSAY).splitlines()[0]
+    assert first.endswith("difference +0.0000")
+
+
 def test_two_models_by_their_results_and_by_files() -> None:
     named = ("year-sort", "random", "-t", "wikipedia-order", "--results", ROOT / "results", "--documents", "2")
     record = json.loads(ok("compare", *named, "-f", "json"))
@@ -139,6 +145,10 @@ def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
         (("random", "foltz-sif", "-t", "probes", "--set", "seed=3"), ("--set seed=3", "weft evaluate")),
         ((str(ORDERS / "random.json"), str(ORDERS / "year-sort.json"), "--set", "seed=3"), ("--set seed=3",)),
         (("random", "foltz-sif", "-t", "probes", "--changes-only"), ("--changes-only", "two texts")),
+        (("random", "foltz-sif", "-t", "probes", "-m", "weft-small"), ("--model weft-small", "two models")),
+        ((str(ESSAY), str(ESSAY), "--metric", "accuracy"), ("--metric accuracy", "add --task")),
+        ((str(ESSAY), str(ESSAY), "--data", "wikipedia"), ("--data wikipedia", "add --task")),
+        ((str(ESSAY), str(ESSAY), "--limit", "3"), ("--limit 3", "add --task")),
         (("models/mine", "vlv-gm"), ("does not exist", "models/mine", "add --task pairs")),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 from tests.helpers.command_line import SHUFFLED, ok, weft
@@ -58,3 +59,18 @@ def test_the_best_order_is_said_to_be_the_best(tmp_path: Path) -> None:
     again = weft("order", "best.txt", "-i", "lines", "-m", "foltz-sif", cwd=tmp_path)
     assert "kept the given order: no order is better" in again.stderr
     assert [line.split()[0] for line in again.stdout.splitlines()] == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_a_lower_score_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("It rained all day. The river rose in the night. The bridge was closed.")
+
+    def said(*words: str | Path) -> tuple[float, float, bool]:
+        stderr = weft("order", *words, cwd=tmp_path, default_model=True).stderr
+        found = re.search(r"score (\S+) as given, (\S+) in this order(.*)", stderr)
+        assert found is not None, stderr
+        return float(found[1]), float(found[2]), "because precedence" in found[3]
+
+    given, found, explained = said("text.txt")
+    assert found < given and explained
+    given, found, explained = said(SHUFFLED, "--input", "lines")
+    assert found > given and not explained

@@ -44,7 +44,7 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
     result = weft("score", "essays/", "-f", "json", cwd=tmp_path)
     found = [json.loads(line)["id"] for line in result.stdout.splitlines()]
     assert found == ["a", "a-2", "b.text", "b.txt", "old/c"]
-    assert "1 files of unknown formats are not read (.png)" in result.stderr
+    assert "files of unknown formats are not read: 1 (.png)" in result.stderr
 
 
 def test_a_quoted_pattern(tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ def test_score_formats_agree() -> None:
     assert f"{record['value']:.4f}" in ok("score", ESSAY)
 
 
+def test_own_shuffles_of_a_model_without_a_reader(tmp_path: Path) -> None:
+    text = tmp_path / "years.txt"
+    text.write_text("He was born in 1812. He wed in 1836. He was rich in 1840. He died in 1870.", encoding="utf-8")
+    asked = ("score", text, "--model", "year-sort", "-f", "json")
+    assert json.loads(ok(*asked))["shuffles_beaten"] is None
+    assert json.loads(ok(*asked, "--own-shuffles"))["shuffles_beaten"] == 1.0
+    table = ok("score", text, text, "--model", "year-sort", "--own-shuffles")
+    assert "own shuffles" in table.splitlines()[0]
+
+
 def test_score_reads_stdin_and_compressed_files(tmp_path: Path) -> None:
     expected = json.loads(ok("score", ESSAY, "-f", "json"))["value"]
     assert json.loads(ok("score", "-", "-f", "json", stdin=ESSAY.read_bytes()))["value"] == expected

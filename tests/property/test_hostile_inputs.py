@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,11 +184,26 @@ def test_an_exception_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hang_is_a_fault_and_the_report_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attack, "SECONDS", 0.01)
     (record,) = run_worker(1, range(5, 9))
-    assert record["end"] == "fault" and "hang" in record["fault"] and record["number"] == 5
+    assert record["end"] == "fault" and "of the processor" in record["fault"] and record["number"] == 5
     found = report([record], seed=1, seconds=1.0)
     assert found["faults"] == 1 and set(found["by_target"]) == set(targets())
     assert list(summary(found))[-1] == "1 inputs, 1 faults"
     json.dumps(found, allow_nan=False)
+
+
+def test_a_worker_that_waits_is_a_hang_and_one_that_is_slow_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attack, "SECONDS", 0.3)
+    waiter = subprocess.Popen(["sleep", "60"], stdout=subprocess.PIPE)
+    slow = subprocess.Popen(["sh", "-c", "sleep 1; echo '{\"number\": 5}'"], stdout=subprocess.PIPE)
+    try:
+        assert list(attack._answers(slow)) == [{"number": 5}]  # longer than SECONDS, but hardly any of the processor
+        monkeypatch.setattr(attack, "PATIENCE", 0.5)
+        with pytest.raises(TimeoutError, match=r"no end after 0\.5 seconds"):
+            list(attack._answers(waiter))
+    finally:
+        for process in (waiter, slow):
+            process.kill()
+            process.communicate()
 
 
 @pytest.mark.slow

@@ -45,16 +45,9 @@ PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Models": (models, config, prepare, train, curves, calibrate, export),
     "Experiments": (evaluate, corrupt, table, plots, samples),
 }
-SCORING = (
-    "score",
-    "order",
-    "generate",
-    "evaluate",
-    "calibrate",
-    "compare",
-    "report",
-    "serve",
-)  # commands whose work is scoring texts
+CLOSED_PIPE = 141  # 128 + SIGPIPE
+# Commands whose work is scoring texts.
+SCORING = ("score", "order", "generate", "evaluate", "calibrate", "compare", "report", "serve")
 
 
 def _version(asked: bool) -> None:
@@ -103,7 +96,7 @@ def _called_app() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line: one line and exit code 2 for an error of the user, nothing for a closed pipe."""
+    """Run the command line: one line and exit code 2 for an error of the user, code 141 for a closed pipe."""
     # Idle threads sleep. By default they spin between the steps of an LSTM: an ordering that takes a second takes ten
     # if another process needs the cores. Must be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -124,10 +117,10 @@ def main() -> None:
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        # The reader (head, less) has closed the pipe, which is no error (click exits with code 1); stdout must not be
-        # flushed again at exit.
+        # The reader (head, less) has closed the pipe. That is no mistake and needs no message, but not all was written:
+        # the code is that of other programs, which SIGPIPE ends. stdout must not be flushed again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(0)
+        sys.exit(CLOSED_PIPE)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         _fail(str(_system_error(error)))
@@ -175,10 +168,11 @@ class _ClosedStream(io.TextIOBase):
 
 def _make_streams_safe() -> None:
     """Make writing to a closed stdout an error, to a closed stderr nothing, and write unknown characters as escapes."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            # It lives as long as the process. Data must not get lost silently; messages may.
-            lost = _ClosedStream() if name == "stdout" else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-            setattr(sys, name, lost)
-        elif hasattr(getattr(sys, name), "reconfigure"):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
+    # A stream that was closed before the start is None. Data must not get lost silently; messages may.
+    if sys.stdout is None:
+        sys.stdout = _ClosedStream()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  it lives as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

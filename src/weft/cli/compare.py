@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from weft.evaluation.model_comparison import Versus
     from weft.evaluation.text_comparison import Revision
 
+MODEL_HELP = (
+    f"Name of the model that scores two texts (see `weft models`), or its folder. [default: {options.DEFAULT_MODEL}]"
+)
 CHANGES_HELP = "Show only what differs between two texts."
 TWO_MODELS = "Comparing models"  # a section of --help
 TASK_HELP = "Task to compare two models on (see `weft evaluate --help`)."
@@ -28,7 +31,7 @@ RESULTS_HELP = "Results folder; a model that has no result there is evaluated."
 def compare(
     first: Annotated[str, argument("File with a text; or a model's name, its folder or a result file.", "FIRST")],
     second: Annotated[str, argument("Another of the same kind.", "SECOND")],
-    model: options.Model = options.DEFAULT_MODEL,
+    model: Annotated[str | None, option(MODEL_HELP, "NAME", "--model", "-m")] = None,
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,
     setting: options.Setting = [],  # noqa: B006
@@ -68,7 +71,7 @@ def compare(
     form = chosen_format(format, out)
     reading = read_options(input, encoding, language, column, id_column, speaker, clean)
     if task or is_result_file(first) or is_result_file(second):
-        _check_no_text_options(combine, setting, changes_only=changes_only)
+        _check_no_text_options(model, combine, setting, changes_only=changes_only)
         chosen = EvaluateOptions(data_root, reading, seed, limit=limit, device=device.value)
         with progress_bar() as progress:
             found = compare_models(
@@ -78,16 +81,16 @@ def compare(
         with output_to(out):
             _write_versus(found, documents, form)
         return
+    _check_no_task_options(data, metric, limit)
     texts = [_text(name, reading) for name in (first, second)]
-    loaded = load(
-        model, combine=combine, device=device.value, settings=parse_settings(setting, allow_download=allow_download)
-    )
+    settings = parse_settings(setting, allow_download=allow_download)
+    loaded = load(model or options.DEFAULT_MODEL, combine=combine, device=device.value, settings=settings)
     found_texts = loaded.compare(*texts)
     with output_to(out):
         _write_texts(found_texts, texts[0], texts[1], form, changes_only=changes_only)
 
 
-def _check_no_text_options(combine: str | None, setting: list[str], *, changes_only: bool) -> None:
+def _check_no_text_options(model: str | None, combine: str | None, setting: list[str], *, changes_only: bool) -> None:
     """Raise ConfigError if options of the comparison of two texts are given for two models."""
     from weft.errors import ConfigError
 
@@ -98,13 +101,29 @@ def _check_no_text_options(combine: str | None, setting: list[str], *, changes_o
             allowed="--documents N, for the documents on which two models differ most",
             next_step="omit the option",
         )
-    if combine is not None or setting:
-        raise ConfigError(
-            "--combine and --set apply to the model that scores two texts",
-            seen=f"--combine {combine}" if combine is not None else f"--set {setting[0]}",
-            allowed="names such as seq2seq.bi and vlv-gm.mmi for two models",
-            next_step="omit the option; for a model with other settings, run `weft evaluate` and name its result file",
-        )
+    given = {"--model": model, "--combine": combine, "--set": setting[0] if setting else None}
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(
+                f"{name} applies to the model that scores two texts",
+                seen=f"{name} {value} with two models",
+                allowed="two models by name, such as seq2seq.bi and vlv-gm.mmi",
+                next_step="omit the option; for other settings, run `weft evaluate` and name its result file",
+            )
+
+
+def _check_no_task_options(data: str | None, metric: str, limit: int | None) -> None:
+    """Raise ConfigError if options of the comparison of two models are given for two texts."""
+    from weft.errors import ConfigError
+
+    for name, value in {"--data": data, "--metric": metric or None, "--limit": limit}.items():
+        if value is not None:
+            raise ConfigError(
+                f"{name} applies to two models",
+                seen=f"{name} {value} with two texts",
+                allowed="two models with --task, or two texts without this option",
+                next_step="add --task NAME, or omit the option",
+            )
 
 
 def _write_versus(found: Versus, shown: int, form: str) -> None:

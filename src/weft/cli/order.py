@@ -100,9 +100,16 @@ def _write(document: Document, ordering: Ordering, form: str, table: DocumentTab
             none = "no order is" if ordering.search == "exact" else "the search found no order that is"
             message(f"{document.id}: kept the given order: {none} better ({how}, score {shown(ordering.value)})")
             return
-        message(
-            f"{document.id}: {how}, score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
-        )
+        scores = f"score {shown(ordering.input_value)} as given, {shown(ordering.value)} in this order"
+        message(f"{document.id}: {how}, {scores}{_why_lower(ordering)}")
+
+
+def _why_lower(ordering: Ordering) -> str:
+    """Return why an order with a higher objective has a lower score; empty if its score is not lower."""
+    if ordering.objective == "coherence" or ordering.value is None or ordering.input_value is None:
+        return ""
+    lower = ordering.value < ordering.input_value
+    return "; lower, because precedence, which is no part of the score, prefers this order" if lower else ""
 
 
 def _write_move(document: Document, move: Move, form: str, table: DocumentTable) -> None:

@@ -121,7 +121,7 @@ def with_names(documents: Iterator[Document], form: str) -> Iterator[Document]:
 
 
 class _PipeConsole(Console):
-    """Passes a closed pipe on to `weft.cli.main`, where it is no error; rich would exit with code 1."""
+    """Passes a closed pipe on to `weft.cli.main`, which exits with code 141; rich would exit with code 1."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

@@ -18,6 +18,10 @@ COLUMNS = [
     "warning_codes",
 ]  # fmt: skip
 GENRE_HELP = "Genre whose texts the percentile is among, such as essay, or all. [default: guessed from the text]"
+SHUFFLES_HELP = (
+    "Show what share of its own random orders each text beats. A reader always does; for other models, all pairs of "
+    "sentences are scored, which takes longer."
+)
 LINK_COLUMNS = ["id", "left", "right", "value", "break_probability", "left_paragraph", "right_paragraph"]
 SORT_HELP = "Order of the texts: as given, by score or percentile (highest first), or by name."
 
@@ -42,6 +46,7 @@ def score(
     explain: Annotated[
         bool, option("Show the score of every transition and mark the weak links.", "", "--explain", "-e")
     ] = False,
+    own_shuffles: Annotated[bool, option(SHUFFLES_HELP, "", "--own-shuffles")] = False,
     sort: Annotated[SortKey, option(SORT_HELP, "given|score|percentile|name")] = SortKey.given,
     out: options.Out = None,
     format: options.FileFormat = None,
@@ -72,8 +77,8 @@ def score(
     )
     reading = read_options(input, encoding, language, column, id_column, speaker, clean, strict=strict)
     with output_to(out):
-        scores = in_order(loaded.score_stream(read_files(files, reading), genre=genre), sort)
-        write_scores(scores, form=chosen_format(format, out), explain=explain)
+        found = loaded.score_stream(read_files(files, reading), genre=genre, own_shuffles=own_shuffles)
+        write_scores(in_order(found, sort), form=chosen_format(format, out), explain=explain)
 
 
 def in_order(scores: Iterable[Score], sort: SortKey) -> Iterable[Score]:

@@ -22,7 +22,7 @@ from weft.evaluation.result import (
     without_seed,
 )
 from weft.evaluation.result_checks import nothing_measured
-from weft.notebook import table_html
+from weft.markup.notebook import table_html
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison, bootstrap_interval, paired_bootstrap, ratio
 from weft.evaluation.result_checks import check_first_file, check_second_file
 from weft.io.atomic_files import write_atomically
-from weft.notebook import shown, table_html
+from weft.markup.notebook import shown, table_html
 from weft.version import VERSION
 
 Key = tuple[str, str, str]  # task, model, variant

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from weft.corpora.text.words import words_only
 from weft.data_frames import Tabular
 from weft.document import Document, Score, ordinal, whole_percent
-from weft.notebook import comparison_html, shown
+from weft.markup.notebook import comparison_html, shown
 from weft.protocols import DocumentScorer
 
 SentenceKind = Literal["same", "changed", "moved", "added", "removed"]

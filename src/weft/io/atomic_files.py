@@ -74,18 +74,23 @@ def explain_write_errors(path: Path, *, only: Container[int] | None = None) -> I
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it.
-        if only is not None and getattr(error, "errno", None) not in only:
+        if only is not None and _number_of(error) not in only:
             raise
+        reason = error.strerror if isinstance(error, OSError) else None
         raise CorpusError(
-            f"cannot write {path}: {getattr(error, 'strerror', None) or error}",
+            f"cannot write {path}: {reason or error}",
             seen=str(path),
             allowed="a name in a folder that you may write to, on a disk with room",
             next_step=_next_step_of(error),
         ) from error
 
 
+def _number_of(error: OSError | ValueError) -> int | None:
+    return error.errno if isinstance(error, OSError) else None
+
+
 def _next_step_of(error: OSError | ValueError) -> str:
-    match getattr(error, "errno", None):
+    match _number_of(error):
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return "check who may write there (ls -ld), or choose another place"
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:

@@ -10,7 +10,7 @@ import numpy as np
 from weft.data_frames import Tabular
 from weft.document import Document
 from weft.errors import ConfigError
-from weft.notebook import shown, table_html
+from weft.markup.notebook import shown, table_html
 from weft.ordering.order import MOST_ORDERED, Objective, check_objective, precedence_of, search_tables
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel, TabledModel
 from weft.scoring.uni_bi_mmi import Table, check_numbers, order_values

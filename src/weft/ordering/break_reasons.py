@@ -50,7 +50,7 @@ class BreakReason:
         if self.code == "restart":
             return f"the text starts over at {name}: what follows has weak links to what comes before"
         if self.code == "foreign":
-            return f"{name} has weak links to all other sentences: likely from another text"
+            return f"{name} has weak links to all other sentences"
         if self.after is None or self.after < 0:
             return f"{name} fits better at the beginning of the text"
         return f"{name} fits better after sentence {self.after + 1}"
@@ -74,7 +74,7 @@ def break_reasons(model: DocumentScorer, document: Document, gaps: Iterable[int]
         >>> bees = ("Bees visit flowers.", "Flowers give bees nectar.", "Bees turn nectar into honey.")
         >>> document = Document("d", (*bees, "The bank raised its rates.", "Honey feeds bees and their flowers."))
         >>> print(break_reasons(create_model("foltz-sif"), document, [2])[2])
-        sentence 4 has weak links to all other sentences: likely from another text
+        sentence 4 has weak links to all other sentences
     """
     chosen = list(gaps)
     if not chosen or len(document) < 3:

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.data_frames import Tabular
 from weft.document import TextWarning
-from weft.notebook import ordering_html, shown
+from weft.markup.notebook import ordering_html, shown
 
 
 @dataclass(frozen=True, slots=True, repr=False)

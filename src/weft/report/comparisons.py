@@ -118,7 +118,8 @@ def revision_lines(found: Revision, first: Document, second: Document, *, change
 def _total(found: Revision, first: Document, second: Document) -> Text:
     named = ((printable(first.id), found.first.value), (printable(second.id), found.second.value))
     values = [f"{name}  {'–' if value is None else f'{value:.4f}'}" for name, value in named]
-    tail = "" if found.difference is None else f"   difference {found.difference:+.4f}"
+    # Adding 0 makes -0.0 a 0.0: the same text can differ in the last bits.
+    tail = "" if found.difference is None else f"   difference {round(found.difference, 4) + 0.0:+.4f}"
     counts = {kind: sum(s.kind == kind for s in found.sentences) for kind in MARKS}
     summary = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no sentences"
     return Text.assemble((f"{values[0]}  →  {values[1]}", "bold"), (tail, "bold"), f"\n{summary}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from weft.corpora.text.text_limits import readable
@@ -46,3 +49,9 @@ def own_shuffles_beaten(model: CoherenceModel, score: Score, *, shuffles: int = 
     if value is None or not others:
         return None
     return sum(other is not None and other < value - TIE for other in rest) / len(others)
+
+
+def with_own_shuffles(model: CoherenceModel, scores: Iterable[Score]) -> Iterator[Score]:
+    """Yield the scores with `shuffles_beaten`, also of models that do not count it themselves."""
+    for score in scores:
+        yield replace(score, shuffles_beaten=own_shuffles_beaten(model, score))

@@ -96,7 +96,7 @@ def _walk(folder: Path, known: Collection[str] | None) -> list[Path]:
                 others[suffix] += 1
     if others:
         listing = ", ".join(sorted(others)[:SHOWN_SUFFIXES])
-        _logger.warning("%s: %d files of unknown formats are not read (%s)", folder, others.total(), listing)
+        _logger.warning("%s: files of unknown formats are not read: %d (%s)", folder, others.total(), listing)
     return found
 
 

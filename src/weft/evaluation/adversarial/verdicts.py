@@ -28,6 +28,10 @@ class Verdicts:
     machine: Mapping[str, npt.NDArray[np.float32]]
     training: Mapping[str, Any]
 
+    def of(self, side: Side) -> Mapping[str, npt.NDArray[np.float32]]:
+        """Return the log-odds of one side, by part."""
+        return self.human if side == "human" else self.machine
+
     def judged_human(self, side: Side, part: str, *, even: bool = True) -> Shares:
         """Return for every chunk of a part whether it is judged human: 1, 0, or a share exactly at the threshold.
 
@@ -36,7 +40,7 @@ class Verdicts:
         training: where there is no difference to find, it may judge nearly everything human. With ``even`` False the
         threshold is at 0 nevertheless.
         """
-        odds = getattr(self, side)[part]
+        odds = self.of(side)[part]
         line, share = (
             balanced_threshold(np.concatenate([self.human["dev"], self.machine["dev"]])) if even else (0.0, 0.0)
         )
@@ -113,7 +117,7 @@ def training_record(panel: Sequence[Verdicts]) -> dict[str, Any]:
 
 def write_verdicts(path: Path, verdicts: Verdicts) -> None:
     """Write verdicts to a file, from which `read_verdicts` reads them in a later run."""
-    arrays: Arrays = {f"{side}_{part}": getattr(verdicts, side)[part] for side in SIDES for part in ("dev", "test")}
+    arrays: Arrays = {f"{side}_{part}": verdicts.of(side)[part] for side in SIDES for part in ("dev", "test")}
     arrays["note"] = np.frombuffer(json.dumps(dict(verdicts.training)).encode(), dtype=np.uint8)
     write_arrays(path, arrays, compressed=True)
 

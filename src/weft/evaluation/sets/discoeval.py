@@ -18,6 +18,7 @@ from weft.corpora.readers.jsonl import Record
 from weft.document import Document
 from weft.evaluation.metrics import best_alone
 from weft.evaluation.result import Measure
+from weft.evaluation.sets.choices import Question, choices_outcome
 from weft.evaluation.sets.rank_statistics import auc, summarize_statistic
 from weft.evaluation.sets.records import id_of, label_of, read_items, sentences_of
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
@@ -66,7 +67,7 @@ def place_first(model: DocumentScorer, groups: Sequence[Labelled], *, progress: 
         orders = [(*rest[:place], 0, *rest[place:]) for place in range(len(document))]
         chosen.append(best_alone(order_values(model, document, orders)))
         progress("placing sentences", number + 1, len(groups))
-    return _choices(chosen, groups)
+    return choices_outcome(chosen, [Question(document.id, len(document), place) for document, place in groups])
 
 
 def measure_two_orders(
@@ -99,19 +100,7 @@ def choose_orders(model: DocumentScorer, pairs: Sequence[Document], *, progress:
     for number, document in enumerate(pairs):
         chosen.append(best_alone(order_values(model, document, [(0, 1), (1, 0)])))
         progress("comparing two orders", number + 1, len(pairs))
-    return _choices(chosen, [(document, 0) for document in pairs])
-
-
-def _choices(chosen: Sequence[Sequence[int]], items: Sequence[Labelled]) -> Outcome:
-    """Return the share of items whose only best choice is the right one."""
-    right = tuple(float(list(best) == [label]) for best, (_, label) in zip(chosen, items, strict=True))
-    return Outcome(
-        measures={"accuracy": Measure(right, (1.0,) * len(items))},
-        documents=[document.id for document, _ in items],
-        lengths=[len(document) for document, _ in items],
-        n_pairs=len(items),
-        ties=sum(len(best) > 1 for best in chosen),
-    )
+    return choices_outcome(chosen, [Question(document.id, len(document), right=0) for document in pairs])
 
 
 def measure_coherent_texts(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:

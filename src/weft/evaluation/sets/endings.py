@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from weft.corpora.readers.jsonl import Record
 from weft.document import Document
 from weft.evaluation.metrics import best_alone
-from weft.evaluation.result import Measure
+from weft.evaluation.sets.choices import Question, choices_outcome
 from weft.evaluation.sets.records import id_of, label_of, read_items, sentences_of
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
@@ -68,11 +68,4 @@ def choose_endings(model: DocumentScorer, stories: Sequence[Story], *, progress:
         values = iter([score.value for score in model.score([text for story in batch for text in story.texts()])])
         chosen += [best_alone([next(values) for _ in story.endings]) for story in batch]
         progress("choosing endings", len(chosen), len(stories))
-    right = [float(best == [story.right]) for best, story in zip(chosen, stories, strict=True)]
-    return Outcome(
-        measures={"accuracy": Measure(tuple(right), (1.0,) * len(stories))},
-        documents=[story.id for story in stories],
-        lengths=[len(story.context) + 1 for story in stories],
-        n_pairs=len(stories),
-        ties=sum(len(best) > 1 for best in chosen),
-    )
+    return choices_outcome(chosen, [Question(story.id, len(story.context) + 1, story.right) for story in stories])

@@ -7,7 +7,7 @@ from typing import Literal
 
 from weft.document import Continuation, Document, Score
 from weft.evaluation.text_comparison import Revision
-from weft.notebook import found_none, link_shares
+from weft.markup.link_scale import found_none, link_shares
 from weft.ordering.break_reasons import BreakReason
 from weft.ordering.ordering import Ordering
 from weft.service.bodies.given_texts import GivenText, spans

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from weft.evaluation.adversarial.evaluators.evaluator_training import log_odds_loss, train_to_best
 from weft.evaluation.adversarial.evaluators.features import Floats
 from weft.evaluation.adversarial.evaluators.surface_tables import SurfaceTables
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
@@ -230,7 +231,7 @@ def network_verdicts(
 
     @torch.inference_mode()
     def log_odds(side: str, part: str) -> Floats:
-        chunks, found = getattr(labelled, side)[part], []
+        chunks, found = (labelled.human if side == "human" else labelled.machine)[part], []
         surface = _surface_of(inputs.surface, side, part, len(chunks))
         for start in range(0, len(chunks), READ_AT_ONCE):
             cut = slice(start, start + READ_AT_ONCE)
@@ -260,11 +261,7 @@ def _train(
     dev_batches = [dev.batch(pairs) for pairs in dev.epoch(0)]
 
     def loss(batch: ChunkBatch) -> LossPart:
-        odds = read(batch)
-        wanted = torch.from_numpy(batch.labels).to(runtime.device)
-        right = ((odds > 0) == (wanted > 0)).float().sum()
-        total = functional.binary_cross_entropy_with_logits(odds, wanted, reduction="sum")
-        return LossPart(total, len(batch.labels), {"accuracy": right})
+        return log_odds_loss(read(batch), batch.labels)
 
     def validate() -> LossPart:
         return summed([loss(batch) for batch in dev_batches])
@@ -276,13 +273,4 @@ def _train(
         patience=settings.patience, seed=stream.seed,
     )  # fmt: skip
     trainer = Trainer(network, loss, stream, plan, runtime, validate)
-    reports = []
-    for report in trainer.run():
-        if on_report is not None:
-            on_report(report)
-        if report.kind == "validation":
-            reports.append({"step": report.step, "loss": report.loss, **(report.parts or {})})
-    network.load_state_dict(trainer.result())
-    network.eval()
-    best = min(reports, key=lambda one: one["loss"]) if reports else {}
-    return {"steps": trainer.step, "seconds": trainer.seconds, "dev": best}
+    return train_to_best(trainer, network, on_report)

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError
 from weft.evaluation.adversarial.chunks import CONTEXT
+from weft.evaluation.adversarial.evaluators.evaluator_training import log_odds_loss, train_to_best
 from weft.evaluation.adversarial.evaluators.features import Floats
 from weft.evaluation.adversarial.labelled_chunks import LabelledChunks
 from weft.evaluation.adversarial.options import EvaluatorSettings
@@ -220,11 +220,7 @@ def _train(
     plan = stream.epoch(0)
 
     def loss(batch: TextBatch) -> LossPart:
-        odds = read((batch.ids, batch.kinds, batch.real))
-        wanted = torch.from_numpy(batch.labels).to(runtime.device)
-        right = ((odds > 0) == (wanted > 0)).float().sum()
-        total = functional.binary_cross_entropy_with_logits(odds, wanted, reduction="sum")
-        return LossPart(total, len(batch.labels), {"accuracy": right})
+        return log_odds_loss(read((batch.ids, batch.kinds, batch.real)), batch.labels)
 
     def validate() -> LossPart:
         return summed([loss(dev.batch(pairs)) for pairs in dev.epoch(0)])
@@ -235,13 +231,4 @@ def _train(
         weight_decay=settings.weight_decay, validate_every=max(1, steps // 4), seed=seed,
     )  # fmt: skip
     trainer = Trainer(network, loss, stream, chosen, runtime, validate)
-    reports = []
-    for report in trainer.run():
-        if on_report is not None:
-            on_report(report)
-        if report.kind == "validation":
-            reports.append({"step": report.step, "loss": report.loss, **(report.parts or {})})
-    network.load_state_dict(trainer.result())
-    network.eval()
-    best = min(reports, key=lambda one: one["loss"]) if reports else {}
-    return {"steps": trainer.step, "seconds": trainer.seconds, "dev": best}
+    return train_to_best(trainer, network, on_report)
