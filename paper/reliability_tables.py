@@ -10,7 +10,7 @@ from weft.corpora.readers.formatted.office_files import MAX_FILE_BYTES
 from weft.corpora.readers.formatted.pdf_files import MOST_CHARACTERS as PDF_CHARACTERS
 from weft.corpora.readers.formatted.pdf_files import MOST_PAGES
 from weft.corpora.readers.read_options import MAX_LINE_BYTES
-from weft.corpora.text.text_limits import MOST_CHARACTERS, PART_BYTES, SENTENCE_BYTES
+from weft.corpora.text.text_limits import MOST_CHARACTERS, PART_BYTES, RUN_ON_BYTES, SENTENCE_BYTES
 from weft.corpora.text.tokenizer_files import LARGEST_FILE
 from weft.errors import MOST_CHARACTERS as MESSAGE_CHARACTERS
 from weft.io.model_folder import LARGEST_MANIFEST
@@ -58,7 +58,7 @@ def _limits() -> Iterator[tuple[str, str, str]]:
     yield "a text of the Barzilay & Lapata layout", _mib(MAX_MEMBER_BYTES), refused
     yield "a sentence", f"{SENTENCE_BYTES:,} bytes", "models read its beginning; warning `long-sentence`"
     yield (
-        "text without the end of a sentence", f"{SENTENCE_BYTES:,} bytes",
+        "text without any mark that ends a sentence", f"{RUN_ON_BYTES:,} bytes",
         f"cut at spaces into parts of {PART_BYTES} bytes; warning `long-sentence`",
     )  # fmt: skip
     yield "the share of a text that a `reader` cuts off", f"{MUCH_CUT:.0%}", "warning `long-sentence`"

@@ -76,6 +76,8 @@ class Document:
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not isinstance(self.title, str):
             raise _not_a_name(self.id, self.title)
+        if not self.id.isascii():  # the name of a file can have bytes that are no text, and could not be written
+            object.__setattr__(self, "id", self.id.encode("utf-8", "replace").decode("utf-8"))
         if not isinstance(self.sentences, tuple):
             object.__setattr__(self, "sentences", _as_tuple(self.id, self.sentences))
         for sentence in self.sentences:

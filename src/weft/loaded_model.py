@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from weft.call_options import OrderOptions, ScoreOptions
 from weft.corpora.text.text_limits import readable
-from weft.document import Continuation, Document, Score, TextWarning
+from weft.document import ALL_GENRES, Continuation, Document, Score, TextWarning
 from weft.errors import ConfigError, check_known
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import combined_model, writing_model
@@ -301,8 +301,16 @@ class Model:
         other = one_document(second, name="second", language=language)
         with few_threads(sentences=len(one) + len(other)):
             found = compare_texts(model.inner, readable(one), readable(other))
-        first = completed(found.first, one, model.inner, model.name)
-        return replace(found, first=first, second=completed(found.second, other, model.inner, model.name))
+
+        def both(genre: str = "") -> tuple[Score, Score]:
+            pairs = ((found.first, one), (found.second, other))
+            first, second = (completed(score, text, model.inner, model.name, genre) for score, text in pairs)
+            return first, second
+
+        scores = both()
+        if scores[0].genre != scores[1].genre:  # percentiles of two versions must be among the same texts
+            scores = both(ALL_GENRES)
+        return replace(found, first=scores[0], second=scores[1])
 
 
 def with_list_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:

@@ -21,7 +21,7 @@ from weft.version import VERSION
 
 COMMANDS = (
     "prepare", "train", "score", "order", "generate", "picture", "compare", "corrupt", "evaluate", "calibrate", "table",
-    "plots", "samples", "models", "config", "curves", "export",
+    "plots", "samples", "models", "config", "curves", "export", "report", "serve",
 )  # fmt: skip
 
 
@@ -233,3 +233,19 @@ def test_a_refused_choice_shows_the_value_and_the_allowed_ones(
 ) -> None:
     line = refused("score", ESSAY, option, value, cwd=tmp_path)
     assert f"saw '{value}'" in line and f"allowed: {allowed}" in line
+
+
+def test_names_whose_bytes_are_no_text(tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "essay.txt").write_bytes(ESSAY.read_bytes())
+    (folder / os.fsdecode(b"\xff.txt")).write_bytes(ESSAY.read_bytes())
+    light = ("--model", "foltz-glove")
+    names = [json.loads(line)["id"] for line in ok("score", folder, *light, "-f", "jsonl").splitlines()]
+    assert sorted(names) == ["?", "essay"]
+    ok("corrupt", folder, "--out", tmp_path / "negatives.jsonl")
+    ok("prepare", folder, "--out", tmp_path / "store", "--vocabulary", "300")
+    ok("evaluate", "pairs", "--data", folder, *light, "--out", tmp_path / "results")
+    variant = os.fsdecode(b"\xff")
+    message = refused("evaluate", "pairs", "--data", folder, *light, "--variant", variant, cwd=tmp_path)
+    assert "UTF-8" in message

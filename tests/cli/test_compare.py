@@ -169,3 +169,16 @@ def test_a_file_of_several_texts_is_refused(tmp_path: Path) -> None:
     for name, seen in (("many.jsonl", "several texts"), ("none.txt", "no text")):
         done = weft("compare", name, ESSAY, cwd=tmp_path)
         assert (done.returncode, seen in done.stderr) == (2, True), done.stderr
+
+
+def test_percentiles_of_two_versions_are_among_the_same_texts() -> None:
+    found = json.loads(ok("compare", ESSAY, REVISED, "-m", "weft-small", "-f", "json"))
+    places = []
+    for path in (ESSAY, REVISED):
+        scored = [
+            json.loads(ok("score", path, "-m", "weft-small", "-f", "json", *genre))
+            for genre in ((), ("--genre", "all"))
+        ]
+        places.append([one["percentiles"]["written"] for one in scored])
+    assert places[0][0] != places[0][1]  # otherwise the genres of the two are the same, and this tests nothing
+    assert found["percentile_points"] == pytest.approx(places[1][1] - places[0][1], abs=1e-3)

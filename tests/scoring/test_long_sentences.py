@@ -14,7 +14,7 @@ from tests.helpers.tiny_reader import untrained_reader
 
 import weft
 from weft.corpora.text.sentences import STRETCH, document_of_text, split_block
-from weft.corpora.text.text_limits import PART_BYTES, SENTENCE_BYTES, is_long, readable, without_run_ons
+from weft.corpora.text.text_limits import PART_BYTES, RUN_ON_BYTES, SENTENCE_BYTES, is_long, readable, without_run_ons
 from weft.document import Document, Score
 from weft.evaluation.evaluate import evaluate
 from weft.evaluation.task_contract import Subject
@@ -53,7 +53,8 @@ def test_what_is_read_of_a_sentence_is_bounded_in_bytes(text: str) -> None:
 def test_other_sentences_are_left_alone() -> None:
     document = Document("d", ("It rained.", "x" * SENTENCE_BYTES, "é" * (SENTENCE_BYTES // 2)))
     assert readable(document) is document
-    assert without_run_ons(document.sentences) == document.sentences
+    sentences = ("It rained.", "x" * (SENTENCE_BYTES - 1) + ".", "é" * (RUN_ON_BYTES // 2))
+    assert without_run_ons(sentences) == sentences
     assert not is_long("é" * (SENTENCE_BYTES // 2)) and is_long("é" * (SENTENCE_BYTES // 2 + 1))
 
 
@@ -146,7 +147,10 @@ def test_a_transcript_without_punctuation_is_scored_in_parts(tmp_path: Path) -> 
     (tmp_path / "talk.txt").write_text(speech(20_000))
     score = weft.score(document_of_text("talk", speech(20_000)), model="foltz-sif")
     assert score.value is not None and "long-sentence" in codes(score)
-    assert weft.score(speech(3000), model="foltz-sif").value is None  # one sentence, and short enough to be one
+    short, ended = weft.score([speech(3000), speech(3000).strip() + "."], model="foltz-sif")
+    assert short.value is not None and "long-sentence" in codes(short)
+    assert ended.value is None  # one sentence, which ends, and short enough to be one
+    assert weft.score(speech(500), model="foltz-sif").value is None
     out = ok("score", "talk.txt", "--format", "json", cwd=tmp_path)
     assert "long-sentence" in out
     blocks = ok("score", "talk.txt", "--input", "blocks", "--format", "json", cwd=tmp_path)

@@ -11,7 +11,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -110,6 +110,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     _make_streams_safe()
     try:
+        _check_arguments(sys.argv[1:])
         code = _called_app()(standalone_mode=False, prog_name="weft")
         sys.stdout.flush()
     except WeftError as error:
@@ -121,6 +122,8 @@ def main() -> None:
         # the code is that of other programs, which SIGPIPE ends. stdout must not be flushed again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(CLOSED_PIPE)
+    except UnicodeEncodeError as error:  # the name of a file in a folder, for example
+        _fail(str(_not_text(repr(error.object)[:60])))
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         _fail(str(_system_error(error)))
@@ -133,6 +136,23 @@ def main() -> None:
             raise
         _fail(str(usage_error(error, _help_command())))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_arguments(arguments: Sequence[str]) -> None:
+    """Raise WeftError for an argument whose bytes are no text, unless it is the path of a file or folder."""
+    for argument in arguments:
+        undecoded = any("\ud800" <= character <= "\udfff" for character in argument)
+        if undecoded and not os.path.exists(argument):
+            raise _not_text(repr(argument))
+
+
+def _not_text(seen: str) -> WeftError:
+    return WeftError(
+        "a name or a value cannot be written as text",
+        seen=seen,
+        allowed="names and values in UTF-8",
+        next_step="rename the file, or correct the value",
+    )
 
 
 def _system_error(error: OSError) -> WeftError:

@@ -63,6 +63,7 @@ def load_pretrained(
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # it would overwrite the progress bar of weft
+    logging.set_verbosity(logging.CRITICAL)  # what is wrong with a folder is said in one error
     common: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if gguf_file is not None:
         common["gguf_file"] = gguf_file

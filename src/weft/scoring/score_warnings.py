@@ -9,7 +9,10 @@ from weft.protocols import RemarkingModel
 
 FEWEST = 2  # sentences of a text that has a transition
 NO_SCORE, REMARK = "no-score", "model"  # codes; a remark is what a model itself says about a text
-ONE_SENTENCE = TextWarning(NO_SCORE, "no score: the text has one sentence, and a score needs two or more")
+ONE_SENTENCE = TextWarning(
+    NO_SCORE,
+    "no score: the text has one sentence, and a score needs two or more; if each line is a sentence, use --input lines",
+)
 NO_SENTENCE = TextWarning(NO_SCORE, "no score: the text has no sentence")
 NOTHING_TO_JUDGE = TextWarning(NO_SCORE, "no score: the model finds nothing to judge in the text")
 
@@ -18,8 +21,8 @@ def warnings_of(model: object, document: Document, value: float | None) -> tuple
     """Return why a text has no score, what the model says about the text, and why a score of it would mean little.
 
     Example:
-        >>> warnings_of(object(), Document("d", ("Hello.",)), None)
-        ('no score: the text has one sentence, and a score needs two or more',)
+        >>> [warning.code for warning in warnings_of(object(), Document("d", ("Hello.",)), None)]
+        ['no-score']
     """
     general = [one for one in text_warnings(document) if len(document) >= FEWEST or one != FEW_SENTENCES]
     said = {warning.code for warning in general}

@@ -95,7 +95,7 @@ def _files(path: Path) -> list[Path]:
 def _tree_hash(folder: Path) -> str:
     """Return one hash of the names and contents of all files of a folder."""
     lines = (f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in _files(folder))
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from weft.corpora.text.text_limits import NO_SENTENCE_ENDS, is_long, without_run_ons
+from weft.corpora.text.text_limits import NO_SENTENCE_ENDS, is_run_on, without_run_ons
 from weft.corpora.text.text_warnings import layout_warnings
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
@@ -164,7 +164,7 @@ def document_of_text(name: str, text: str, language: str = "en", title: str = ""
     paragraphs = split_paragraphs(text, language)
     document = assemble(name, map(without_run_ons, paragraphs), title)
     warnings = layout_warnings(text.split("\n"), len(document))
-    run_ons = any(is_long(sentence) for paragraph in paragraphs for sentence in paragraph)
+    run_ons = any(is_run_on(sentence) for paragraph in paragraphs for sentence in paragraph)
     return replace(document, layout_warnings=(*warnings, *([NO_SENTENCE_ENDS] if run_ons else [])))
 
 

@@ -14,7 +14,9 @@ from weft.document import Document, TextWarning
 
 MOST_CHARACTERS = 100_000  # about 15,000 words; what comes after does not change what is said about a text
 SENTENCE_BYTES = 4000  # about 700 English words; models read this much of a sentence
-PART_BYTES = 300  # about 55 English words; a longer stretch of text without any end of a sentence is cut into these
+PART_BYTES = 300  # about 55 English words; a stretch of text without any end of a sentence is cut into these
+RUN_ON_BYTES = 600  # about 110 English words; so much text without any mark that ends a sentence has no punctuation
+END_MARKS = frozenset(".!?…。！？؟।")
 WIDEST = 4  # bytes of a character in UTF-8, at most
 _LOSSY = "surrogatepass"  # a lone surrogate is no character, but has a length
 
@@ -22,7 +24,7 @@ LONG_SENTENCE = TextWarning(
     "long-sentence", f"a sentence is longer than {SENTENCE_BYTES:,} bytes, and only its beginning is read"
 )
 NO_SENTENCE_ENDS = TextWarning(
-    "long-sentence", f"more than {SENTENCE_BYTES:,} bytes without the end of a sentence, which are cut into equal parts"
+    "long-sentence", f"no sentence ends in a long stretch of text; it is cut into parts of at most {PART_BYTES} bytes"
 )
 
 
@@ -54,6 +56,19 @@ def is_long(sentence: str) -> bool:
     return len(sentence) > SENTENCE_BYTES or len(sentence.encode("utf-8", _LOSSY)) > SENTENCE_BYTES
 
 
+def is_run_on(sentence: str) -> bool:
+    """Return whether a sentence is too long to be one, or long and without any mark that ends a sentence.
+
+    Example:
+        >>> [is_run_on(text) for text in ("and then " * 100, "and then " * 99 + "it rained.", "and then " * 1000 + ".")]
+        [True, False, True]
+    """
+    if len(sentence) * WIDEST <= RUN_ON_BYTES:
+        return False
+    unmarked = END_MARKS.isdisjoint(sentence) and len(sentence.encode("utf-8", _LOSSY)) > RUN_ON_BYTES
+    return unmarked or is_long(sentence)
+
+
 def readable_sentence(sentence: str) -> str:
     """Return what models read of a sentence: all of it, or its first `SENTENCE_BYTES` bytes up to a space.
 
@@ -78,7 +93,7 @@ def readable(document: Document) -> Document:
 
 
 def without_run_ons(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Return sentences; one that is too long, such as a transcript without punctuation, is cut into parts at spaces.
+    """Return sentences; a run-on, such as a transcript without punctuation, is cut into parts at spaces.
 
     Example:
         >>> [len(part) for part in without_run_ons(["It rained.", "and then " * 450])][:3]
@@ -86,7 +101,7 @@ def without_run_ons(sentences: Iterable[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for sentence in sentences:
-        found.extend(_parts(sentence, PART_BYTES) if is_long(sentence) else [sentence])
+        found.extend(_parts(sentence, PART_BYTES) if is_run_on(sentence) else [sentence])
     return tuple(found)
 
 

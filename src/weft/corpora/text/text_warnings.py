@@ -27,7 +27,7 @@ FEW_SENTENCES = TextWarning("few-sentences", "fewer than 3 sentences: a score of
 LIST = TextWarning("list", "many lines are list items, headings or rows of a table, and no sentences")
 TRANSCRIPT = TextWarning("transcript", "speaker labels or timestamps are read as if they were words of the text")
 REPETITION = TextWarning("repetition", "sentences repeat earlier ones, which can raise a score without any coherence")
-UNKNOWN_WORDS = TextWarning("unknown-words", "much of the text is no English words: random letters, data or code")
+UNKNOWN_WORDS = TextWarning("unknown-words", "much of the text is not English words: random letters, data or code")
 
 
 def text_warnings(document: Document) -> tuple[TextWarning, ...]:

@@ -6,6 +6,7 @@ A PDF has no paragraphs, only words at places. Lines are joined by their distanc
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,11 @@ LARGE, FAR, INDENT = 1.15, 1.35, 0.8  # letters of a heading, a gap between para
 HEADING_CHARACTERS = 150
 SHORT_LINE = 0.75  # of the longest line: the last line of a paragraph
 REPEATED_PAGES = 3  # a line at the edge of so many pages, and of half of them, is a header or footer
-PICTURES = TextWarning(NO_SCORE, "no score: the PDF has no text, only pictures; recognise its letters first (OCR)")
+PICTURES = TextWarning(
+    NO_SCORE,
+    "no score: no text was found in the PDF; if its pages are pictures, recognise their letters first (OCR), else it "
+    "may be damaged",
+)
 _BULLET = re.compile(r"(?:[•▪◦‣●○■–—*-]|\(?\d{1,2}[.)])\s+(?=\S)")
 _PAGE_NUMBER = re.compile(r"(?:page\s+)?[-–—]?\s*\d{1,4}\s*[-–—]?(?:\s*(?:of|/)\s*\d{1,4})?$", re.IGNORECASE)
 
@@ -58,6 +63,7 @@ def read_pdf(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator
         import pypdf  # imported here: it is an extra
     except ImportError as error:
         raise missing_extra("a PDF", "pypdf", source) from error
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what is wrong with a file is said in one error
     data = file_bytes(source)
     try:
         lines = list(_lines(pypdf.PdfReader(io.BytesIO(data)), source))

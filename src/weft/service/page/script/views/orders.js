@@ -127,8 +127,13 @@ export class Orders {
     return glide(start, editor.rectsOf(to), move.text);
   }
 
+  /** Accept all moves; closing the panel or changing the text stops it. */
   async #acceptAll() {
-    for (const move of this.#plan.moves) if (!move.accepted) await this.#accept(move);
+    const plan = this.#plan;
+    for (const move of plan.moves) {
+      if (this.#plan !== plan) return;
+      if (!move.accepted) await this.#accept(move);
+    }
   }
 
   /** Follow Undo in the text. */
