@@ -14,7 +14,7 @@ import typer
 from tests.helpers.command_line import ESSAY, ok, refused, weft
 
 from weft.cli import app
-from weft.cli.options import DEFAULT_MODEL
+from weft.cli.options import DEFAULT_MODEL, command_line
 from weft.cli.usage_errors import usage_error
 from weft.registry import DEFAULT_MODEL as REGISTERED
 from weft.version import VERSION
@@ -31,6 +31,12 @@ def test_version_and_help() -> None:
     for command in COMMANDS:
         assert command in text
     assert "--install-completion" in text
+
+
+def test_recorded_commands_name_the_data_folder_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_DATA", "/home/me/my data/")
+    monkeypatch.setattr(sys, "argv", ["weft", "evaluate", "--data", "/home/me/my data/a b.jsonl", "x y", "/home/me/my"])
+    assert command_line() == "weft evaluate --data $WEFT_DATA/'a b.jsonl' 'x y' /home/me/my"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from enum import StrEnum
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from weft.corpora.data_folder import DATA_VARIABLE
 from weft.settings import HIGHEST_COUNT
 
 DEFAULT_MODEL = "weft-small"  # a literal, so that --help imports no models; a test compares it with the registry
@@ -129,5 +131,15 @@ Picture = Annotated[Path, option("Picture to write: .svg, .png or .pdf.", "FILE"
 
 
 def command_line() -> str:
-    """Return the command as typed, for the record; a program that embeds weft is recorded as ``weft`` too."""
-    return shlex.join(["weft", *sys.argv[1:]])
+    """Return the command for the record: as typed, with $WEFT_DATA for the path of the research data.
+
+    A program that embeds weft is recorded as ``weft`` too.
+    """
+    return " ".join(["weft", *map(_recorded, sys.argv[1:])])
+
+
+def _recorded(argument: str) -> str:
+    root = os.environ.get(DATA_VARIABLE, "").rstrip("/")
+    if root and argument.startswith(f"{root}/"):
+        return f"${DATA_VARIABLE}/{shlex.quote(argument.removeprefix(f'{root}/'))}"
+    return shlex.quote(argument)
