@@ -38,7 +38,7 @@ DIGITS = 10  # significant digits that are kept
 BUILT_IN = ("foltz-glove", "foltz-sif", "foltz-embedding", "entity-graph", "weft-small", "random", "year-sort")
 ZOO = tuple(sorted(path.parent.name for path in (ROOT / "zoo").glob("*/model.json")))
 SHOWN = ("foltz-sif", "foltz-glove", "weft-small")  # models whose numbers stand in the README and the docs
-COMBINED = ("seq2seq", "hmm-lda-gm", "hmm-lda-gm-peek", "vlv-gm", "weft-small")
+COMBINED = ("seq2seq", "hmm-lda-gm", "vlv-gm", "weft-small")
 
 Values = dict[str, Any]
 

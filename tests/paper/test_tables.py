@@ -98,7 +98,7 @@ def test_the_models_of_the_tables_are_those_with_the_weights_that_were_measured(
     lines = [line.split(" | ") for line in models_behind(results, known).splitlines()[2:]]
     names = {line[0].strip("| `"): line[1] for line in lines}
     assert len(names) == len(lines)
-    assert names["weft-small"] == names["seq2seq"] == "2, 3, 4"
+    assert names["weft-small"] == names["seq2seq-improved"] == "2, 3, 4"
     assert names["seq2seq-accidents"] == "1"
     trained_again = {key: replace(one, training={"command": "other"}) for key, one in results.items()}
     assert "`seq2seq`" not in models_behind(trained_again, known)

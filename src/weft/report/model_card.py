@@ -134,11 +134,17 @@ def _results_of(name: str, folder: Path | None, results: str | Path | Mapping[Ke
     if not isinstance(results, Mapping):
         results = load_results(results) if Path(results).is_dir() else {}
     digest = sha256_of(folder / MANIFEST) if folder is not None else ""
-    return [
-        result
-        for result in results.values()
-        if (result.model_sha256 == digest if result.model_sha256 and digest else result.model == name)
-    ]
+    command = read_manifest(folder).get("training", {}).get("command") if folder is not None else None
+    return [result for result in results.values() if _is_of(result, name, digest, command)]
+
+
+def _is_of(result: Result, name: str, digest: str, command: str | None) -> bool:
+    """Return whether a result is of a model: by the hash of its folder, the command that trained it, or its name."""
+    if result.model_sha256 and digest:
+        return result.model_sha256 == digest
+    if command and result.training.get("command"):
+        return result.training["command"] == command
+    return result.model == name
 
 
 def _result_lines(results: Sequence[Result]) -> Iterator[str]:

@@ -111,6 +111,9 @@ def _minutes(logs: Path, names: Iterable[str]) -> float | None:
 def record_facts(zoo: str | Path, results: str | Path) -> Path:
     """Record the facts about all models in a folder and inside the package; return the path of the record.
 
+    Facts of models that are no longer in the folder stay in the record if another command trained them: their results
+    stay too.
+
     Raises:
         CorpusError: The folder has no model.
     """
@@ -125,6 +128,8 @@ def record_facts(zoo: str | Path, results: str | Path) -> Path:
     logs = Path(results) / LOGS
     found = [read_facts(PRETRAINED / name, logs, model=name) for name in BUILT_IN]
     found += [read_facts(folder, logs) for folder in folders]
+    commands = {(facts.model, facts.command) for facts in found}
+    found += [facts for facts in load_facts(results) if (facts.model, facts.command) not in commands]
     path = Path(results) / RECORD
     lines = ",\n".join("  " + json.dumps(asdict(facts), ensure_ascii=False) for facts in found)
     with write_atomically(path) as handle:

@@ -29,6 +29,11 @@ FIRST_SETTINGS = "first settings: cliques of three sentences"
 SHORTER = Added(f"{PAPER}-short", "shorter training, with a first stage for each seed")
 WITHOUT_Z = Added(f"{PAPER}-without-z", "the same chain without z")
 AND_PRECEDENCE = ", precedence"
+ZOO = "zoo"  # variant of the results of the zoo's weights
+ZOO_SEQ2SEQ = "weights of the zoo: the first seed, trained again"
+ZOO_VLV_GM = "weights of the zoo: encoders of the zoo's Seq2Seq, fixed"
+ZOO_HMM_LDA_GM = "weights of the zoo: networks of the zoo's Seq2Seq, fixed"
+TOPICS_ONLY = Added(f"{PAPER}-topics-only", "only the weights of the topics trained")
 
 WRITING = (
     Added(BEAM, "as in the paper: beam search"),
@@ -62,9 +67,11 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
         "foltz-glove": VECTORS,
     },
     2: {
-        "seq2seq": (SHORTER, Added("", LEXICAL)),
-        "vlv-gm": (WITHOUT_Z, SHORTER, Added("", ON_ENCODERS)),
+        "seq2seq": (Added(ZOO, ZOO_SEQ2SEQ), SHORTER, Added("", LEXICAL)),
+        "vlv-gm": (WITHOUT_Z, Added(ZOO, ZOO_VLV_GM), SHORTER, Added("", ON_ENCODERS)),
         "hmm-lda-gm": (
+            TOPICS_ONLY,
+            Added(ZOO, ZOO_HMM_LDA_GM),
             SHORTER,
             Added("", ON_FIXED),
             Added("peek", "+ topics that see the sentence, on our fixed Seq2Seq"),
@@ -74,9 +81,18 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
         "foltz-glove": VECTORS,
     },
     3: {
-        "seq2seq": (SHORTER, Added(COHERENCE, LEXICAL), Added("", LEXICAL + AND_PRECEDENCE)),
+        "seq2seq": (
+            Added(f"{COHERENCE}-{ZOO}", ZOO_SEQ2SEQ),
+            SHORTER,
+            Added(COHERENCE, LEXICAL),
+            Added("", LEXICAL + AND_PRECEDENCE),
+        ),
         "vlv-gm": (Added(COHERENCE, ON_ENCODERS), Added("", ON_ENCODERS + AND_PRECEDENCE)),
-        "hmm-lda-gm": (Added(COHERENCE, ON_FIXED), Added("", ON_FIXED + AND_PRECEDENCE)),
+        "hmm-lda-gm": (
+            Added(f"{COHERENCE}-{ZOO}", ZOO_HMM_LDA_GM),
+            Added(COHERENCE, ON_FIXED),
+            Added("", ON_FIXED + AND_PRECEDENCE),
+        ),
         "weft-small": (Added(COHERENCE, "transitions alone"), Added("", "+ precedence")),
         "entity-grid": (Added("", "generative grid", "entity-grid-generative"),),
         "foltz-glove": VECTORS,
