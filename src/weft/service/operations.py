@@ -67,24 +67,31 @@ async def reasons_for(engine: Engine, served: ServedModel, model: Model, score: 
         with served.lock, few_threads():
             return break_reasons(model.inner, readable(document), score.breaks)
 
-    return await engine.call(found) if score.breaks else {}
+    if not score.breaks:
+        return {}
+    await engine.prepare(served, model, document)
+    return await engine.call(found)
 
 
 async def order(engine: Engine, body: OrderRequest) -> OrderResponse:
     """Return the orders of texts."""
     served = engine.served(body.model)
+    model = served.combined(body.combine)
     texts = await _texts(engine, body)
     for text in texts:
         _check_size(text.document, engine.settings.order_sentences)
 
     def ordered(text: GivenText) -> Ordering:
         with served.lock:
-            return served.model.order(
-                text.document, combine=body.combine, first_given=body.first_given, search=body.search,
+            return model.order(
+                text.document, first_given=body.first_given, search=body.search,
                 objective=body.objective, beam=body.beam, seed=body.seed,
             )  # fmt: skip
 
-    found = [await engine.call(partial(ordered, text)) for text in texts]
+    found = []
+    for text in texts:
+        await engine.prepare(served, model, text.document)
+        found.append(await engine.call(partial(ordered, text)))
     if body.text is None:
         found = with_list_warning(found, [one.document for one in texts])
     bodies = [order_body(one, text.document) for one, text in zip(found, texts, strict=True)]

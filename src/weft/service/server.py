@@ -14,6 +14,7 @@ from weft.errors import ConfigError
 from weft.models.common.thread_pool import few_threads
 from weft.service.app import create_app
 from weft.service.engine import Engine
+from weft.service.process_memory import share_arenas
 from weft.service.settings import ServiceSettings
 
 
@@ -52,6 +53,7 @@ def run(settings: ServiceSettings, host: str, port: int, told: Callable[[str], N
     Raises:
         WeftError: A model cannot be loaded, or the address cannot be used.
     """
+    share_arenas()
     listening = listening_socket(host, port)
     engine = Engine(settings)
     engine.load()
