@@ -22,7 +22,7 @@ from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Search, order_document
 from weft.ordering.ordering import Ordering
 from weft.progress import Progress, silent
-from weft.protocols import CoherenceModel, ModelCard, RememberingModel
+from weft.protocols import CoherenceModel, ModelCard, RememberingModel, TokenizedModel
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.completed_score import completed
 from weft.scoring.genre_choice import check_genre
@@ -123,6 +123,14 @@ class Model:
     def table_steps(self, document: Document) -> Iterator[None]:
         """Compute the scores of all pairs of a text in short steps, if the model is a remembering one."""
         return self.inner.table_steps(readable(document)) if isinstance(self.inner, RememberingModel) else iter(())
+
+    def token_count(self, document: Document) -> int:
+        """Return how many tokens of a text the model reads; of words, for a model without a tokenizer."""
+        sentences = readable(document).sentences
+        tokenizer = self.inner.tokenizer if isinstance(self.inner, TokenizedModel) else None
+        if tokenizer is None:
+            return sum(len(sentence.split()) for sentence in sentences)
+        return sum(map(len, tokenizer.encode_batch(sentences)))
 
     def score_stream(
         self, documents: Iterator[Document], *, genre: str | None = None, own_shuffles: bool = False
@@ -250,9 +258,10 @@ class Model:
         sentences: int,
         decoding: Decoding,
         judge: Model | None = None,
+        avoid: Sequence[str] = (),
         progress: Progress = silent,
     ) -> Iterator[str]:
-        """Yield each sentence of a continuation as soon as it is written; ``judge`` reranks the candidates."""
+        """Yield each sentence of a continuation as soon as it is written; see `continue_document`."""
         from weft.generation.continuation import continue_document
 
         model = writing_model(self.inner, self.name)
@@ -264,6 +273,7 @@ class Model:
             scorer=model.reranker,
             combine=model.combine,
             judge=None if judge is None else judge.inner,
+            avoid=avoid,
             progress=progress,
         )
         while True:

@@ -106,6 +106,15 @@ class PairwiseModel(Protocol):
 
 
 @runtime_checkable
+class TokenizedModel(Protocol):
+    """A model that reads tokens."""
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer; None before training."""
+
+
+@runtime_checkable
 class RememberingModel(PairwiseModel, Protocol):
     """A first-order model that can reuse what it computed for pairs of sentences of earlier texts."""
 
