@@ -13,9 +13,10 @@ import { TextView } from "./views/text_view.js";
 const VIEWS = ["text", "compare", "class"];
 
 /** Ask for the key of the service in a dialog. */
-function askForKey() {
+function askForKey({ wrong }) {
   const dialog = byId("key-dialog");
   byId("key").value = "";
+  show(byId("key-wrong"), wrong);
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((resolve) => {
