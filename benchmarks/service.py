@@ -12,7 +12,7 @@ on the same cores as the service.
 
 Memory: the clients send texts of random letters, in which no word repeats, and after each tenth text ask for the
 reasons and the order of another. Letters make more tokens than words, so batches are large, and nothing can be reused.
-The memory at the end should not be above that after the first third by more than a tenth.
+The mean memory in the last third of the time should not be above that in the first third by more than a tenth.
 
 Requests: schemathesis makes them from the description in OpenAPI, right and wrong ones, and hypothesis makes bodies
 that are no JSON or no texts. No answer may have the status 500, and none may take longer than the limit of the service
