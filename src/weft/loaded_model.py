@@ -124,6 +124,10 @@ class Model:
         """Compute the scores of all pairs of a text in short steps, if the model is a remembering one."""
         return self.inner.table_steps(readable(document)) if isinstance(self.inner, RememberingModel) else iter(())
 
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute the links of a long text in short steps, if the model is a remembering one."""
+        return self.inner.score_steps(readable(document)) if isinstance(self.inner, RememberingModel) else iter(())
+
     def token_count(self, document: Document) -> int:
         """Return how many tokens of a text the model reads; of words, for a model without a tokenizer."""
         sentences = readable(document).sentences

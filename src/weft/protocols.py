@@ -127,6 +127,9 @@ class RememberingModel(PairwiseModel, Protocol):
         Without a cache of pairs, there are no steps.
         """
 
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `score` needs for a long text in the same way."""
+
 
 @runtime_checkable
 class PrecedenceModel(Protocol):

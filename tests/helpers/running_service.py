@@ -149,6 +149,9 @@ class SteppedModel(GatedModel):
     def remembering(self) -> Self:
         return self
 
+    def score_steps(self, document: Document) -> Iterator[None]:
+        return self.table_steps(document)
+
     def table_steps(self, document: Document) -> Iterator[None]:
         for _ in range(10_000):
             self.steps += 1

@@ -10,7 +10,7 @@ from tests.helpers.toy_language_model import CacheBigram
 
 from weft.document import Document, Window
 from weft.scoring.known_pairs import PairMemory
-from weft.scoring.uni_bi_mmi import CACHED_BYTES, STEP_PAIRS, Scorer, table_cache
+from weft.scoring.uni_bi_mmi import CACHED_BYTES, LONG_STEP_PAIRS, STEP_PAIRS, Scorer, table_cache
 
 TEXT = Document("d", ("a b c", "b c", "c d d a", "a", "b d", "c"))
 PARTS = CacheBigram(["a b c", "b c d", "a a"], cache=0.3)
@@ -58,6 +58,16 @@ def test_a_table_in_steps_is_the_table_at_once_and_after_an_edit_needs_one_row_a
     assert len(list(scorer.table_steps(changed))) == 1
     assert len(forward.windows) == computed + 10
     assert list(Scorer(forward, PARTS, PARTS).table_steps(TEXT)) == []
+
+
+def test_a_long_text_in_steps_scores_as_at_once() -> None:
+    long = Document("long", tuple(f"a b {number}" for number in range(2 * LONG_STEP_PAIRS + 2)))
+    forward = Counting()
+    scorer = Scorer(forward, PARTS, PARTS, known=PairMemory())
+    assert len(list(scorer.score_steps(long))) == 3
+    computed = len(forward.windows)
+    assert scorer.score([long]) == Scorer(PARTS, PARTS, PARTS).score([long])
+    assert len(forward.windows) == computed == len(long) - 1
 
 
 def test_the_memory_of_pairs_is_bounded_and_has_no_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -115,6 +116,28 @@ def test_scores_do_not_wait_for_an_order_and_a_cancelled_order_stops() -> None:
         assert isinstance(order.exception(), httpx.HTTPError)
         wait_for(lambda: service.engine.calls == 0)
         assert model.steps < 10_000
+
+
+def test_short_texts_do_not_wait_for_a_long_one_and_a_cancelled_long_one_stops() -> None:
+    model = SteppedModel()
+    model.gate.set()
+    long = {"text": {"id": "long", "sentences": [f"A cat sat on {number} mats." for number in range(65)]}}
+    with running(ServiceSettings(models=("gated",)), [model.served]) as service, ThreadPoolExecutor(1) as pool:
+        hasty = httpx.Client(base_url=service.address, timeout=2.0, trust_env=False)
+        sent = pool.submit(hasty.post, "/v1/score", json=long)
+        wait_for(lambda: model.steps > 3)
+        assert service.http.post("/v1/score", json=body(1)).status_code == 200
+        hasty.close()
+        assert isinstance(sent.exception(), httpx.HTTPError)
+        wait_for(lambda: stands_still(model))
+        assert model.steps < 10_000
+    assert model.calls == [["cat-1"]]
+
+
+def stands_still(model: SteppedModel) -> bool:
+    before = model.steps
+    time.sleep(0.1)
+    return model.steps == before
 
 
 def test_an_edited_text_computes_only_its_new_pairs(service: Running) -> None:

@@ -33,6 +33,7 @@ Value = TypeVar("Value")
 COMBINATIONS: tuple[Combine, ...] = ("uni", "bi", "mmi")
 CACHED_BYTES = 32 * 2**20  # of log-probabilities: 200 texts of 100 sentences, or thousands of 15
 STEP_PAIRS = 16  # pairs that `table_steps` computes at a time: about 60 ms with `weft-small`
+LONG_STEP_PAIRS = 64  # pairs that `score_steps` computes at a time: more, because each has sentences of its own
 TEXT_OVERHEAD = 64  # bytes of a string beside its letters
 
 
@@ -243,9 +244,18 @@ class Scorer:
         if self.known is None or document.sentences in self.memory:
             return
         sentences = dict.fromkeys(document.sentences)
-        new = self.known.new_pairs([(left, right) for left in sentences for right in sentences if left != right])
-        for start in range(0, len(new), STEP_PAIRS):
-            self._both_directions(new[start : start + STEP_PAIRS])
+        yield from self._steps([(left, right) for left in sentences for right in sentences if left != right])
+
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `score` needs for a long text in steps, as `table_steps` does."""
+        if self.known is not None:
+            yield from self._steps(list(pairwise(document.sentences)), LONG_STEP_PAIRS)
+
+    def _steps(self, pairs: Sequence[tuple[str, str]], size: int = STEP_PAIRS) -> Iterator[None]:
+        assert self.known is not None
+        new = list(dict.fromkeys(self.known.new_pairs(pairs)))
+        for start in range(0, len(new), size):
+            self._log_probs(new[start : start + size])
             yield
 
     def _table_log_probs(self, sentences: Sequence[str]) -> PairLogProbs:

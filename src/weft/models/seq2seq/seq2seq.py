@@ -138,6 +138,10 @@ class Seq2Seq(GenerativeModel):
         """Compute what `pair_table` needs in short steps; without a cache of pairs, there are none."""
         return self.scorer.table_steps(document)
 
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `score` needs for a long text in short steps; without a cache of pairs, there are none."""
+        return self.scorer.score_steps(document)
+
     def pair_table(self, document: Document) -> Table:
         """Return the scores of all ordered pairs, computed in one batch: [sentences, sentences]."""
         return self.scorer.pair_table(document)

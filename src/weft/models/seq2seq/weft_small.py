@@ -172,6 +172,10 @@ class WeftSmall:
         """Compute what `pair_table` needs in short steps; without a cache of pairs, there are none."""
         return self.scorer.table_steps(document)
 
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `score` needs for a long text in short steps; without a cache of pairs, there are none."""
+        return self.scorer.score_steps(document)
+
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return one score per document: the mean over adjacent pairs."""
         return self.scorer.score(documents)
