@@ -72,19 +72,19 @@ THINGS = ("library", "garden", "harbour", "market", "school", "bridge", "orchard
 FRAMES = (
     "The {0} of the town was built in {1} by people who lived beside the river.",
     "It stands behind the old {0}, where {1} trees were planted after the flood.",
-    "Children come there after school, because the {0} is warm even in winter.",
+    "{1} children come there after school, because the {0} is warm even in winter.",
     "In {1} a fire destroyed the roof, and the {0} was closed for three years.",
-    "The mayor promised to repair it, but the money went to the {0} instead.",
+    "The mayor promised to repair it, but the {1} coins went to the {0} instead.",
     "About {1} visitors walk past the {0} on a Sunday afternoon.",
-    "Most of them do not know that the {0} once belonged to a baker.",
+    "Most of them do not know that the {0} belonged to a baker in {1}.",
     "His daughter sold the {0} to the council for {1} coins and a horse.",
-    "Since then, the {0} has been open to everyone who knocks at the door.",
-    "Nobody remembers who painted the windows of the {0} green.",
+    "Since {1}, the {0} has been open to everyone who knocks at the door.",
+    "Nobody remembers who painted the {1} windows of the {0} green.",
 )
 
 
 def made_text(random_numbers: random.Random) -> str:
-    """Return a text of 15 sentences that was never scored before."""
+    """Return a text of 15 sentences; each has a number, so that pairs of them hardly ever repeat."""
     thing = random_numbers.choice(THINGS)
     frames = [random_numbers.choice(FRAMES) for _ in range(SENTENCES)]
     return " ".join(frame.format(thing, random_numbers.randint(1000, 9999)) for frame in frames)

@@ -22,7 +22,7 @@ from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Search, order_document
 from weft.ordering.ordering import Ordering
 from weft.progress import Progress, silent
-from weft.protocols import CoherenceModel, ModelCard, RememberingModel, TokenizedModel
+from weft.protocols import CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.completed_score import completed
 from weft.scoring.genre_choice import check_genre
@@ -108,33 +108,6 @@ class Model:
             return self
         found = combined_model(self.inner, combine, self.name)
         return Model(found, self.name, source=self.source, settings=self.settings, combination=combine)
-
-    def remembering(self) -> Model:
-        """Return the same model, which reuses what it computed for pairs of sentences, if it can; else as it is.
-
-        It is for a text that is scored again after each edit. Values may differ in their last digits from those of a
-        text that is scored anew.
-        """
-        if not isinstance(self.inner, RememberingModel):
-            return self
-        found = self.inner.remembering()
-        return Model(found, self.name, source=self.source, settings=self.settings, combination=self.combination)
-
-    def table_steps(self, document: Document) -> Iterator[None]:
-        """Compute the scores of all pairs of a text in short steps, if the model is a remembering one."""
-        return self.inner.table_steps(readable(document)) if isinstance(self.inner, RememberingModel) else iter(())
-
-    def score_steps(self, document: Document) -> Iterator[None]:
-        """Compute the links of a long text in short steps, if the model is a remembering one."""
-        return self.inner.score_steps(readable(document)) if isinstance(self.inner, RememberingModel) else iter(())
-
-    def token_count(self, document: Document) -> int:
-        """Return how many tokens of a text the model reads; of words, for a model without a tokenizer."""
-        sentences = readable(document).sentences
-        tokenizer = self.inner.tokenizer if isinstance(self.inner, TokenizedModel) else None
-        if tokenizer is None:
-            return sum(len(sentence.split()) for sentence in sentences)
-        return sum(map(len, tokenizer.encode_batch(sentences)))
 
     def score_stream(
         self, documents: Iterator[Document], *, genre: str | None = None, own_shuffles: bool = False

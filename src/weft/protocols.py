@@ -6,7 +6,7 @@ other protocols are capabilities of some models; test for them with `isinstance`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
@@ -103,32 +103,6 @@ class PairwiseModel(Protocol):
 
     def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
         """Return how well sentence j follows i, as ``table[i, j]``: [sentences, sentences]; diagonal unused."""
-
-
-@runtime_checkable
-class TokenizedModel(Protocol):
-    """A model that reads tokens."""
-
-    @property
-    def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer; None before training."""
-
-
-@runtime_checkable
-class RememberingModel(PairwiseModel, Protocol):
-    """A first-order model that can reuse what it computed for pairs of sentences of earlier texts."""
-
-    def remembering(self) -> Self:
-        """Return the same model with a cache of pairs: after an edit, only the pairs that changed are computed."""
-
-    def table_steps(self, document: Document) -> Iterator[None]:
-        """Compute what `pair_table` needs in short steps, between which the model can be used by others.
-
-        Without a cache of pairs, there are no steps.
-        """
-
-    def score_steps(self, document: Document) -> Iterator[None]:
-        """Compute what `score` needs for a long text in the same way."""
 
 
 @runtime_checkable

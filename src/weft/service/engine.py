@@ -15,6 +15,7 @@ from weft.errors import ConfigError
 from weft.loaded_model import Model, load
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
+from weft.service.remembering import remembering, table_steps
 from weft.service.score_queue import ScoreQueue
 from weft.service.settings import ServiceSettings
 
@@ -72,7 +73,7 @@ class Engine:
         """
         for name in self.settings.models:
             if name not in self.models:
-                served = ServedModel(name, load(name, device=self.settings.device).remembering())
+                served = ServedModel(name, remembering(load(name, device=self.settings.device)))
                 served.model.score(WARM_UP)
                 self.models[name] = served
 
@@ -152,7 +153,7 @@ class Engine:
         A request that is cancelled stops after the step under way. A model that cannot compute them in steps computes
         them later, at once.
         """
-        async for _ in self.iterate(model.table_steps(document), served.lock):
+        async for _ in self.iterate(table_steps(model, document), served.lock):
             pass
 
 

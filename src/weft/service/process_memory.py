@@ -14,7 +14,7 @@ def share_arenas() -> None:
 
     By default, glibc gives new threads arenas of their own, up to eight for each core, and an arena keeps what its
     largest computation needed. Models compute in threads that come and go, so memory would grow until all arenas have
-    seen a large batch: on two cores, from 410 to 600 MB.
+    seen a large batch.
     """
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).mallopt(ARENA_MAX, ARENAS)

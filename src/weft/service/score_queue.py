@@ -15,6 +15,7 @@ from weft.loaded_model import Model
 from weft.models.common.thread_pool import few_threads
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
+from weft.service.remembering import score_steps
 from weft.service.settings import ServiceSettings
 
 LONG = (
@@ -129,7 +130,7 @@ class ScoreQueue:
 
     async def _score_long(self, text: Waiting) -> None:
         """Score a long text in steps, if its model can; texts that arrive meanwhile are scored between two steps."""
-        steps = text.model.score_steps(text.document)
+        steps = score_steps(text.model, text.document)
         loop = asyncio.get_running_loop()
         while not text.found.cancelled() and await loop.run_in_executor(self._thread, _step, steps, text.lock):
             if batch := self._next_batch(short=True):

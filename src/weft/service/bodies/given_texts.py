@@ -10,6 +10,7 @@ from weft.document import Document
 from weft.loaded_model import Model
 from weft.service.bodies.problems import ServiceError
 from weft.service.bodies.request_bodies import TextBody
+from weft.service.remembering import token_count
 from weft.service.settings import ServiceSettings
 from weft.text_inputs import SINGLE_NAME, one_document
 
@@ -62,7 +63,7 @@ def given_text(text: str | TextBody, name: str, language: str, settings: Service
         document = Document(body.id or name, tuple(body.sentences or ()), body.title, starts, genre=body.genre)
     _check(len(document), settings.sentences, "sentences")
     if characters * WIDEST > settings.tokens:  # no tokenizer makes more tokens than bytes
-        _check(model.token_count(document), settings.tokens, "tokens")
+        _check(token_count(model, document), settings.tokens, "tokens")
     return GivenText(document, body.text)
 
 
