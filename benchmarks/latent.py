@@ -39,7 +39,7 @@ from weft.models.vlv.chain_predictor import VariationalPredictor
 from weft.models.vlv.latent_chain import ChainStep, divergence
 from weft.models.vlv.network import Texts, VariationalNetwork
 from weft.models.vlv.vlv_gm import VlvGm
-from weft.scoring.sequence_scorer import OrderCache
+from weft.scoring.sequence_scorer import order_cache
 from weft.training.devices import start_runtime
 from weft.training.part_names import ENCODERS
 from weft.training.settings import TrainingSettings
@@ -140,7 +140,7 @@ def with_shuffled_latents(model: VlvGm, *, whole: bool = False) -> VlvGm:
         whole: Whether the density of z changes too; otherwise only decoding uses the other z.
     """
     other = model.adjusted({})
-    other.memory = OrderCache()  # scores of the original model do not apply
+    other.memory = order_cache()  # scores of the original model do not apply
     other.predictors = {
         part: MisguidedPredictor(one, whole=whole) if isinstance(one, VariationalPredictor) else one
         for part, one in model.predictors.items()

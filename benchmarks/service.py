@@ -1,7 +1,7 @@
 """The service under load and under requests of any kind.
 
     python benchmarks/service.py [--clients 64] [--seconds 60] [--requests 10000] [--model weft-small] [--seed 1]
-        [--rounds 3] [--parts load killed requests] [--out results/benchmarks/service.json]
+        [--rounds 3] [--parts load memory killed requests] [--out results/benchmarks/service.json]
 
 Load: as many clients as given send texts of 15 sentences over the loopback, each the next one as soon as it has the
 answer. `weft.score` scores texts of the same kind in a process of its own. Both take turns in each round, for an equal
@@ -9,6 +9,10 @@ part of the seconds, so that a slow minute of the machine affects both. Texts pe
 too, which depend less on what else the machine does. The throughput of the service should be at least 80% of that of
 the library, its memory should not grow, and no answer should have another status than 200, 429 and 503. The clients run
 on the same cores as the service.
+
+Memory: the clients send texts of random letters, in which no word repeats, and after each tenth text ask for the
+reasons and the order of another. Letters make more tokens than words, so batches are large, and nothing can be reused.
+The mean memory in the last third of the time should not be above that in the first third by more than a tenth.
 
 Requests: schemathesis makes them from the description in OpenAPI, right and wrong ones, and hypothesis makes bodies
 that are no JSON or no texts. No answer may have the status 500, and none may take longer than the limit of the service
@@ -26,11 +30,12 @@ import random
 import re
 import signal
 import statistics
+import string
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,8 +56,9 @@ from weft.io.cpu_cores import usable_cores
 from weft.version import VERSION
 
 SENTENCES = 15
-PARTS = ("load", "killed", "requests")
+PARTS = ("load", "memory", "killed", "requests")
 THROUGHPUT_BAR = 0.8  # of that of `weft.score`
+MEMORY_SECONDS = 180.0
 GROWTH_BAR = 1.1  # memory at the end, of that after the first third
 ALLOWED_UNDER_LOAD = {200, 429, 503}
 LIMIT, GRACE = 10.0, 20.0  # seconds: what the service may take for a request, and what the machine may add
@@ -66,22 +72,33 @@ THINGS = ("library", "garden", "harbour", "market", "school", "bridge", "orchard
 FRAMES = (
     "The {0} of the town was built in {1} by people who lived beside the river.",
     "It stands behind the old {0}, where {1} trees were planted after the flood.",
-    "Children come there after school, because the {0} is warm even in winter.",
+    "{1} children come there after school, because the {0} is warm even in winter.",
     "In {1} a fire destroyed the roof, and the {0} was closed for three years.",
-    "The mayor promised to repair it, but the money went to the {0} instead.",
+    "The mayor promised to repair it, but the {1} coins went to the {0} instead.",
     "About {1} visitors walk past the {0} on a Sunday afternoon.",
-    "Most of them do not know that the {0} once belonged to a baker.",
+    "Most of them do not know that the {0} belonged to a baker in {1}.",
     "His daughter sold the {0} to the council for {1} coins and a horse.",
-    "Since then, the {0} has been open to everyone who knocks at the door.",
-    "Nobody remembers who painted the windows of the {0} green.",
+    "Since {1}, the {0} has been open to everyone who knocks at the door.",
+    "Nobody remembers who painted the {1} windows of the {0} green.",
 )
 
 
 def made_text(random_numbers: random.Random) -> str:
-    """Return a text of 15 sentences that was never scored before."""
+    """Return a text of 15 sentences; each has a number, so that pairs of them hardly ever repeat."""
     thing = random_numbers.choice(THINGS)
     frames = [random_numbers.choice(FRAMES) for _ in range(SENTENCES)]
     return " ".join(frame.format(thing, random_numbers.randint(1000, 9999)) for frame in frames)
+
+
+def random_text(random_numbers: random.Random) -> str:
+    """Return a text of 15 sentences of random letters, in which no word was ever scored before."""
+    lengths = [random_numbers.randint(5, 25) for _ in range(SENTENCES)]
+    return " ".join(" ".join(random_word(random_numbers) for _ in range(size)).capitalize() + "." for size in lengths)
+
+
+def random_word(random_numbers: random.Random) -> str:
+    """Return two to ten letters."""
+    return "".join(random_numbers.choices(string.ascii_lowercase, k=random_numbers.randint(2, 10)))
 
 
 # -- The service -------------------------------------------------------------------------------------------------------
@@ -151,8 +168,27 @@ class Load:
     processor_seconds: float = 0.0
 
 
-async def send_load(address: str, clients: int, seconds: float, seed: str, process: psutil.Process, load: Load) -> None:
-    """Send texts from many clients at once."""
+Requests = Callable[[random.Random, int], tuple[str, dict[str, Any]]]  # of a client, by number: path and body
+
+
+def plain_scores(numbers: random.Random, _: int) -> tuple[str, dict[str, Any]]:
+    """Return a request for the score of a text."""
+    return "/v1/score", {"text": made_text(numbers)}
+
+
+def random_requests(numbers: random.Random, number: int) -> tuple[str, dict[str, Any]]:
+    """Return a request about random letters: most for a score, some for reasons, some for an order."""
+    text = random_text(numbers)
+    if number % 10 == 8:
+        return "/v1/order", {"text": text}
+    return "/v1/score", {"text": text, "reasons": number % 10 == 9}
+
+
+async def send_load(
+    address: str, clients: int, seconds: float, seed: str, process: psutil.Process, load: Load,
+    requests: Requests = plain_scores,
+) -> None:  # fmt: skip
+    """Send requests from many clients at once."""
     # One object with a connection for each client: to make one takes 20 ms, and 64 would take the service's time.
     limits = httpx.Limits(max_connections=clients)
     http = httpx.AsyncClient(base_url=address, timeout=120, trust_env=False, limits=limits)
@@ -160,10 +196,13 @@ async def send_load(address: str, clients: int, seconds: float, seed: str, proce
 
     async def client(number: int) -> None:
         numbers = random.Random(f"{seed} {number}")
+        sent = number
         while time.perf_counter() < ends:
             started = time.perf_counter()
+            path, body = requests(numbers, sent)
+            sent += 1
             try:
-                response = await http.post("/v1/score", json={"text": made_text(numbers)})
+                response = await http.post(path, json=body)
             except httpx.HTTPError as error:
                 load.statuses[type(error).__name__] += 1
                 continue
@@ -220,6 +259,29 @@ def measure_load(model: str, clients: int, seconds: float, rounds: int, seed: in
             "statuses": set(map(str, ALLOWED_UNDER_LOAD)) >= set(load.statuses),
             "throughput": shares["per_second"] >= THROUGHPUT_BAR,
             "memory": load.memories[-1] / third <= GROWTH_BAR,
+        },
+    }  # fmt: skip
+
+
+def measure_memory(model: str, clients: int, seconds: float, seed: int) -> dict[str, Any]:
+    """Return how the memory of the service grows with texts that never repeat."""
+    load = Load()
+    with service(model) as (run, address):
+        asyncio.run(send_load(address, clients, seconds, str(seed), psutil.Process(run.pid), load, random_requests))
+    thirds = [load.memories[len(load.memories) * part // 3 : len(load.memories) * (part + 1) // 3] for part in range(3)]
+    means = [round(statistics.mean(part), 1) for part in thirds]
+    return {
+        "clients": clients,
+        "statuses": dict(load.statuses),
+        "seconds": round(load.seconds, 1),
+        "texts": len(load.times),
+        "memory_mb": {
+            "start": load.memories[0], "first_third": means[0], "second_third": means[1], "last_third": means[2],
+            "highest": max(load.memories),
+        },
+        "passed": {
+            "statuses": set(map(str, ALLOWED_UNDER_LOAD)) >= set(load.statuses),
+            "memory": means[2] / means[0] <= GROWTH_BAR,
         },
     }  # fmt: skip
 
@@ -382,6 +444,8 @@ def main() -> None:
         load = os.getloadavg()[0]  # above the number of cores, other programs compute too
         if part == "load":
             result = measure_load(options.model, options.clients, options.seconds, options.rounds, options.seed)
+        elif part == "memory":
+            result = measure_memory(options.model, options.clients, MEMORY_SECONDS, options.seed)
         elif part == "killed":
             result = kill_and_restart(options.model, options.seed)
         else:

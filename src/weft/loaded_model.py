@@ -235,9 +235,10 @@ class Model:
         sentences: int,
         decoding: Decoding,
         judge: Model | None = None,
+        avoid: Sequence[str] = (),
         progress: Progress = silent,
     ) -> Iterator[str]:
-        """Yield each sentence of a continuation as soon as it is written; ``judge`` reranks the candidates."""
+        """Yield each sentence of a continuation as soon as it is written; see `continue_document`."""
         from weft.generation.continuation import continue_document
 
         model = writing_model(self.inner, self.name)
@@ -249,6 +250,7 @@ class Model:
             scorer=model.reranker,
             combine=model.combine,
             judge=None if judge is None else judge.inner,
+            avoid=avoid,
             progress=progress,
         )
         while True:

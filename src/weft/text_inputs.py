@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from weft.corpora.text.sentences import document_of_text
 from weft.document import Document
@@ -106,10 +107,20 @@ def _entry(text: object, number: int) -> str | Document:
 
 def _labelled(documents: list[Document], texts: object) -> list[Document]:
     """Return the documents of a pandas Series with the labels of its index; others as they are."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(texts, pandas.Series):
+    labels = labels_of(texts)
+    if labels is None:
         return documents
-    return [replace(document, label=label) for document, label in zip(documents, texts.index, strict=True)]
+    return [replace(document, label=label) for document, label in zip(documents, labels, strict=True)]
+
+
+def labels_of(texts: object) -> list[Any] | None:
+    """Return the index of a pandas Series; None for everything else.
+
+    Example:
+        >>> labels_of(["It rained."])
+    """
+    pandas = sys.modules.get("pandas")
+    return list(texts.index) if pandas is not None and isinstance(texts, pandas.Series) else None
 
 
 def _check_many(texts: object) -> None:

@@ -15,6 +15,11 @@ HOW_TO = (
     "is not twisted. Blow some air into the tube and hold it under water to find the hole."
 )
 
+ORDER = (
+    "text => fetch('/v1/order', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
+    "body: JSON.stringify({text})}).then(answer => answer.json())"
+)
+
 
 def test_order_accept_one_and_undo(tab: Page, site: str) -> None:
     tab.goto(site)
@@ -75,11 +80,7 @@ def test_all_moves_in_any_order_lead_to_the_suggested_order(tab: Page, site: str
     tab.get_by_role("button", name="Suggest an order").click()
     moves = tab.locator(".moves li")
     expect(tab.get_by_role("heading", name="Suggested order")).to_be_visible()
-    order = tab.evaluate(
-        "text => fetch('/v1/order', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
-        "body: JSON.stringify({text})}).then(answer => answer.json())",
-        HOW_TO,
-    )["orders"][0]
+    order = tab.evaluate(ORDER, HOW_TO)["orders"][0]
     total = moves.count()
     assert total == len(order["moves"])
     for left in range(total, 0, -1):  # the last one first
@@ -94,9 +95,41 @@ def test_moves_of_a_changed_text_are_not_made(tab: Page, site: str) -> None:
     tab.get_by_role("button", name="Suggest an order").click()
     expect(tab.get_by_role("heading", name="Suggested order")).to_be_visible()
     paste(tab, f"A tyre can be flat. {HOW_TO}")
-    tab.locator(".moves button").first.click()
-    expect(tab.locator("#panel")).to_contain_text("The text has changed")
-    assert area(tab).input_value() == f"A tyre can be flat. {HOW_TO}"
+    expect(tab.locator(".moves")).to_have_count(0)
+    expect(tab.get_by_role("button", name="Suggest again")).to_be_visible()
+    paste(tab, HOW_TO)  # the moves are right again
+    assert tab.locator(".moves li").count() >= 2
+
+
+def test_accept_all_is_one_step_with_one_request_and_undo_takes_it_back(tab: Page, site: str) -> None:
+    tab.goto(site)
+    paste(tab, HOW_TO)
+    tab.get_by_role("button", name="Suggest an order").click()
+    expect(tab.get_by_role("heading", name="Suggested order")).to_be_visible()
+    total = tab.locator(".moves li").count()
+    order = tab.evaluate(ORDER, HOW_TO)["orders"][0]
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.route("**/v1/score", lambda route: None)  # the text changes before the service answers
+    tab.get_by_role("button", name="Accept all").click()
+    expect(tab.locator(".moves li.accepted")).to_have_count(total)
+    assert [" ".join(sentence.split()) for sentence in sentences(tab)] == order["sentences"]
+    assert len(asked) == 1
+    tab.get_by_role("button", name="Undo").click()
+    assert area(tab).input_value() == HOW_TO
+    expect(tab.locator(".moves li.accepted")).to_have_count(0)
+
+
+def test_a_small_gain_comes_with_a_caution(tab: Page, site: str) -> None:
+    tab.goto(site)
+    paste(tab, HOW_TO)
+    answer = tab.evaluate(ORDER, HOW_TO)
+    for gain, shown in ((0.001, 1), (9.0, 0)):
+        answer["orders"][0]["value"] = answer["orders"][0]["input_value"] + gain
+        tab.route("**/v1/order", lambda route: route.fulfill(json=answer))
+        tab.get_by_role("button", name="Suggest an order").click()
+        expect(tab.locator("#panel .notice")).to_have_count(shown)
+        tab.get_by_role("button", name="Close").click()
 
 
 def test_less_motion_moves_nothing(tab: Page, site: str) -> None:

@@ -159,9 +159,13 @@ def test_cancel_stops_a_class(tab: Page, site: str) -> None:
 def test_a_service_with_a_key_asks_for_it(tab: Page, site_with_key: tuple[str, str]) -> None:
     site, key = site_with_key
     tab.goto(site)
-    for given in ("wrong", key):  # a wrong key is asked for again
+    refusal = tab.locator("#key-wrong")
+    expect(tab.get_by_role("dialog")).to_be_visible()
+    expect(refusal).to_be_hidden()
+    for given, refused in (("wrong", True), (key, False)):  # a wrong key is said to be wrong, and asked for again
         tab.get_by_role("textbox", name="Key").fill(given)
         tab.get_by_role("button", name="Use it").click()
+        expect(refusal).to_be_visible(visible=refused)
     expect(tab.get_by_role("dialog")).to_be_hidden()
     paste(tab, SOUND)
     expect(tab.locator("#links button")).to_have_count(2)

@@ -75,5 +75,7 @@ def test_tables_and_markdown(tab: Page, site_with_breaks: str) -> None:
         {"id": "7", "text": "A. B."},
         {"id": "x 2", "text": "C."},
     ]
+    paragraphs = '{"paragraphs": [["A.", "B."], ["C."]], "text": "x"}\n"D. E."'
+    assert [one["text"] for one in call(tab, "files", "fromLines", paragraphs, "x")] == ["A. B.\n\nC.", "D. E."]
     markdown = "---\ntitle: x\n---\n# Head\n\nSee [the page](http://a.b) and **this**. ![p](q.png)\n"
     assert call(tab, "files", "withoutMarkdown", markdown) == "See the page and this."

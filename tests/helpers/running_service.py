@@ -12,8 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import httpx
+import numpy as np
+import numpy.typing as npt
 import uvicorn
 from tests.helpers.scorers import TestScorer
 
@@ -132,3 +135,25 @@ def source_folder() -> Path:
     import weft
 
     return Path(weft.__file__).parents[1]
+
+
+@dataclass
+class SteppedModel(GatedModel):
+    """A model whose table of pairs takes very many short steps."""
+
+    steps: int = 0
+
+    def pair_table(self, document: Document) -> npt.NDArray[np.float64]:
+        return np.zeros((len(document), len(document)))
+
+    def remembering(self) -> Self:
+        return self
+
+    def score_steps(self, document: Document) -> Iterator[None]:
+        return self.table_steps(document)
+
+    def table_steps(self, document: Document) -> Iterator[None]:
+        for _ in range(10_000):
+            self.steps += 1
+            time.sleep(0.002)
+            yield

@@ -14,7 +14,7 @@ from weft.service.settings import ServiceSettings
 def service() -> Iterator[Running]:
     """A service with a fast model and small limits."""
     settings = ServiceSettings(
-        models=("foltz-sif", "weft-small"), body_bytes=20_000, texts=8, sentences=50, characters=8_000,
+        models=("foltz-sif", "weft-small"), body_bytes=20_000, texts=8, sentences=50, characters=8_000, tokens=1_500,
         order_sentences=12, stream_bytes=40_000, request_seconds=20.0,
     )  # fmt: skip
     with running(settings) as found:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from tests.helpers.running_service import GatedModel, Running, running, wait_for
+from tests.helpers.running_service import GatedModel, Running, SteppedModel, running, wait_for
 
 import weft
 from weft.service.settings import ServiceSettings
@@ -99,3 +100,57 @@ def test_texts_for_different_models_and_long_texts_do_not_share_a_call() -> None
             one.gate.set()
             assert {each.result().status_code for each in sent} == {200}
     assert one.calls == [["cat-0"], ["cat-1"], ["cat-3"], ["long"]] and other.calls == [["cat-2"]]
+
+
+def test_scores_do_not_wait_for_an_order_and_a_cancelled_order_stops() -> None:
+    model = SteppedModel()
+    model.gate.set()
+    with running(ServiceSettings(models=("gated",)), [model.served]) as service, ThreadPoolExecutor(1) as pool:
+        hasty = httpx.Client(base_url=service.address, timeout=2.0, trust_env=False)
+        order = pool.submit(hasty.post, "/v1/order", json=body(0))
+        wait_for(lambda: model.steps > 3)
+        before = model.steps
+        assert service.http.post("/v1/score", json=body(1)).status_code == 200
+        assert before < model.steps < 10_000  # the order is still being computed
+        hasty.close()
+        assert isinstance(order.exception(), httpx.HTTPError)
+        wait_for(lambda: service.engine.calls == 0)
+        assert model.steps < 10_000
+
+
+def test_short_texts_do_not_wait_for_a_long_one_and_a_cancelled_long_one_stops() -> None:
+    model = SteppedModel()
+    model.gate.set()
+    long = {"text": {"id": "long", "sentences": [f"A cat sat on {number} mats." for number in range(65)]}}
+    with running(ServiceSettings(models=("gated",)), [model.served]) as service, ThreadPoolExecutor(1) as pool:
+        hasty = httpx.Client(base_url=service.address, timeout=2.0, trust_env=False)
+        sent = pool.submit(hasty.post, "/v1/score", json=long)
+        wait_for(lambda: model.steps > 3)
+        assert service.http.post("/v1/score", json=body(1)).status_code == 200
+        hasty.close()
+        assert isinstance(sent.exception(), httpx.HTTPError)
+        wait_for(lambda: stands_still(model))
+        assert model.steps < 10_000
+    assert model.calls == [["cat-1"]]
+
+
+def stands_still(model: SteppedModel) -> bool:
+    before = model.steps
+    time.sleep(0.1)
+    return model.steps == before
+
+
+def test_an_edited_text_computes_only_its_new_pairs(service: Running) -> None:
+    scorer = service.engine.served("weft-small").model.inner.scorer  # type: ignore[attr-defined]
+    sentences = ["Bees visit flowers.", "They drink nectar.", "It becomes honey.", "Honey feeds the hive."]
+
+    def score(*texts: str) -> float:
+        answer = service.http.post("/v1/score", json={"model": "weft-small", "text": {"sentences": list(texts)}})
+        value: float = answer.json()["scores"][0]["value"]
+        return value
+
+    score(*sentences)
+    known = len(scorer.known._pairs)
+    edited = [*sentences[:3], "Honey feeds the bees."]
+    assert score(*edited) == pytest.approx(weft.score(weft.Document("d", tuple(edited)), model="weft-small").value)
+    assert len(scorer.known._pairs) == known + 1

@@ -47,6 +47,13 @@ def test_scores_of_many(client: weft.Client, texts: Any) -> None:
         same(one, other)
 
 
+def test_the_index_of_a_series_is_kept(client: weft.Client) -> None:
+    pandas = pytest.importorskip("pandas")
+    texts = pandas.Series([BEES, OTHER], index=["anna", "ben"])
+    assert list(weft.to_frame(client.score(texts)).index) == ["anna", "ben"]
+    assert list(weft.to_frame(client.order(texts)).index) == ["anna", "ben"]
+
+
 def test_more_texts_than_a_request_may_have(client: weft.Client) -> None:
     with running(ServiceSettings(models=("foltz-sif",))) as service, weft.Client(service.address) as other:
         found = other.score([f"A cat sat. It slept {number} hours." for number in range(150)])

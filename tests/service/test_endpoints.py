@@ -108,6 +108,14 @@ def test_continuations_are_those_of_the_library(service: Running) -> None:
     assert [one["sentence"] for one in records[:2]] == found["sentences"]
 
 
+@pytest.mark.parametrize("method", ["diverse", "beam", "sample"])
+def test_candidates_begin_with_different_sentences(service: Running, method: str) -> None:
+    body = {"text": "The cat slept. It purred.", "method": method, "beam": 4, "candidates": 3, "max_tokens": 12}
+    found = service.http.post("/v1/generate", json=body).json()["continuations"]
+    begun = [one["sentences"][0] for one in found]
+    assert len(begun) == 3 == len(set(begun))
+
+
 def test_a_comparison_is_that_of_the_library(service: Running) -> None:
     other = BEES.replace("My uncle bought a motorbike in 1987. ", "")
     found = post(service, "/v1/compare", first=BEES, second=other)

@@ -42,6 +42,9 @@ WRONG = [
     ("score", {"texts": ["A. B."] * 9}, "too-many-texts"),
     ("score", {"text": "It rained. " * 51}, "too-many-sentences"),
     ("score", {"text": "a" * 8001}, "too-many-characters"),
+    ("score", {"text": "It rained. " + "and " * 1600}, "too-many-tokens"),
+    ("score", {"text": "x q " * 600, "model": "weft-small"}, "too-many-tokens"),
+    ("compare", {"first": "A. B.", "second": "and " * 1600}, "too-many-tokens"),
     ("order", {"text": "It rained. " * 13}, "too-many-sentences"),
     ("order", {"text": "A. B.", "beam": 0}, "invalid-request"),
     ("order", {"text": "A. B.", "objective": "precedence"}, "invalid-request"),
@@ -58,6 +61,25 @@ WRONG = [
 @pytest.mark.parametrize(("path", "body", "code"), WRONG, ids=lambda value: str(value)[:40])
 def test_a_wrong_request_is_refused(service: Running, path: str, body: dict[str, object], code: str) -> None:
     check(service.http.post(f"/v1/{path}", json=body), 422, code)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "title"),
+    [
+        ("score", {"text": 1}, "wrong value of `text`"),
+        ("score", {"texts": ["A. B.", 3]}, "wrong value of `texts[1]`"),
+        ("score", {"texts": ["A.", {"sentences": ["A.", 3]}]}, "wrong value of `texts[1].sentences[1]`"),
+        ("score", {"text": {"text": "A.", "colour": 1}}, "unknown field `text.colour`"),
+        ("score", {"text": "A.", "genre": 5}, "wrong value of `genre`"),
+        ("compare", {"first": "A. B."}, "`second` is missing"),
+    ],
+)
+def test_a_wrong_field_is_named_as_the_client_knows_it(
+    service: Running, path: str, body: dict[str, object], title: str
+) -> None:
+    problem = check(service.http.post(f"/v1/{path}", json=body), 422, "invalid-request")
+    assert problem["title"] == title
+    assert "TextBody" not in problem["detail"] and ".str" not in problem["detail"]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -70,9 +75,45 @@ def test_a_service_that_cannot_start_says_why(options: list[str], message: str) 
     assert message in done.stderr and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_a_service_for_other_machines_without_a_key_warns() -> None:
+    options = ("--host", "0.0.0.0", "-m", "foltz-sif")
+    for key, warned in (("", True), ("sesame", False)):
+        with process(*options, WEFT_API_KEY=key) as (run, _):
+            run.terminate()
+            assert run.stderr is not None
+            assert ("WEFT_API_KEY" in run.stderr.read()) == warned
+
+
+def test_a_client_that_does_not_read_its_stream_does_not_delay_the_end() -> None:
+    line = json.dumps(" ".join(f"The zebra number {number} crossed the river." for number in range(100))).encode()
+    with process("-m", "foltz-sif") as (run, address), socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", int(address.rsplit(":", 1)[1])))
+        body = (line + b"\n") * 150  # the answer is larger than what the buffers of the connection hold
+        connection.sendall(b"POST /v1/score/stream HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body))
+        threading.Thread(target=connection.sendall, args=(body,), daemon=True).start()
+        wait_for(lambda: stalled(address))
+        run.send_signal(signal.SIGTERM)
+        started = time.monotonic()
+        run.wait(60)
+        assert time.monotonic() - started < 15
+        assert run.stderr is not None and run.stderr.read() == ""
+
+
+def stalled(address: str) -> bool:
+    """Return whether the service scores no more texts."""
+    counts = []
+    for _ in range(2):
+        metrics = httpx.get(f"{address}/metrics", trust_env=False).text
+        counts.append(float(re.findall(r"^weft_scored_texts_total (\S+)", metrics, re.MULTILINE)[0]))
+        time.sleep(0.3)
+    return counts[0] == counts[1] > 10
+
+
 def test_the_options_of_the_command_have_the_defaults_of_the_settings() -> None:
     defaults = {name: one.default for name, one in inspect.signature(serve).parameters.items()}
     settings = ServiceSettings()
     assert tuple(defaults["model"]) == settings.models and defaults["writer"] == settings.writer
-    given = [defaults[name] for name in ("body_bytes", "sentences", "queue", "seconds")]
-    assert given == [settings.body_bytes, settings.sentences, settings.queue_texts, settings.request_seconds]
+    given = [defaults[name] for name in ("body_bytes", "sentences", "tokens", "queue", "seconds")]
+    limits = [settings.body_bytes, settings.sentences, settings.tokens, settings.queue_texts, settings.request_seconds]
+    assert given == limits

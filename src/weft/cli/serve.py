@@ -25,6 +25,7 @@ def serve(
     verbose: Annotated[bool, option("Log a line for each request, without any text.", "", "--verbose", "-v")] = False,
     body_bytes: Annotated[int, option("Size of a request.", "N", section=LIMITS, low=1)] = 4 * 2**20,
     sentences: Annotated[int, option("Sentences of a text.", "N", section=LIMITS, low=1)] = 2_000,
+    tokens: Annotated[int, option("Tokens of a text.", "N", section=LIMITS, low=1)] = 200_000,
     queue: Annotated[int, option("Texts that may wait.", "N", section=LIMITS, low=1)] = 512,
     seconds: Annotated[float, option("Time to answer a request.", "X", section=LIMITS, low=0.1)] = 60.0,
 ) -> None:
@@ -41,7 +42,7 @@ def serve(
     from weft.errors import ConfigError
 
     try:
-        from weft.service.server import run
+        from weft.service.server import is_loopback, run
     except ModuleNotFoundError as error:
         raise ConfigError(
             "the service needs a package that is not installed",
@@ -54,6 +55,15 @@ def serve(
     settings = ServiceSettings(
         models=tuple(model), writer=writer, device=device.value,
         api_key=os.environ.get(KEY_VARIABLE, "") if api_key is None else api_key,
-        body_bytes=body_bytes, sentences=sentences, queue_texts=queue, request_seconds=seconds,
+        body_bytes=body_bytes, sentences=sentences, tokens=tokens, queue_texts=queue, request_seconds=seconds,
     )  # fmt: skip
-    run(settings, host, port, lambda address: message(f"serving {address} (Ctrl-C stops)"), verbose=verbose)
+
+    def started(address: str) -> None:
+        message(f"serving {address} (Ctrl-C stops)")
+        if not settings.api_key and not is_loopback(host):
+            message(
+                f"warning: other machines can use the service, and it asks for no key; set ${KEY_VARIABLE}, or omit "
+                "--host to serve this machine alone"
+            )
+
+    run(settings, host, port, started, verbose=verbose)

@@ -67,6 +67,7 @@ def continue_document(
     scorer: Callable[[Combine], Scorer | SequenceScorer] | None = None,
     combine: Combine = "uni",
     judge: DocumentScorer | None = None,
+    avoid: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Iterator[str]:
     """Write sentences one by one; each is part of the context of the next.
@@ -79,16 +80,20 @@ def continue_document(
         scorer: A function that returns the scorer for reranking; needed for ``bi`` and ``mmi``.
         combine: ``uni`` takes the first candidate of the search; ``bi`` and ``mmi`` rerank its N-best list.
         judge: Another model that reranks the N-best list, instead of ``scorer``.
+        avoid: Sentences that the continuation must not begin with, such as those of other continuations.
         progress: Receives the number of sentences written.
 
     Yields:
-        Each new sentence as soon as it is written; fewer than ``sentences`` if the model writes no words.
+        Each new sentence as soon as it is written; fewer than ``sentences`` if the model writes no words, or none but
+        those to avoid.
     """
     context = list(document.sentences)
     for number in range(sentences):
         progress("writing", number, sentences)
         seed = int.from_bytes(hash_key(decoding.seed, number)[:4], "big")
         candidates = writer.propose([context], replace(decoding, seed=seed))[0]
+        unwanted = set(map(_words, avoid)) if number == 0 else set()
+        candidates = [candidate for candidate in candidates if _words(candidate.text) not in unwanted]
         usable = _new_candidates(candidates, context, decoding.alike)
         if not usable:  # the model writes no words here
             return

@@ -12,6 +12,7 @@ import numpy as np
 from weft.document import Document, Score
 from weft.protocols import OrderSearch, SentenceModel, SequenceModel
 from weft.scoring.uni_bi_mmi import (
+    CACHED_BYTES,
     BoundedCache,
     Combine,
     PairLogProbs,
@@ -22,11 +23,22 @@ from weft.scoring.uni_bi_mmi import (
     inverted,
     mean_score,
     prior_log_probs,
+    text_bytes,
 )
 
 GROUP_SENTENCES = 256  # sentences of the texts that are read in one batch
 # Log-probabilities by sentences and orders, shared by uni, bi and MMI.
 OrderCache = BoundedCache[tuple[tuple[str, ...], tuple[tuple[int, ...], ...]], list[PairLogProbs]]
+
+
+def order_cache() -> OrderCache:
+    """Return an empty cache of at most `CACHED_BYTES`.
+
+    Example:
+        >>> order_cache().total
+        0
+    """
+    return BoundedCache(CACHED_BYTES, lambda key, found: text_bytes(key[0]) + sum(one.nbytes for one in found))
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,12 @@ class SequenceScorer:
     prior: SentenceModel | None = None
     combine: Combine = "mmi"
     # Cache of log-probabilities, shared by all combinations of the same models.
-    memory: OrderCache = field(default_factory=OrderCache)
+    memory: OrderCache = field(default_factory=order_cache)
+
+    @staticmethod
+    def new_memory() -> OrderCache:
+        """Return an empty cache for `memory`."""
+        return order_cache()
 
     def __post_init__(self) -> None:
         inverts = self.combine == "bi" and isinstance(self.backward, Inverted)

@@ -6,7 +6,7 @@ This module holds the paper's equations 1 to 3, as corrected in docs/paper.md. N
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Generic, Literal, TypeVar
@@ -24,12 +24,17 @@ from weft.protocols import (
     SearchEstimatingModel,
     SentenceModel,
 )
+from weft.scoring.known_pairs import PairMemory
 
 Table = npt.NDArray[np.float64]
 Combine = Literal["uni", "bi", "mmi"]
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 COMBINATIONS: tuple[Combine, ...] = ("uni", "bi", "mmi")
+CACHED_BYTES = 32 * 2**20  # of log-probabilities: 200 texts of 100 sentences, or thousands of 15
+STEP_PAIRS = 16  # pairs that `table_steps` computes at a time: about 60 ms with `weft-small`
+LONG_STEP_PAIRS = 64  # pairs that `score_steps` computes at a time: more, because each has sentences of its own
+TEXT_OVERHEAD = 64  # bytes of a string beside its letters
 
 
 def checked_combine(combine: str) -> Combine:
@@ -99,6 +104,11 @@ class PairLogProbs:
     count_left: Table  # number of tokens of left, ``</s>`` included
     count_right: Table  # number of tokens of right
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the two tables; the others are small."""
+        return self.forward.nbytes + self.backward.nbytes
+
     def combined(self, combine: Combine) -> Table:
         """Return the coherence of each pair per token (equations 1 to 3)."""
         # Paper: eq. 2 prints log(1/N · p_F); 1/N belongs outside the log, as in eq. 1.
@@ -121,11 +131,29 @@ def inverted(forward: Table, prior_left: Table, prior_right: Table) -> Table:
     return forward - prior_right + prior_left
 
 
-class BoundedCache(Generic[Key, Value]):
-    """A cache of limited size, which drops its oldest entry first."""
+def one_entry(_key: object, _value: object) -> int:
+    """Return 1: the size of an entry in a cache that is limited by the number of its entries."""
+    return 1
 
-    def __init__(self, limit: int = 2048) -> None:
-        self.limit = limit
+
+class BoundedCache(Generic[Key, Value]):
+    """A cache of limited size, which drops its oldest entries first.
+
+    Args:
+        limit: The size of all entries together; a single larger entry is kept alone.
+        size: Size of an entry.
+
+    Example:
+        >>> cache = BoundedCache[str, str](5, lambda key, value: len(value))
+        >>> [cache.get(word, lambda: word) for word in ("abc", "de", "f")]
+        ['abc', 'de', 'f']
+        >>> "abc" in cache, "de" in cache
+        (False, True)
+    """
+
+    def __init__(self, limit: int, size: Callable[[Key, Value], int] = one_entry) -> None:
+        self.limit, self.size = limit, size
+        self.total = 0
         self._cache: dict[Key, Value] = {}
 
     def __contains__(self, key: Key) -> bool:
@@ -133,15 +161,35 @@ class BoundedCache(Generic[Key, Value]):
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return the cached value, or compute and cache it with ``make``."""
-        if key not in self._cache:
-            if len(self._cache) >= self.limit:
-                self._cache.pop(next(iter(self._cache)))
-            self._cache[key] = make()
-        return self._cache[key]
+        if key in self._cache:
+            return self._cache[key]
+        value = make()
+        added = self.size(key, value)
+        while self._cache and self.total + added > self.limit:
+            oldest = next(iter(self._cache))
+            self.total -= self.size(oldest, self._cache.pop(oldest))
+        self._cache[key] = value
+        self.total += added
+        return value
 
 
 # By the sentences of a text: uni, bi, MMI and all orders of the text use the same log-probabilities.
 TableCache = BoundedCache[tuple[str, ...], PairLogProbs]
+
+
+def table_cache() -> TableCache:
+    """Return an empty cache of at most `CACHED_BYTES`.
+
+    Example:
+        >>> table_cache().total
+        0
+    """
+    return BoundedCache(CACHED_BYTES, lambda sentences, found: text_bytes(sentences) + found.nbytes)
+
+
+def text_bytes(sentences: Sequence[str]) -> int:
+    """Return about how many bytes the sentences of a text take in memory."""
+    return sum(TEXT_OVERHEAD + len(sentence) for sentence in sentences)
 
 
 @dataclass(frozen=True)
@@ -153,7 +201,13 @@ class Scorer:
     prior: SentenceModel | None = None  # the model of p_L, of a sentence without context; needed for ``mmi``
     combine: Combine = "mmi"
     # Cache of log-probabilities, shared by all combinations of the same models.
-    memory: TableCache = field(default_factory=TableCache)
+    memory: TableCache = field(default_factory=table_cache)
+    known: PairMemory | None = None  # reuses what was computed for pairs of other texts; None: computes each text anew
+
+    @staticmethod
+    def new_memory() -> TableCache:
+        """Return an empty cache for `memory`."""
+        return table_cache()
 
     @property
     def estimator(self) -> str:
@@ -182,6 +236,28 @@ class Scorer:
         np.fill_diagonal(table, 0.0)
         return table
 
+    def table_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `pair_table` needs in steps of a few pairs; without `known`, there are no steps.
+
+        Between two steps the model may compute something else, and whoever wants the table no longer can stop.
+        """
+        if self.known is None or document.sentences in self.memory:
+            return
+        sentences = dict.fromkeys(document.sentences)
+        yield from self._steps([(left, right) for left in sentences for right in sentences if left != right])
+
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `score` needs for a long text in steps, as `table_steps` does."""
+        if self.known is not None:
+            yield from self._steps(list(pairwise(document.sentences)), LONG_STEP_PAIRS)
+
+    def _steps(self, pairs: Sequence[tuple[str, str]], size: int = STEP_PAIRS) -> Iterator[None]:
+        assert self.known is not None
+        new = list(dict.fromkeys(self.known.new_pairs(pairs)))
+        for start in range(0, len(new), size):
+            self._log_probs(new[start : start + size])
+            yield
+
     def _table_log_probs(self, sentences: Sequence[str]) -> PairLogProbs:
         size = len(sentences)
         off_diagonal = ~np.eye(size, dtype=bool)
@@ -201,6 +277,9 @@ class Scorer:
 
     def _both_directions(self, pairs: Sequence[tuple[str, str]]) -> Table:
         """Return log p_F(right | left) and log p_B(left | right): [2, pairs]."""
+        return self._computed(pairs) if self.known is None else self.known.pairs(pairs, self._computed)
+
+    def _computed(self, pairs: Sequence[tuple[str, str]]) -> Table:
         both = np.zeros((2, len(pairs)))
         both[0] = self.forward.log_prob([Window((left,), right) for left, right in pairs])
         if self.backward is not None:
@@ -209,7 +288,12 @@ class Scorer:
 
     def _priors_and_counts(self, sentences: Sequence[str]) -> tuple[Table, Table]:
         """Return log p_L and the number of tokens of each sentence."""
-        return prior_log_probs(self.prior, sentences), np.array(self.forward.token_counts(sentences), dtype=np.float64)
+        prior, counts = self._alone(sentences) if self.known is None else self.known.sentences(sentences, self._alone)
+        return prior, counts
+
+    def _alone(self, sentences: Sequence[str]) -> Table:
+        """Return log p_L and the number of tokens of each sentence: [2, sentences]."""
+        return np.stack([prior_log_probs(self.prior, sentences), np.array(self.forward.token_counts(sentences), float)])
 
 
 def estimator_of(model: object, *, searching: bool = False) -> str:

@@ -17,10 +17,11 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from weft.errors import WeftError, shortened
+from weft.errors import WeftError
 from weft.service.bodies.problems import MEDIA_TYPE as PROBLEM_TYPE
 from weft.service.bodies.problems import TITLES, LineProblem, Problem, ServiceError, problem_response
 from weft.service.bodies.response_bodies import WrittenSentence
+from weft.service.bodies.wrong_requests import wrong_request
 from weft.service.engine import Engine
 from weft.service.guard import Guard
 from weft.service.routes import routes_of
@@ -71,7 +72,7 @@ def create_app(settings: ServiceSettings | None = None, engine: Engine | None = 
 
 
 def _page(otherwise: ASGIApp) -> ASGIApp:
-    """Return what answers paths that are no route: the files of the page.
+    """Return the application that answers all other paths: with the files of the page.
 
     A mount at the root would also answer a wrong method on a route, with 404 instead of 405.
     """
@@ -90,16 +91,9 @@ async def _weft_error(_: Request, error: Exception) -> Response:
 
 
 async def _wrong_body(_: Request, error: Exception) -> Response:
-    """Return the first of pydantic's errors in the four parts of ours."""
+    """Return pydantic's errors in the four parts of ours."""
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    place = ".".join(map(str, first["loc"][1:])) or "the body"
-    seen = None if first["type"] == "missing" else shortened(repr(first.get("input")), 100)
-    problem = ServiceError(
-        422, "invalid-request", f"{place} is not what the request needs", seen=seen,
-        allowed=str(first["msg"]).removeprefix("Value error, "), next_step="see the schema in /openapi.json",
-    )  # fmt: skip
-    return problem_response(problem)
+    return problem_response(wrong_request(error.errors()))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -118,7 +112,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _described(app: FastAPI, engine: Engine) -> dict[str, Any]:
-    """Return the description in OpenAPI, which names the models, and how to send the key if there is one."""
+    """Return the description in OpenAPI, with the names of the models and how to send the key."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schemas = found["components"]["schemas"]
@@ -138,7 +132,7 @@ def _described(app: FastAPI, engine: Engine) -> dict[str, Any]:
 
 
 def _describe_operation(operation: dict[str, Any], engine: Engine) -> None:
-    """Add that refusals are problems, what models there are, and whether a key is needed."""
+    """Add the body of refusals, the names of the models, and whether a key is needed."""
     operation["responses"] |= {
         status: {"description": response["description"], "content": {PROBLEM_TYPE: _PROBLEM}}
         for status, response in operation["responses"].items()

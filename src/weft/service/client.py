@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -14,7 +14,7 @@ from weft.generation.decoding_settings import Decoding
 from weft.ordering.order import Objective, Search
 from weft.ordering.ordering import Ordering
 from weft.service.received import received_ordering, received_revision, received_score
-from weft.text_inputs import SINGLE_NAME, one_document, texts_of
+from weft.text_inputs import SINGLE_NAME, labels_of, one_document, texts_of
 
 if TYPE_CHECKING:
     import httpx
@@ -104,6 +104,8 @@ class Client:
             for part, answer in self._in_parts("/v1/score", given, options, single=single)
             for record, text in zip(answer["scores"], part, strict=True)
         ]
+        if (labels := labels_of(texts)) is not None:
+            found = [_labelled_score(score, label) for score, label in zip(found, labels, strict=True)]
         return found[0] if single else found
 
     @overload
@@ -139,6 +141,8 @@ class Client:
         }  # fmt: skip
         answers = self._in_parts("/v1/order", given, options, single=single)
         found = [received_ordering(record) for _, answer in answers for record in answer["orders"]]
+        if (labels := labels_of(texts)) is not None:
+            found = [replace(ordering, label=label) for ordering, label in zip(found, labels, strict=True)]
         return found[0] if single else found
 
     @overload
@@ -174,6 +178,9 @@ class Client:
             for part, answer in answers
             for record, text in zip(answer["continuations"], part, strict=True)
         ]
+        if (labels := labels_of(texts)) is not None:
+            pairs = zip(found, labels, strict=True)
+            found = [replace(new, document=replace(new.document, label=label)) for new, label in pairs]
         return found[0] if single else found
 
     def compare(
@@ -249,6 +256,12 @@ def _connection(url: str, api_key: str | None, timeout: float) -> httpx.Client:
         ) from error
     headers = {b"Authorization": f"Bearer {api_key}".encode()} if api_key else {}
     return httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+
+
+def _labelled_score(score: Score, label: Any) -> Score:
+    """Return a score with the label of its text in the index of a Series."""
+    assert score.document is not None
+    return replace(score, document=replace(score.document, label=label))
 
 
 def _sent(text: object, name: str) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from weft.corpora.text.language_detection import foreign_language
+from weft.document import Document
 from weft.errors import ConfigError
 from weft.loaded_model import Model, load
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
+from weft.service.remembering import remembering, table_steps
 from weft.service.score_queue import ScoreQueue
 from weft.service.settings import ServiceSettings
 
@@ -71,7 +73,7 @@ class Engine:
         """
         for name in self.settings.models:
             if name not in self.models:
-                served = ServedModel(name, load(name, device=self.settings.device))
+                served = ServedModel(name, remembering(load(name, device=self.settings.device)))
                 served.model.score(WARM_UP)
                 self.models[name] = served
 
@@ -144,6 +146,15 @@ class Engine:
 
         while (item := await self.call(step)) is not end:
             yield item  # type: ignore[misc]
+
+    async def prepare(self, served: ServedModel, model: Model, document: Document) -> None:
+        """Compute the links between all sentences of a text step by step: scores do not wait for them.
+
+        A request that is cancelled stops after the step under way. A model that cannot compute them in steps computes
+        them later, at once.
+        """
+        async for _ in self.iterate(table_steps(model, document), served.lock):
+            pass
 
 
 def queue_full(seen: str, allowed: str) -> ServiceError:

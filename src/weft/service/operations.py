@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -34,9 +34,9 @@ from weft.version import VERSION
 SERVED_NAMES = ("summary", "score_range", "meaning", "comparable", "reference")
 
 
-async def _texts(engine: Engine, body: TextsRequest) -> list[GivenText]:
+async def _texts(engine: Engine, body: TextsRequest, model: Model) -> list[GivenText]:
     single = body.text is not None
-    return await engine.read(partial(given_texts, body.given(), body.language, engine.settings, single=single))
+    return await engine.read(partial(given_texts, body.given(), body.language, engine.settings, model, single=single))
 
 
 async def score(engine: Engine, body: ScoreRequest) -> str:
@@ -44,7 +44,7 @@ async def score(engine: Engine, body: ScoreRequest) -> str:
     served = engine.served(body.model)
     model = served.combined(body.combine)
     genre = check_genre(body.genre, model.inner, model.name)
-    texts = await _texts(engine, body)
+    texts = await _texts(engine, body, model)
     scores = await engine.queue.score(model, served.lock, [one.document for one in texts], [genre] * len(texts))
     if body.text is None:
         scores = with_list_warning(scores, [one.document for one in texts])
@@ -67,24 +67,31 @@ async def reasons_for(engine: Engine, served: ServedModel, model: Model, score: 
         with served.lock, few_threads():
             return break_reasons(model.inner, readable(document), score.breaks)
 
-    return await engine.call(found) if score.breaks else {}
+    if not score.breaks:
+        return {}
+    await engine.prepare(served, model, document)
+    return await engine.call(found)
 
 
 async def order(engine: Engine, body: OrderRequest) -> OrderResponse:
     """Return the orders of texts."""
     served = engine.served(body.model)
-    texts = await _texts(engine, body)
+    model = served.combined(body.combine)
+    texts = await _texts(engine, body, model)
     for text in texts:
         _check_size(text.document, engine.settings.order_sentences)
 
     def ordered(text: GivenText) -> Ordering:
         with served.lock:
-            return served.model.order(
-                text.document, combine=body.combine, first_given=body.first_given, search=body.search,
+            return model.order(
+                text.document, first_given=body.first_given, search=body.search,
                 objective=body.objective, beam=body.beam, seed=body.seed,
             )  # fmt: skip
 
-    found = [await engine.call(partial(ordered, text)) for text in texts]
+    found = []
+    for text in texts:
+        await engine.prepare(served, model, text.document)
+        found.append(await engine.call(partial(ordered, text)))
     if body.text is None:
         found = with_list_warning(found, [one.document for one in texts])
     bodies = [order_body(one, text.document) for one, text in zip(found, texts, strict=True)]
@@ -103,10 +110,12 @@ async def generate(engine: Engine, body: GenerateRequest) -> GenerateResponse:
     """Return continuations of texts."""
     served = await engine.call(partial(engine.writer, body.model))
     found = []
-    for text in await _texts(engine, body):
+    for text in await _texts(engine, body, served.model):
+        begun: list[str] = []
         for candidate in range(body.candidates):
-            steps = await engine.call(partial(_continuation, served, body, text.document, candidate))
+            steps = await engine.call(partial(_continuation, served, body, text.document, candidate, begun))
             sentences = [sentence async for sentence in engine.iterate(steps, served.lock)]
+            begun += sentences[:1]
             new = Continuation(text.document, tuple(sentences), served.name)
             found.append(continuation_body(new, candidate))
     return GenerateResponse(model=served.name, continuations=found)
@@ -115,19 +124,24 @@ async def generate(engine: Engine, body: GenerateRequest) -> GenerateResponse:
 async def generate_stream(engine: Engine, body: GenerateRequest) -> AsyncIterator[WrittenSentence]:
     """Yield each new sentence as soon as it is written."""
     served = await engine.call(partial(engine.writer, body.model))
-    for text in await _texts(engine, body):
+    for text in await _texts(engine, body, served.model):
+        begun: list[str] = []
         for candidate in range(body.candidates):
-            steps = await engine.call(partial(_continuation, served, body, text.document, candidate))
+            steps = await engine.call(partial(_continuation, served, body, text.document, candidate, begun))
             number = 0
             async for sentence in engine.iterate(steps, served.lock):
+                if number == 0:
+                    begun.append(sentence)
                 yield WrittenSentence(
                     id=text.document.id, candidate=candidate, number=number, sentence=sentence, model=served.name
                 )
                 number += 1
 
 
-def _continuation(served: ServedModel, body: GenerateRequest, document: Document, candidate: int) -> Iterator[str]:
-    """Return an iterator over the sentences of one candidate."""
+def _continuation(
+    served: ServedModel, body: GenerateRequest, document: Document, candidate: int, begun: Sequence[str]
+) -> Iterator[str]:
+    """Return an iterator over the sentences of one candidate; it begins with none of the sentences in ``begun``."""
     if not document.sentences:
         raise ServiceError(
             422, "empty-text", "there is nothing to continue", seen="a text without sentences",
@@ -141,7 +155,7 @@ def _continuation(served: ServedModel, body: GenerateRequest, document: Document
     with served.lock:
         model = served.model.writing(body.combine)
         judge = served.model.judge(None, body.combine)
-    return model.generate_stream(document, sentences=body.number, decoding=decoding, judge=judge)
+    return model.generate_stream(document, sentences=body.number, decoding=decoding, judge=judge, avoid=tuple(begun))
 
 
 async def compare(engine: Engine, body: CompareRequest) -> str:
@@ -149,8 +163,8 @@ async def compare(engine: Engine, body: CompareRequest) -> str:
     served = engine.served(body.model)
 
     def read() -> tuple[GivenText, GivenText]:
-        one = given_text(body.first, "first", body.language, engine.settings)
-        return one, given_text(body.second, "second", body.language, engine.settings)
+        one = given_text(body.first, "first", body.language, engine.settings, served.model)
+        return one, given_text(body.second, "second", body.language, engine.settings, served.model)
 
     first, second = await engine.read(read)
 

@@ -6,17 +6,22 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from weft.document import Document, Score
 from weft.loaded_model import Model
+from weft.models.common.thread_pool import few_threads
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
+from weft.service.remembering import score_steps
 from weft.service.settings import ServiceSettings
 
-LONG = 64  # sentences; a longer text has a call of its own, so that it does not delay many others
+LONG = (
+    64  # sentences; a longer text has a call of its own, in steps if its model can, so that others do not wait for it
+)
+END = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,18 +121,34 @@ class ScoreQueue:
             if not self._stopping and len(self.waiting) < self.settings.batch_texts:
                 await asyncio.sleep(self.settings.batch_wait)
             batch = self._next_batch()
-            if batch:
+            if len(batch) == 1 and len(batch[0].document) > LONG:
+                await self._score_long(batch[0])
+            elif batch:
                 await self._score(batch)
             if not self.waiting and not self._stopping:
                 self._arrived.clear()
 
-    def _next_batch(self) -> list[Waiting]:
-        """Take the first texts of the queue that one call of a model can score; those no longer wanted are dropped."""
+    async def _score_long(self, text: Waiting) -> None:
+        """Score a long text in steps, if its model can; texts that arrive meanwhile are scored between two steps."""
+        steps = score_steps(text.model, text.document)
+        loop = asyncio.get_running_loop()
+        while not text.found.cancelled() and await loop.run_in_executor(self._thread, _step, steps, text.lock):
+            if batch := self._next_batch(short=True):
+                await self._score(batch)
+        if not text.found.cancelled():
+            await self._score([text])
+
+    def _next_batch(self, *, short: bool = False) -> list[Waiting]:
+        """Take the first texts of the queue that one call of a model can score; those no longer wanted are dropped.
+
+        Args:
+            short: Whether to take nothing if the first is a long text.
+        """
         batch: list[Waiting] = []
         while self.waiting and len(batch) < self.settings.batch_texts:
             one = self.waiting[0]
             long = len(one.document) > LONG
-            if batch and (one.model is not batch[0].model or long):
+            if (batch and (one.model is not batch[0].model or long)) or (short and long):
                 break
             self.waiting.popleft()
             if one.found.cancelled():
@@ -150,6 +171,12 @@ class ScoreQueue:
                 one.found.set_result(result)
             else:
                 one.found.set_exception(result)
+
+
+def _step(steps: Iterator[None], lock: threading.Lock) -> bool:
+    """Take a step and return whether there was one."""
+    with lock, few_threads():
+        return next(steps, END) is not END
 
 
 def _scores(batch: list[Waiting]) -> list[Score | Exception]:

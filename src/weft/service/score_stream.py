@@ -15,6 +15,7 @@ from weft.service.bodies.given_texts import given_text
 from weft.service.bodies.problems import LineProblem, ServiceError, problem_of
 from weft.service.bodies.request_bodies import StreamOptions, TextBody
 from weft.service.bodies.views import score_body
+from weft.service.bodies.wrong_requests import wrong_line
 from weft.service.engine import Engine, ServedModel
 from weft.service.operations import reasons_for
 from weft.text_inputs import SINGLE_NAME
@@ -84,7 +85,7 @@ class ScoreStream:
         try:
             return await self._score(number, line)
         except ValidationError as error:
-            return await _problem(number, _not_a_text(error))
+            return await _problem(number, wrong_line(error.errors(include_url=False, include_context=False)))
         except WeftError as error:
             return await _problem(number, error)
 
@@ -92,7 +93,7 @@ class ScoreStream:
         engine, options = self.engine, self.options
         body = LINE.validate_json(line)
         name = f"{SINGLE_NAME}-{number - 1}"
-        text = await engine.read(lambda: given_text(body, name, options.language, engine.settings))
+        text = await engine.read(lambda: given_text(body, name, options.language, engine.settings, self.model))
         (score,) = await engine.queue.score(self.model, self.served.lock, [text.document], [self.genre], patient=True)
         reasons = await reasons_for(engine, self.served, self.model, score) if options.reasons else {}
         return await engine.read(lambda: score_body(score, text, reasons))
@@ -100,14 +101,6 @@ class ScoreStream:
 
 async def _problem(number: int, error: WeftError) -> BaseModel:
     return LineProblem(**problem_of(error).model_dump(), line=number)
-
-
-def _not_a_text(error: ValidationError) -> ServiceError:
-    first = error.errors(include_url=False, include_context=False)[0]
-    return ServiceError(
-        422, "invalid-request", "the line is not a text", seen=first["type"], allowed=first["msg"],
-        next_step='write a string, or an object such as {"id": "a", "text": "It rained. He slept."}, on each line',
-    )  # fmt: skip
 
 
 async def _lines(chunks: AsyncIterator[bytes], longest: int, most: int) -> AsyncIterator[bytes]:

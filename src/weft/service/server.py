@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import ipaddress
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +16,10 @@ from weft.errors import ConfigError
 from weft.models.common.thread_pool import few_threads
 from weft.service.app import create_app
 from weft.service.engine import Engine
+from weft.service.process_memory import share_arenas
 from weft.service.settings import ServiceSettings
+
+UNREAD_SECONDS = 1.0  # a client that reads nothing for so long does not delay the end of the service
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
@@ -39,6 +44,46 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return found
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether only programs on this machine reach an address.
+
+    Example:
+        >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "example.org")]
+        [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Server(uvicorn.Server):
+    """uvicorn that, while it stops, closes connections whose clients do not read.
+
+    Without this, an answer that nobody reads would keep the process alive until the time for its end is over, and end
+    with a traceback in the log.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop; answers that are being read are finished first."""
+        watching = asyncio.create_task(self._close_unread())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            watching.cancel()
+
+    async def _close_unread(self) -> None:
+        """Close each connection from which nothing was read for `UNREAD_SECONDS`, although something is to be read."""
+        unread: dict[asyncio.Transport, int] = {}
+        while True:
+            transports = [connection.transport for connection in self.server_state.connections]
+            waiting = {one: size for one in transports if (size := one.get_write_buffer_size())}
+            for transport in (one for one, size in waiting.items() if unread.get(one) == size):
+                transport.abort()
+            unread = waiting
+            await asyncio.sleep(UNREAD_SECONDS)
+
+
 def run(settings: ServiceSettings, host: str, port: int, told: Callable[[str], None], *, verbose: bool = False) -> None:
     """Serve until the process gets SIGINT or SIGTERM; requests in progress are finished first.
 
@@ -52,10 +97,11 @@ def run(settings: ServiceSettings, host: str, port: int, told: Callable[[str], N
     Raises:
         WeftError: A model cannot be loaded, or the address cannot be used.
     """
+    share_arenas()
     listening = listening_socket(host, port)
     engine = Engine(settings)
     engine.load()
-    server = uvicorn.Server(server_config(create_app(settings, engine), settings, verbose=verbose))
+    server = Server(server_config(create_app(settings, engine), settings, verbose=verbose))
     name = f"[{host}]" if ":" in host else host
     told(f"http://{name}:{listening.getsockname()[1]}/")
     # OpenBLAS takes a limit of its threads only from the main thread. Set by the threads that compute, it has no

@@ -24,6 +24,7 @@ class ServiceSettings:
         texts: Number of texts of a request.
         sentences: Number of sentences of a text.
         characters: Number of characters of a text.
+        tokens: Number of tokens of a text that the model reads; of words, for a model without a tokenizer.
         order_sentences: Number of sentences of a text to order, or to explain: the time grows with their square.
         queue_texts: Number of texts that may wait for a model; further requests get 429.
         batch_texts: Number of texts in one call of a model.
@@ -46,6 +47,7 @@ class ServiceSettings:
     texts: int = 256
     sentences: int = 2_000
     characters: int = 1_000_000
+    tokens: int = 200_000
     order_sentences: int = 100
     queue_texts: int = 512
     batch_texts: int = 32

@@ -19,7 +19,7 @@ from weft.models.causal_lm.model_files import find_causal, read_causal
 from weft.models.common.fixed_model import FixedModel
 from weft.protocols import ModelCard, OrderSearch
 from weft.registry import DEFAULT_MODEL
-from weft.scoring.sequence_scorer import Inverted, OrderCache, SequenceOrderSearch, SequenceScorer
+from weft.scoring.sequence_scorer import Inverted, SequenceOrderSearch, SequenceScorer, order_cache
 from weft.scoring.uni_bi_mmi import COMBINATIONS, Combine, checked_combine
 from weft.settings import Settings, setting
 
@@ -111,7 +111,7 @@ class Hf(FixedModel):
 
     def __init__(self, settings: HfSettings | None = None) -> None:
         super().__init__(settings)
-        self.memory = OrderCache()
+        self.memory = order_cache()
         self.network = LazyNetwork(self.settings)
 
     @property

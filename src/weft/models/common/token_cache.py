@@ -13,10 +13,15 @@ class TokenCache:
     """A cache of token ids, because all networks read the same sentences, as contexts and as targets.
 
     A very long sentence has the ids of its beginning (`weft.corpora.text.text_limits`).
+
+    Args:
+        tokenizer: The tokenizer.
+        limit: Number of sentences that are kept.
+        tokens: Number of tokens that are kept: 5 MiB of them by default, for sentences may be long.
     """
 
-    def __init__(self, tokenizer: Tokenizer, limit: int = 4096) -> None:
-        self.tokenizer, self.limit = tokenizer, limit
+    def __init__(self, tokenizer: Tokenizer, limit: int = 4096, tokens: int = 2**17) -> None:
+        self.tokenizer, self.limit, self.tokens = tokenizer, limit, tokens
         self._cache: dict[str, list[int]] = {}
 
     def __call__(self, sentences: Sequence[str]) -> list[list[int]]:
@@ -24,7 +29,9 @@ class TokenCache:
         new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._cache]
         encoded = self.tokenizer.encode_batch([readable_sentence(sentence) for sentence in new]) if new else []
         found = {**self._cache, **dict(zip(new, encoded, strict=True))} if new else self._cache
-        self._cache = found if len(found) <= self.limit else {}
+        if new:
+            small = len(found) <= self.limit and sum(map(len, found.values())) <= self.tokens
+            self._cache = found if small else {}
         return [found[sentence] for sentence in sentences]
 
     def counts(self, sentences: Sequence[str]) -> list[int]:

@@ -23,6 +23,7 @@ class NumpyPredictor(FirstOrderModel):
     """
 
     windows_at_once = 512  # about 60 MiB of encoded contexts
+    positions_at_once = 2**15  # half of them contexts: about 80 MiB
 
     def __init__(self, network: NumpyNetwork, ids: TokenCache) -> None:
         self.network, self.ids = network, ids

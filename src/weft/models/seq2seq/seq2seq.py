@@ -5,8 +5,9 @@ Reference: Li & Jurafsky (2017), section 3.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import torch
 
@@ -28,6 +29,7 @@ from weft.models.common.setting_fields import (
     lexical_field,
 )
 from weft.protocols import ModelCard
+from weft.scoring.known_pairs import PairMemory
 from weft.scoring.uni_bi_mmi import Scorer, Table
 from weft.settings import Settings, setting
 
@@ -113,10 +115,36 @@ class Seq2Seq(GenerativeModel):
             **others,
         )  # fmt: skip
 
+    known: PairMemory | None = None
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer that combines the trained parts."""
+        found: Scorer = super().scorer
+        return replace(found, known=self.known)
+
+    def share_with(self, other: Self) -> None:
+        """Share the caches with another model that has the same networks."""
+        super().share_with(other)
+        other.known = self.known
+
+    def remembering(self) -> Self:
+        """Return the same networks with a cache of pairs: after an edit, only the pairs that changed are computed."""
+        other = self.adjusted({})
+        other.known = PairMemory()
+        return other
+
+    def table_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `pair_table` needs in short steps; without a cache of pairs, there are none."""
+        return self.scorer.table_steps(document)
+
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `score` needs for a long text in short steps; without a cache of pairs, there are none."""
+        return self.scorer.score_steps(document)
+
     def pair_table(self, document: Document) -> Table:
         """Return the scores of all ordered pairs, computed in one batch: [sentences, sentences]."""
-        table: Table = self.scorer.pair_table(document)
-        return table
+        return self.scorer.pair_table(document)
 
     def bulk_writer(self) -> PairWriter:
         """Return the writer for many contexts at once."""

@@ -6,7 +6,7 @@ same weights is built on first use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,8 +34,9 @@ from weft.models.seq2seq.numpy_precedence import NumpyPrecedence
 from weft.models.seq2seq.numpy_predictor import NumpyPredictor
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, SentenceModel
+from weft.scoring.known_pairs import PairMemory
 from weft.scoring.percentiles import REFERENCE, Reference, reference_for
-from weft.scoring.uni_bi_mmi import Combine, Scorer, Table, TableCache, checked_combine
+from weft.scoring.uni_bi_mmi import Combine, Scorer, Table, checked_combine, table_cache
 from weft.settings import Settings
 from weft.training.part_names import ENCODERS, PARTS, PRECEDENCE
 
@@ -63,7 +64,7 @@ class Networks:
     def __init__(self, folder: str | Path) -> None:
         self.folder, self.artifact = folder, load_artifact(folder)
         self.settings = restored_settings(WeftSmallSettings, self.artifact, folder)
-        self.tables = TableCache()
+        self.tables = table_cache()
         self.on_cpu = True
         parts = saved_parts(self.artifact, folder)
         tokenizer, weights = at_once(lambda: saved_tokenizer(self.artifact, folder), lambda: self._weights(parts))
@@ -129,8 +130,9 @@ class WeftSmall:
         settings: WeftSmallSettings = WeftSmallSettings(),
         *,
         networks: Networks | None = None,
+        known: PairMemory | None = None,
     ) -> None:
-        self.settings = settings
+        self.settings, self._known = settings, known
         self._networks = networks = networks or Networks(EMBEDDED)
         self.reference: Reference | None = reference_for(
             saved_reference(networks.artifact, networks.folder), self.combine
@@ -150,7 +152,7 @@ class WeftSmall:
         found: Mapping[str, SentenceModel] = networks.predictors if networks.on_cpu else networks.torch_model.predictors
         forward, backward, prior = (found.get(part) for part in PARTS)
         assert forward is not None
-        return Scorer(forward, backward, prior, self.combine, networks.tables)
+        return Scorer(forward, backward, prior, self.combine, networks.tables, self._known)
 
     def combined(self, combine: str) -> Self:
         """Return the same networks with another combination; both share one cache."""
@@ -160,7 +162,19 @@ class WeftSmall:
         """Return the same networks with other settings."""
         if "precedence_weight" in changes:
             check_precedence_weight(changes["precedence_weight"], learned=self._networks.precedence is not None)
-        return type(self)(self.settings.changed(changes), networks=self._networks)
+        return type(self)(self.settings.changed(changes), networks=self._networks, known=self._known)
+
+    def remembering(self) -> Self:
+        """Return the same networks with a cache of pairs: after an edit, only the pairs that changed are computed."""
+        return type(self)(self.settings, networks=self._networks, known=PairMemory())
+
+    def table_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `pair_table` needs in short steps; without a cache of pairs, there are none."""
+        return self.scorer.table_steps(document)
+
+    def score_steps(self, document: Document) -> Iterator[None]:
+        """Compute what `score` needs for a long text in short steps; without a cache of pairs, there are none."""
+        return self.scorer.score_steps(document)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return one score per document: the mean over adjacent pairs."""
@@ -169,7 +183,7 @@ class WeftSmall:
     def pair_table(self, document: Document) -> Table:
         """Return the scores of all ordered pairs, in one batch: [sentences, sentences]."""
         networks = self._networks
-        if networks.on_cpu and document.sentences not in networks.tables:
+        if networks.on_cpu and self._known is None and document.sentences not in networks.tables:
             # The encoders run in parallel, because a text has too few rows to divide among threads.
             reading = [predictor for predictor in networks.predictors.values() if predictor.network.encoder]
             in_threads(lambda predictor: predictor.sources(document.sentences), reading)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from weft.corpora.text.text_limits import WIDEST
 from weft.document import Document
+from weft.loaded_model import Model
 from weft.service.bodies.problems import ServiceError
 from weft.service.bodies.request_bodies import TextBody
+from weft.service.remembering import token_count
 from weft.service.settings import ServiceSettings
 from weft.text_inputs import SINGLE_NAME, one_document
 
@@ -28,7 +31,7 @@ class GivenText:
 
 
 def given_texts(
-    texts: Sequence[str | TextBody], language: str, settings: ServiceSettings, *, single: bool
+    texts: Sequence[str | TextBody], language: str, settings: ServiceSettings, model: Model, *, single: bool
 ) -> list[GivenText]:
     """Return the texts of a request as documents.
 
@@ -39,11 +42,16 @@ def given_texts(
     if len(texts) > settings.texts:
         raise _too_many("texts", "the request has too many texts", len(texts), settings.texts, "send several requests")
     names = [SINGLE_NAME] if single else [f"{SINGLE_NAME}-{number}" for number in range(len(texts))]
-    return [given_text(text, name, language, settings) for text, name in zip(texts, names, strict=True)]
+    return [given_text(text, name, language, settings, model) for text, name in zip(texts, names, strict=True)]
 
 
-def given_text(text: str | TextBody, name: str, language: str, settings: ServiceSettings) -> GivenText:
-    """Return a text of a request as a document; ``name`` is its name if it has none."""
+def given_text(text: str | TextBody, name: str, language: str, settings: ServiceSettings, model: Model) -> GivenText:
+    """Return a text of a request as a document; ``name`` is its name if it has none, ``model`` the one that reads it.
+
+    Raises:
+        ServiceError: It is too long (422).
+        WeftError: The language is unknown, or something is not a text.
+    """
     body = TextBody(text=text) if isinstance(text, str) else text
     characters = len(body.text) if body.text is not None else sum(map(len, body.sentences or ()))
     _check(characters, settings.characters, "characters")
@@ -54,6 +62,8 @@ def given_text(text: str | TextBody, name: str, language: str, settings: Service
         starts = tuple(body.paragraph_starts or (0,))
         document = Document(body.id or name, tuple(body.sentences or ()), body.title, starts, genre=body.genre)
     _check(len(document), settings.sentences, "sentences")
+    if characters * WIDEST > settings.tokens:  # no tokenizer makes more tokens than bytes
+        _check(token_count(model, document), settings.tokens, "tokens")
     return GivenText(document, body.text)
 
 

@@ -109,7 +109,9 @@ class GenerateRequest(TextsRequest):
     model_config = _example(text="Bees visit flowers to drink nectar.", number=1, method="sample", candidates=2)
 
     number: int = Field(1, ge=1, le=20, description="Number of sentences to write.")
-    candidates: int = Field(1, ge=1, le=10, description="Number of continuations of each text; `seed` differs.")
+    candidates: int = Field(
+        1, ge=1, le=10, description="Number of continuations of each text; each begins with another sentence."
+    )
     method: Literal["beam", "diverse", "sample"] = Field("diverse", description="How sentences are searched.")
     beam: int = Field(10, ge=1, le=50, description="Size of the N-best list, or number of samples.")
     temperature: float = Field(1.0, gt=0, le=10, description="Temperature of sampling.")

@@ -238,6 +238,7 @@ class Limits(Body):
     texts: int
     sentences: int
     characters: int
+    tokens: int
     order_sentences: int
     request_seconds: float
 

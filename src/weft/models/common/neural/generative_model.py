@@ -63,7 +63,7 @@ class GenerativeModel:
         self.reference: Reference | None = None
         self.predictors: dict[str, Any] = {}
         self.precedence = PrecedencePart(self.settings.hidden, self.encoders)
-        self.memory: BoundedCache[Any, Any] = BoundedCache()
+        self.memory: BoundedCache[Any, Any] = self.scorer_class.new_memory()
 
     # Defined by models whose networks are built around an encoder-decoder ---------------------------------------------
 
@@ -167,7 +167,7 @@ class GenerativeModel:
 
     def _take(self, networks: Mapping[str, torch.nn.Module], tokenizer: Tokenizer) -> Self:
         self.tokenizer, ids = tokenizer, TokenCache(tokenizer)
-        self.memory = BoundedCache()
+        self.memory = self.scorer_class.new_memory()
         for part, network in networks.items():
             if isinstance(network, PrecedenceNetwork):
                 self.precedence.take(network)

@@ -5,7 +5,7 @@ import { announce, button, byId, count, show } from "./shared/dom.js";
 import { downloadText } from "./shared/download.js";
 import { EXAMPLES } from "./shared/examples.js";
 import { filesOf, readFiles } from "./shared/files.js";
-import { showProblem } from "./shared/summary.js";
+import { genreName, showProblem } from "./shared/summary.js";
 import { ClassView } from "./views/class_view.js";
 import { CompareView } from "./views/compare_view.js";
 import { TextView } from "./views/text_view.js";
@@ -13,9 +13,10 @@ import { TextView } from "./views/text_view.js";
 const VIEWS = ["text", "compare", "class"];
 
 /** Ask for the key of the service in a dialog. */
-function askForKey() {
+function askForKey({ wrong }) {
   const dialog = byId("key-dialog");
   byId("key").value = "";
+  show(byId("key-wrong"), wrong);
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((resolve) => {
@@ -116,7 +117,7 @@ async function showModel() {
     const model = models.find(({ name }) => name === chosen) ?? models[0];
     byId("model-name").textContent = `Model: ${model.name}, ${model.summary}.`;
     for (const choice of choices) {
-      choice.append(...model.genres.map((genre) => new Option(genre, genre)));
+      choice.append(...model.genres.map((genre) => new Option(genreName(genre), genre)));
       show(choice.parentElement, model.genres.length > 0);
     }
   } catch {

@@ -11,9 +11,9 @@ export function askForKeyWith(ask) {
   askForKey = ask;
 }
 
-/** Whether a person gave a key. */
-async function gotKey() {
-  asked ??= askForKey().finally(() => {
+/** Whether a person gave a key; one that the service has refused is said to be wrong. */
+async function gotKey(refused) {
+  asked ??= askForKey({ wrong: refused !== "" }).finally(() => {
     asked = null;
   });
   key = await asked;
@@ -87,10 +87,12 @@ function checked(record) {
 
 async function send(path, body, options) {
   note(1);
+  const used = key;
   try {
     return await exchange(path, body, options);
   } catch (error) {
-    if (error.status === 401 && (await gotKey())) return await send(path, body, options);
+    // Another request may have asked for the key meanwhile.
+    if (error.status === 401 && (key !== used || (await gotKey(used)))) return await send(path, body, options);
     throw error;
   } finally {
     note(-1);

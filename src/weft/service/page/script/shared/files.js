@@ -39,7 +39,7 @@ function decode(bytes, name) {
   }
 }
 
-/** Return the texts of JSON lines: `text`, or `sentences`, and a name where there is one. */
+/** Return the texts of JSON lines: `paragraphs`, `sentences` or `text`, as on the command line, and a name where there is one. */
 export function fromLines(content, name) {
   return content.split("\n").filter((line) => line.trim()).map((line, index) => {
     let record;
@@ -48,12 +48,19 @@ export function fromLines(content, name) {
     } catch {
       throw new Problem({ title: `Line ${index + 1} of ${name} is not JSON.`, next_step: "Write one object per line, such as {\"text\": \"…\"}." });
     }
-    const text = Array.isArray(record.sentences) ? record.sentences.join(" ") : record.text;
+    const text = typeof record === "string" ? record : textOf(record ?? {});
     if (typeof text !== "string") {
-      throw new Problem({ title: `Line ${index + 1} of ${name} has no text.`, next_step: "Name the key `text` or `sentences`." });
+      throw new Problem({ title: `Line ${index + 1} of ${name} has no text.`, next_step: "Name the key `text`, `sentences` or `paragraphs`." });
     }
     return { id: String(record.id ?? record.title ?? `${name} ${index + 1}`), text };
   });
+}
+
+/** Return the text of a record; paragraphs are lists of sentences. */
+function textOf({ paragraphs, sentences, text }) {
+  const all = (list, type) => Array.isArray(list) && list.every((one) => (type === "list" ? all(one, "string") : typeof one === "string"));
+  if (all(paragraphs, "list")) return paragraphs.map((one) => one.join(" ")).join("\n\n");
+  return all(sentences, "string") ? sentences.join(" ") : text;
 }
 
 /** Return the texts of a table: the column called text, or the one with the longest cells. */

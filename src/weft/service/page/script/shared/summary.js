@@ -9,13 +9,21 @@ export function percentileOf(score) {
   return score.percentiles?.written ?? null;
 }
 
+/** Names of genres in plain words, where the service has short ones. */
+const GENRES = { howto: "how-to", llm: "machine-written", paper: "research paper", popsci: "popular science", story5: "very short story" };
+
+/** Return a genre in plain words. */
+export function genreName(genre) {
+  return GENRES[genre] ?? genre;
+}
+
 /** Return the score in one plain sentence, as parts of which the important ones are strong. */
 export function summaryParts(score) {
   const place = percentileOf(score);
   const shuffles = score.shuffles_beaten ?? null;
   const shuffled = score.percentiles?.shuffled ?? null;
   const parts = [];
-  if (place !== null) parts.push("Holds together better than ", strong(percent(place / 100)), ` of ${score.reference}${genreRemark(score)}`);
+  if (place !== null) parts.push("Holds together better than ", strong(percent(place / 100)), ` of ${referenceName(score)}${genreRemark(score)}`);
   if (shuffles !== null) parts.push(place === null ? "Beats " : " and beats ", strong(percent(shuffles)), " of its own shuffles");
   else if (shuffled !== null) parts.push(" and than ", strong(percent(shuffled / 100)), " of shuffled ones");
   if (!parts.length) parts.push("Its score is ", strong(shown(score.value)));
@@ -27,6 +35,10 @@ export function foundMarks(score) {
   const marked = score.links.filter((link) => link.marked).length;
   if (marked) return `${marked === 1 ? "One" : marked} ${score.mark}${marked === 1 ? "" : "s"} found.`;
   return sentenceOf(score.note);
+}
+
+function referenceName({ genre, reference }) {
+  return genre ? reference.replace(genre, genreName(genre)) : reference;
 }
 
 function genreRemark(score) {
@@ -58,7 +70,7 @@ export function detailsOf(score) {
 
 /** What to do about a warning, by its code; the warning itself is a sentence of the service. */
 const ADVICE = {
-  "no-score": "Write at least two sentences.",
+  "no-score": "Write at least two sentences, each with a full stop.",
   "few-sentences": "Its score is that of a single link.",
   "not-english": "The models are for English: do not use this score.",
   "mixed-languages": "Score the English part alone.",
@@ -69,12 +81,17 @@ const ADVICE = {
   "unknown-words": "Check how the text was extracted.",
 };
 
+/** Return a warning without what it says about options of the command line. */
+function withoutOptions(warning) {
+  return warning.split("; ").filter((part) => !part.includes("--")).join("; ");
+}
+
 /** Show the warnings of a score above the text. */
 export function showWarnings(node, score) {
   const codes = score?.warning_codes ?? [];
   const items = (score?.warnings ?? []).map((warning, index) => {
     const advice = make("span", { class: "advice", text: ADVICE[codes[index]] ?? "" });
-    return make("p", { class: "notice", "data-code": codes[index] }, `${sentenceOf(warning)} `, advice);
+    return make("p", { class: "notice", "data-code": codes[index] }, `${sentenceOf(withoutOptions(warning))} `, advice);
   });
   node.replaceChildren(...items);
 }

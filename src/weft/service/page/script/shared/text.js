@@ -64,6 +64,16 @@ export function moveSentence(text, spans, sentence, after) {
   return `${rest.slice(0, place)} ${moved}${rest.slice(place)}`;
 }
 
+/** Return the places of sentences in a text that has them in this order, with nothing but white space between. */
+export function placesOf(text, sentences) {
+  let place = 0;
+  return sentences.map((sentence) => {
+    const start = text.indexOf(sentence, place);
+    place = start + sentence.length;
+    return { start, end: place };
+  });
+}
+
 /** Return what to cut so that neither a double space nor an empty paragraph stays behind. */
 function cutRange(text, { start, end }) {
   let from = start;

@@ -52,11 +52,19 @@ export class Editor {
     return this.#spans;
   }
 
-  /** Put a text in the place of the present one; the caret stays where it was in what does not change. */
-  setText(text) {
+  /**
+   * Put a text in the place of the present one; the caret stays where it was in what does not change.
+   *
+   * @param {string} text
+   * @param {{start: number, end: number}[]|null} spans - Places of its sentences, if they are known already.
+   */
+  setText(text, spans = null) {
     const { start, end, inserted } = smallestEdit(this.#area.value, text);
     if (start !== end || inserted) this.#area.setRangeText(inserted, start, end, "preserve");
     this.#follow();
+    if (!spans) return;
+    this.#spans = spans.map((span) => ({ ...span, stale: true }));
+    this.#mirrorText();
   }
 
   /** Draw the links of a score, unless the text has changed since. */

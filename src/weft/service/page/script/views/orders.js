@@ -1,11 +1,13 @@
 /** Suggest an order: the moves, one by one, with Undo. */
 
 import { ask, isCancelled, Latest } from "../shared/api.js";
-import { announce, button, byId, lessMotion, make } from "../shared/dom.js";
+import { announce, button, byId, count, lessMotion, make } from "../shared/dom.js";
 import { showProblem, shown } from "../shared/summary.js";
-import { moveSentence } from "../shared/text.js";
+import { moveSentence, placesOf } from "../shared/text.js";
 
+const TITLE = "Suggested order";
 const GLIDE = 550; // milliseconds of a move
+const SMALL_GAIN = 0.5; // standard deviations of the links of a text
 
 export class Orders {
   #view;
@@ -40,10 +42,11 @@ export class Orders {
 
   #begin(found, text) {
     const moves = found.moves.map((move) => ({ ...move, accepted: false }));
-    this.#plan = { found, moves, texts: [text], current: found.order.map((_, index) => index), history: [] };
+    const links = this.#view.score?.links ?? [];
+    this.#plan = { found, moves, small: isSmall(found, links), current: found.order.map((_, index) => index), history: [], text };
     this.#show();
     this.#view.editor.showNumbers(true);
-    announce(this.#headline(), 0);
+    announce([this.#headline(), ...this.#caution().map((node) => node.textContent)].join(" "), 0);
     byId("panel").focus({ preventScroll: true });
   }
 
@@ -52,9 +55,20 @@ export class Orders {
     if (!moves.length) return "No better order was found. The text stays as it is.";
     const left = moves.filter((move) => !move.accepted).length;
     if (!left) return "All moves are made.";
-    const gain = `from ${shown(found.input_value)} to ${shown(found.value)}`;
     const made = left < moves.length ? ` ${moves.length - left} of them made.` : "";
-    return `${moves.length === 1 ? "One move" : `${moves.length} moves`} would raise the score ${gain}.${made}`;
+    const number = moves.length === 1 ? "One move" : `${moves.length} moves`;
+    const change = `from ${shown(found.input_value)} to ${shown(found.value)}`;
+    if (found.value > found.input_value) return `${number} would raise the score ${change}.${made}`;
+    return `${number} suggested: sentences that usually come first go first. The score of the links would change ${change}.${made}`;
+  }
+
+  /** Return what to keep in mind about the suggestion. */
+  #caution() {
+    if (!this.#plan.moves.length) return [];
+    const text = this.#plan.small
+      ? "The gain is small: the search finds as much in many texts that are in good order. Keep your order unless a move reads better."
+      : "Read each move before you accept it: a higher score is not always a better text.";
+    return [make("p", { class: this.#plan.small ? "notice" : "hint", text })];
   }
 
   #show() {
@@ -62,9 +76,9 @@ export class Orders {
     const left = moves.filter((move) => !move.accepted);
     const list = make("ol", { class: "moves" }, ...moves.map((move) => this.#row(move)));
     const actions = make("p", { class: "tools" });
-    if (left.length > 1) actions.append(button("Accept all", () => this.#acceptAll()));
+    if (left.length > 1) actions.append(button("Accept all", () => this.#accept(left)));
     if (left.length < moves.length) actions.append(button("Take back", () => this.#view.undo()));
-    this.#view.openPanel("Suggested order", () => this.#close(), make("p", { text: this.#headline() }), list, actions);
+    this.#view.openPanel(TITLE, () => this.#close(), make("p", { text: this.#headline() }), ...this.#caution(), list, actions);
   }
 
   #row(move) {
@@ -74,7 +88,7 @@ export class Orders {
     const head = make("span", { class: "move-name", text: move.accepted ? "Moved" : name });
     const row = make("li", { class: move.accepted ? "accepted" : null }, head, make("q", { text: shorten(move.text), dir: "auto" }));
     if (move.accepted) return row;
-    const accept = button("Accept", () => this.#accept(move), { "aria-label": `Accept: ${name}` });
+    const accept = button("Accept", () => this.#accept([move]), { "aria-label": `Accept: ${name}` });
     row.append(accept);
     row.addEventListener("mouseenter", () => this.#point(move));
     row.addEventListener("focusin", () => this.#point(move));
@@ -103,57 +117,80 @@ export class Orders {
     return before.filter((sentence) => !unsettled.has(sentence)).at(-1) ?? null;
   }
 
-  async #accept(move) {
-    const { current, texts } = this.#plan;
+  /** Make moves, all in one step; Undo takes them back together. The page moves the sentences itself, and the service is asked once. */
+  async #accept(moves) {
     const { editor } = this.#view;
-    if (editor.text !== texts.at(-1) || editor.spans.length !== current.length) return this.#outdated();
+    const { current } = this.#plan;
+    if (editor.text !== this.#plan.text || editor.spans.length !== current.length) return this.#outdated();
+    const starts = moves.map((move) => editor.rectsOf(current.indexOf(move.sentence)));
+    this.#plan.history.push({ moves, current: [...current], text: editor.text });
+    let [text, spans] = [editor.text, editor.spans];
+    for (const move of moves) [text, spans] = this.#made(move, text, spans);
+    this.#plan.text = text;
+    announce(this.#done(moves), 0);
+    const scored = this.#view.change(text, { moved: true, spans });
+    this.#show();
+    (byId("panel").querySelector(".moves button") ?? byId("panel")).focus({ preventScroll: true });
+    const places = moves.map((move) => current.indexOf(move.sentence));
+    editor.highlight(places, "arrived");
+    editor.bringIntoView(places.at(-1), this.#view.panelTop);
+    await Promise.all([scored, ...moves.map((move, index) => glide(starts[index], editor.rectsOf(places[index]), move.text))]);
+    return undefined;
+  }
+
+  /** Return the text and the places of its sentences after a move. */
+  #made(move, text, spans) {
+    const { current } = this.#plan;
     const target = this.#target(move);
     const from = current.indexOf(move.sentence);
-    const text = moveSentence(editor.text, editor.spans, from, target === null ? null : current.indexOf(target));
-    const start = editor.rectsOf(from);
-    this.#plan.history.push({ move, current: [...current] });
+    const sentences = spans.map(({ start, end }) => text.slice(start, end));
+    const moved = moveSentence(text, spans, from, target === null ? null : current.indexOf(target));
     current.splice(from, 1);
     const to = target === null ? 0 : current.indexOf(target) + 1;
     current.splice(to, 0, move.sentence);
+    sentences.splice(to, 0, ...sentences.splice(from, 1));
     move.accepted = true;
-    texts.push(text);
-    announce(`Sentence ${from + 1} moved; it is now sentence ${to + 1}.`, 0);
-    await this.#view.change(text, { moved: true });
-    if (!this.#plan) return undefined;
-    this.#show();
-    (byId("panel").querySelector(".moves button") ?? byId("panel")).focus({ preventScroll: true });
-    editor.highlight([to], "arrived");
-    editor.bringIntoView(to, this.#view.panelTop);
-    return glide(start, editor.rectsOf(to), move.text);
+    return [moved, placesOf(moved, sentences)];
   }
 
-  /** Accept all moves; closing the panel or changing the text stops it. */
-  async #acceptAll() {
-    const plan = this.#plan;
-    for (const move of plan.moves) {
-      if (this.#plan !== plan) return;
-      if (!move.accepted) await this.#accept(move);
-    }
+  #done(moves) {
+    if (moves.length > 1) return `${count(moves.length, "sentence")} moved.`;
+    return `The sentence moved; it is now sentence ${this.#numberOf(moves[0].sentence)}.`;
+  }
+
+  /** Whether the panel shows this suggestion, and not that of another tool. */
+  get #visible() {
+    const panel = byId("panel");
+    return !panel.hidden && panel.getAttribute("aria-label") === TITLE;
   }
 
   /** Follow Undo in the text. */
   undone() {
     const last = this.#plan?.history.pop();
     if (!last) return;
-    this.#plan.texts.pop();
-    last.move.accepted = false;
+    this.#plan.text = last.text;
+    last.moves.forEach((move) => {
+      move.accepted = false;
+    });
     this.#plan.current.splice(0, Infinity, ...last.current);
-    this.#show();
+    if (this.#visible) this.#show();
+  }
+
+  /** Follow an edit of the text: moves that were found for another text are no longer shown, until Undo brings it back. */
+  edited() {
+    if (!this.#plan || !this.#visible) return;
+    if (this.#view.editor.text === this.#plan.text) this.#show();
+    else this.#outdated();
   }
 
   #outdated() {
     this.#view.openPanel(
-      "Suggested order",
+      TITLE,
       () => this.#close(),
       make("p", { text: "The text has changed since these moves were found." }),
       button("Suggest again", () => this.suggest(), { class: "main-button" }),
     );
-    this.#plan = null;
+    this.#view.editor.highlight([], "moving");
   }
 
   #close() {
@@ -161,6 +198,14 @@ export class Orders {
     this.#view.closePanel();
     byId("suggest").focus();
   }
+}
+
+/** Whether an order gains no more than a search finds by chance, measured by how much the links of the text differ. */
+function isSmall(found, links) {
+  const values = links.map(({ value }) => value);
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const spread = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+  return found.value - found.input_value < SMALL_GAIN * spread;
 }
 
 function shorten(text, most = 70) {

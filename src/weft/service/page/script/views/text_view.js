@@ -60,9 +60,9 @@ export class TextView {
   }
 
   /** Put a changed text in place of the present one, so that Undo brings it back. */
-  change(text, { moved = false } = {}) {
+  change(text, { moved = false, spans = null } = {}) {
     this.#remember(this.editor.text, moved);
-    this.editor.setText(text);
+    this.editor.setText(text, spans);
     return this.scoreNow();
   }
 
@@ -78,6 +78,7 @@ export class TextView {
     if (!last) return;
     this.editor.setText(last.text);
     if (last.moved) this.orders.undone();
+    else this.orders.edited();
     announce("Undone.", 0);
     this.scoreNow();
   }
@@ -96,6 +97,7 @@ export class TextView {
     // What is typed after a suggestion is a step of its own: Undo must not take both back at once.
     if (this.#past.length && !this.#typed) this.#remember(before);
     this.#typed = true;
+    this.orders.edited();
     this.#requests.cancel();
     clearTimeout(this.#waiting);
     this.#waiting = setTimeout(() => this.scoreNow({ typed: true }), PAUSE);
