@@ -388,6 +388,14 @@ class PacedNetwork(Protocol):
 
 
 @runtime_checkable
+class CompilableNetwork(Protocol):
+    """A network with parts of equal structure, which PyTorch's compiler makes faster on a GPU."""
+
+    def repeated_modules(self) -> list[Any]:
+        """Return these parts, modules of PyTorch."""
+
+
+@runtime_checkable
 class WrappingNetwork(Protocol):
     """A network around an encoder-decoder, whose weights it can start from."""
 

@@ -58,8 +58,8 @@ class Reader:
 
     One encoder reads the sentences without their order. For every pair of sentences it gives the log-odds that i
     precedes j, and log p(j follows i). The score of an order is the mean of log p(next) along it, above chance, plus
-    `precedence_weight` times the mean log-odds of its pairs: any order of a text is a look-up. A third head reads the
-    given order and gives the probability of a break at each gap.
+    `precedence_weight` times the mean log-odds of its pairs and `neighbour_weight` times that of its neighbours: any
+    order of a text is a look-up. A third head reads the given order and gives the probability of a break at each gap.
 
     Attributes:
         tokenizer: The tokenizer; None before training.
@@ -230,6 +230,10 @@ class Reader:
         cells = np.ix_(places, places)
         return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
 
+    def _weighed(self, tables: TextTables) -> TextTables:
+        """Return tables in which the precedence of neighbours is part of the gain of the next sentence."""
+        return tables.with_neighbours(self.settings.neighbour_weight)
+
     def _is_long(self, document: Document) -> bool:
         """Return whether a text is read in groups."""
         return len(document) > max(self.settings.slots, self._group)
@@ -247,7 +251,8 @@ class Reader:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            found, order = known.get(document.sentences) or self.tables(document), range(len(document))
+            found = self._weighed(known.get(document.sentences) or self.tables(document))
+            order = range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
         return scores
@@ -269,20 +274,20 @@ class Reader:
         """Return the score of each order, by look-ups in the same tables."""
         if len(document) < 2:
             return [None] * len(orders)
-        tables = self.tables(document)
+        tables = self._weighed(self.tables(document))
         return [tables.value(order, self.settings.precedence_weight) for order in orders]
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:  # noqa: ARG002
         """Return the order with the highest sum of log p(next) and weighted precedence that the search finds."""
         if len(document) < 2:
             return tuple(range(len(document)))
-        tables = self.tables(document)
+        tables = self._weighed(self.tables(document))
         size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
         return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
 
     def order_tables(self, document: Document) -> tuple[Table, Table]:
         """Return the transitions and the weighted precedence whose sums over an order make its score."""
-        tables = self.tables(document)
+        tables = self._weighed(self.tables(document))
         return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
     def break_odds(self, document: Document) -> Table:
@@ -325,7 +330,7 @@ class Reader:
         generator = np.random.default_rng([seed, len(own)])
         drawn = generator.permuted(np.tile(own, (shuffles, 1)), axis=1)
         others = drawn[(drawn != own).any(axis=1)]
-        values = self.tables(document).values(np.vstack([own, others]), self.settings.precedence_weight)
+        values = self._weighed(self.tables(document)).values(np.vstack([own, others]), self.settings.precedence_weight)
         return float(np.sum(values[1:] < values[0] - TIE)) / max(1, len(others))
 
     # Saving -----------------------------------------------------------------------------------------------------------
