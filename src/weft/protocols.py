@@ -174,6 +174,14 @@ class ShuffleJudge(Protocol):
 
 
 @runtime_checkable
+class FluencyModel(Protocol):
+    """A model with a second value: how likely the sentences of a text are, whatever their order."""
+
+    def fluency(self, document: Document) -> float | None:
+        """Return the mean predicted log-likelihood per token, in nats; None if the model has not learned it."""
+
+
+@runtime_checkable
 class BreakModel(Protocol):
     """A model that estimates where a text breaks; `break_calibration` is None before `weft calibrate`."""
 

@@ -114,7 +114,7 @@ def test_the_shares_of_processes_make_the_whole_batch(store: TokenStore) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_adds_what_does_not_belong(kind: str) -> None:
-    around = Surroundings((100, 120), 300)
+    around = Surroundings((100, 120), (40, 300))
     for seed in range(50):
         found = damaged(Window.plain(104, 8), kind, around, np.random.default_rng(seed))
         strange = found.numbers[found.texts == STRANGER]
@@ -129,10 +129,21 @@ def test_damage_adds_what_does_not_belong(kind: str) -> None:
         assert (inside, own) == {"stranger": (False, False), "elsewhere": (True, False), "repeated": (True, True)}[kind]
 
 
+def test_strangers_come_from_the_same_file(store: TokenStore) -> None:
+    found = stream(store, damaged=1.0)
+    seen = 0
+    for plan in found.epoch(0):
+        for start, size in zip(plan.starts.tolist(), plan.sizes.tolist(), strict=True):
+            window = found._window(start, size, 10_000, np.random.default_rng(start))
+            seen += int((window.texts != 0).sum())
+            assert ((window.numbers >= 6 * 12) == (start >= 6 * 12)).all()  # the second file begins there
+    assert seen > 10
+
+
 def test_a_store_of_one_window_has_no_strangers() -> None:
     window = Window.plain(0, 5)
     for kind in ("stranger", "elsewhere", "joined"):
-        assert damaged(window, kind, Surroundings((0, 5), 5), np.random.default_rng(1)) is window
+        assert damaged(window, kind, Surroundings((0, 5), (0, 5)), np.random.default_rng(1)) is window
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -155,7 +166,7 @@ def test_a_mixture_draws_inputs_more_or_less_often(store: TokenStore) -> None:
 
 
 def test_a_mixture_that_cannot_be_read_is_refused(store: TokenStore) -> None:
-    for mixture in ("a", "a=x", "a=-1", "=1", "a=nan"):
+    for mixture in ("a", "opened", "a=x", "a=-1", "=1", "a=nan"):
         with pytest.raises(ConfigError, match="cannot read the mixture"):
             mixture_weights(store.article_inputs(), mixture)
     with pytest.raises(CorpusError, match="no article for training"):

@@ -62,12 +62,13 @@ class Surroundings:
     """Where the sentences of damaged windows come from."""
 
     article: tuple[int, int]  # first sentence of the window's article, and the end
-    total: int  # sentences of the store
+    group: tuple[int, int]  # first sentence of the articles that strangers may come from, and the end
 
     def stranger(self, generator: np.random.Generator) -> int | None:
         """Return a sentence of another article nearby; None if there is no other article."""
         low, high = self.article
-        before, after = min(low, NEIGHBOURHOOD), min(self.total - high, NEIGHBOURHOOD)
+        first, end = self.group
+        before, after = min(low - first, NEIGHBOURHOOD), min(end - high, NEIGHBOURHOOD)
         if before + after == 0:
             return None
         drawn = int(generator.integers(before + after))
@@ -89,7 +90,7 @@ def damaged(window: Window, kind: str, around: Surroundings, generator: np.rando
     """Return a window with one damage of a kind of `KINDS`; unchanged if the store has no sentence for it.
 
     Example:
-        >>> around = Surroundings((0, 4), 9)
+        >>> around = Surroundings((0, 4), (0, 9))
         >>> damaged(Window.plain(0, 4), "repeated", around, np.random.default_rng(1)).texts.tolist().count(STRANGER)
         1
     """
@@ -113,9 +114,10 @@ def _joined(window: Window, around: Surroundings, generator: np.random.Generator
         return window
     kept = int(generator.integers(2, len(window) - 1))
     low, high = around.article
-    limit = low if start < low else around.total  # the other text must not run into this one
-    start = max(0, min(start, limit - (len(window) - kept)))
-    if start < high and start + len(window) - kept > low:
+    first, end = around.group
+    limit = low if start < low else end  # the other text must not run into this one
+    start = max(first, min(start, limit - (len(window) - kept)))
+    if start + len(window) - kept > end or (start < high and start + len(window) - kept > low):
         return window
     added = np.arange(len(window) - kept)
     return Window(

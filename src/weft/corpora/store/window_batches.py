@@ -23,6 +23,8 @@ from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError
 
 Whole = npt.NDArray[np.int64]
+# Named mixtures, and the parts of the names of files that `tools/split_by_licence.py` writes.
+OPEN, ALL, RESTRICTED = "open", "all", "restricted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ class WindowStream:
         self.articles = self.paragraphs[np.asarray(store.article_offsets)]  # [articles + 1]
         self.lengths = np.minimum(store.lengths() + 2, options.sentence_tokens)  # [sentences] with both marks
         self.ends = np.concatenate([[0], np.cumsum(self.lengths)])  # [sentences + 1]
+        self.groups = self.articles[group_bounds(store.article_inputs())]  # [groups + 1]
         sizes = np.diff(self.articles)
         weights = mixture_weights(store.article_inputs(), options.mixture) * (sizes >= options.fewest)
         mean_size = (
@@ -221,7 +224,11 @@ class WindowStream:
         if generator.random() >= self.options.damaged:
             return window
         article = int(np.searchsorted(self.articles, start, side="right")) - 1
-        around = Surroundings((int(self.articles[article]), int(self.articles[article + 1])), self.store.sentence_count)
+        group = int(np.searchsorted(self.groups, start, side="right")) - 1
+        around = Surroundings(
+            (int(self.articles[article]), int(self.articles[article + 1])),
+            (int(self.groups[group]), int(self.groups[group + 1])),
+        )
         count = int(generator.integers(1, self.options.strangers + 1))
         for kind in np.searchsorted(KIND_BOUNDS, generator.random(count), side="right").tolist():
             window = damaged(window, KINDS[kind], around, generator)
@@ -241,6 +248,28 @@ class WindowStream:
         """Return the marked ids of sentences, [sentences, time], and their lengths, [sentences]."""
         flat, offsets = self.store.gather(numbers)
         return marked_matrix(flat, offsets, self.marks, self.pad, self.options.sentence_tokens)
+
+
+def group_bounds(inputs: Sequence[tuple[str, int]]) -> list[int]:
+    """Return where groups of articles begin, and the end: texts of one file, or of neighbouring files of one text each.
+
+    A stranger in a text comes from its own group: a text of the same kind, and of the same class of licences.
+
+    Args:
+        inputs: Name and number of articles of each input.
+
+    Example:
+        >>> group_bounds([("a.txt", 1), ("b.txt", 1), ("news.jsonl", 9), ("tale.jsonl", 5)])
+        [0, 2, 11, 16]
+    """
+    bounds, single = [0], False
+    for _, count in inputs:
+        if single and count <= 1:
+            bounds[-1] += count
+        elif count:
+            bounds.append(bounds[-1] + count)
+            single = count == 1
+    return bounds
 
 
 def marked_rows(rows: Sequence[npt.ArrayLike], marks: tuple[int, int], pad: int, longest: int) -> tuple[Whole, Whole]:
@@ -275,7 +304,8 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
     Args:
         inputs: Name and number of articles of each input.
         mixture: Parts of names with numbers, such as ``train.=2 story5=0.5``; the last that fits counts, others have 1.
-            Names that no input has are ignored, because validation data have other names.
+            Names that no input has are ignored, because validation data have other names. ``open`` leaves out all
+            files of texts with restricted licences (`tools/split_by_licence.py`), wherever it stands; ``all`` does not.
 
     Raises:
         ConfigError: The mixture cannot be read.
@@ -283,9 +313,16 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
     Example:
         >>> mixture_weights([("train-00.jsonl", 2), ("train.news.jsonl", 1)], "news=3").tolist()
         [1.0, 1.0, 3.0]
+        >>> mixture_weights([("news.open.jsonl", 1), ("news.restricted.jsonl", 1)], "open news=2").tolist()
+        [2.0, 0.0]
     """
     weights = np.ones(len(inputs))
-    for item in mixture.split():
+    items = mixture.split()
+    if OPEN in items:
+        items.append(f".{RESTRICTED}.=0")
+    for item in items:
+        if item in (OPEN, ALL):
+            continue
         part, equals, value = item.partition("=")
         fitting = [number for number, (name, _) in enumerate(inputs) if part in name]
         try:
@@ -296,7 +333,7 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
             raise ConfigError(
                 "cannot read the mixture",
                 seen=item,
-                allowed="NAME=NUMBER, such as story5=0.5",
+                allowed=f"{OPEN}, {ALL}, or NAME=NUMBER, such as story5=0.5",
                 next_step="correct model.mixture",
             )
         weights[fitting] = weight

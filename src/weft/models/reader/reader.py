@@ -319,6 +319,15 @@ class Reader:
             return tuple(long_surprises(self.reader, document.sentences, self._group).tolist())
         return tuple(self.tables(document).surprises.tolist())
 
+    def fluency(self, document: Document) -> float | None:
+        """Return the mean of `surprises`, a value that agrees with people's ratings more than the order of sentences.
+
+        None for an empty text, and for a network without this head.
+        """
+        if not (self.settings.surprise_weight > 0 and document.sentences):
+            return None
+        return float(np.mean(self.surprises(document)))
+
     def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:
         """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.
 

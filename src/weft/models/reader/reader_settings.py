@@ -57,7 +57,9 @@ class ReaderSettings(Settings):
     strangers: int = setting(1, "Largest number of damages of such a window.", minimum=1, maximum=16)
     changes: int = setting(1, "Number of changed orders of each window that the break head reads.", minimum=1)
     mixture: str = setting(
-        "", "How often the windows of an input are drawn, by a part of its name, such as `story5=0.5 train-=1`."
+        "",
+        "How often the windows of an input are drawn: `all`, `open` for files of open texts only, and numbers by a part"
+        " of a file's name, such as `open story5=0.5 train-=1`.",
     )
     precedence_weight: float = setting(0.1, "Weight of the mean precedence in a score.", minimum=0, adjustable=True)
     neighbour_weight: float = setting(
