@@ -3,9 +3,9 @@
     python tools/split_by_licence.py genres/train.*.jsonl.xz --licences genres/licences.tsv --out genres-by-licence
 
 The table has one line per source: what the key `source` of a text begins with, a class and the licence. If several
-lines fit, the longest beginning counts. Texts of the classes open and mixed go to `NAME.open.jsonl.xz`, all others, and those
-without a known source, to `NAME.restricted.jsonl.xz`. A store of both files is trained on whole with the mixture `all`
-of a reader, and on its open part with the mixture `open`.
+lines fit, the longest beginning counts. Texts of the classes open and mixed go to `NAME.open.jsonl.xz`, all others
+to `NAME.restricted.jsonl.xz`. A reader with the mixture `all` learns from both files of a store, one with the mixture
+`open` from the first.
 """
 
 from __future__ import annotations
