@@ -16,7 +16,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,8 @@ from weft.models.reader.text_tables import TextTables
 
 PRECEDENCE = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 BESIDE = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2)
-ORDER = (0.3, 1.0, 2.0, 4.0, 8.0)
-ORDER_BESIDE = (0.0, 0.3, 1.0)
+ORDER = (0.5, 1.0, 2.0, 4.0)
+ORDER_BESIDE = (0.0, 0.5)
 NEGATIVES = 20
 TIE = 1e-9  # smaller differences of scores are rounding errors
 
@@ -107,9 +107,10 @@ def measure(model: Reader, documents: Sequence[Document], seed: int) -> dict[str
 
 
 def texts(name: str, *, most: int, limit: int | None, data_root: str | None) -> list[Document]:
-    """Return the first sentences of the documents of a file that have three sentences or more."""
+    """Return the first sentences of documents of a file that have three or more; with a limit, of every k-th one."""
     cut = (one.reorder(range(min(most, len(one)))) for one in read_documents(find_data(name, data_root)))
-    return list(islice((one for one in cut if len(one) > 2), limit))
+    kept = [one for one in cut if len(one) > 2]
+    return kept[:: max(1, len(kept) // limit)][:limit] if limit else kept
 
 
 def loaded(folder: str, device: str) -> Reader:
