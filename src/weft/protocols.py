@@ -1,7 +1,8 @@
 """Protocols: the contracts between models, scorers, searches and training.
 
 Every model is a `CoherenceModel`. A model made of networks, which `weft.training` trains, is also a `NeuralModel`. The
-other protocols are capabilities of some models; test for them with `isinstance`.
+other protocols are capabilities of some models; test for them with `isinstance`. Protocols of networks in training are in
+`weft.training.network_protocols`.
 """
 
 from __future__ import annotations
@@ -383,28 +384,3 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
         self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
     ) -> None:
         """Write a model folder without the weights that are already in one of the folders ``beside``."""
-
-
-# Networks ------------------------------------------------------------------------------------------------------------
-
-
-@runtime_checkable
-class PacedNetwork(Protocol):
-    """A network whose loss changes during training, for example because a weight rises."""
-
-    share: float  # finished share of the training, 0 to 1; the training loop sets it before every step
-
-
-@runtime_checkable
-class CompilableNetwork(Protocol):
-    """A network with parts of equal structure, which PyTorch's compiler makes faster on a GPU."""
-
-    def repeated_modules(self) -> list[Any]:
-        """Return these parts, modules of PyTorch."""
-
-
-@runtime_checkable
-class WrappingNetwork(Protocol):
-    """A network around an encoder-decoder, whose weights it can start from."""
-
-    inner_prefix: str  # of the names of the encoder-decoder's weights

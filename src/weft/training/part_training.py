@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, Stopped
-from weft.protocols import CompilableNetwork, NeuralModel, WrappingNetwork
+from weft.protocols import NeuralModel
 from weft.training.checkpoints import Recipe, load_checkpoint
 from weft.training.devices import Runtime, seed_step
 from weft.training.loop import Batches, LossPart, Report, Trainer, summed, with_prefix
+from weft.training.network_protocols import CompilableNetwork, WrappingNetwork
 from weft.training.run_folder import RunFolder
 from weft.training.settings import TrainingSettings
 

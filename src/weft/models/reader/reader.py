@@ -16,7 +16,6 @@ import numpy as np
 from weft.corpora.store.window_batches import WindowBatch, WindowStream
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
-from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_key
 from weft.models.common.network_parts import saved_break_calibration, saved_tokenizer
@@ -24,7 +23,7 @@ from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
-from weft.models.reader.reader_settings import PART, ReaderSettings, no_surprise
+from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise
 from weft.models.reader.text_tables import (
     TableReader,
     TextTables,
@@ -361,7 +360,7 @@ class Reader:
         if self.tokenizer is None:
             raise untrained(self.name)
         if not self._networks:
-            raise _exported(str(folder))
+            raise exported_model(str(folder))
         save_networks(
             self.name, self.settings.to_dict(), self.networks(), self.tokenizer, folder, companions={},
             reference=self.reference, training=training, beside=beside,
@@ -396,12 +395,3 @@ class Reader:
 
         networks = load_networks(self.parts, lambda part: self.empty_network(part, tokenizer), artifact, folder)
         self._take(networks, tokenizer)
-
-
-def _exported(folder: str) -> ModelError:
-    return ModelError(
-        "an exported model has no weights to save",
-        seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
-        allowed="a reader that `weft train` wrote",
-        next_step="copy the exported folder, or load the folder that it was exported from",
-    )

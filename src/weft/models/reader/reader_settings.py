@@ -102,3 +102,13 @@ def no_surprise() -> ModelError:
         allowed="a reader that was trained with surprise_weight above 0",
         next_step="train one: docs/reader.md, section Surprise",
     )
+
+
+def exported_model(folder: str) -> ModelError:
+    """Return the error for an exported reader, which has no weights to save."""
+    return ModelError(
+        "an exported model has no weights to save",
+        seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
+        allowed="a reader that `weft train` wrote",
+        next_step="copy the exported folder, or load the folder that it was exported from",
+    )
