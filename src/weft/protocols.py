@@ -1,7 +1,7 @@
 """Protocols: the contracts between models, scorers, searches and training.
 
 Every model is a `CoherenceModel`. A model made of networks, which `weft.training` trains, is also a `NeuralModel`. The
-other protocols are capabilities of some models; test for them with `isinstance`. Protocols of networks in training are in
+other protocols are capabilities of some models; test for them with `isinstance`. Those of networks in training are in
 `weft.training.network_protocols`.
 """
 
