@@ -25,7 +25,6 @@ import numpy.typing as npt
 
 from weft.corpora.data_folder import find_data
 from weft.corpora.negatives.permute import permutations
-from weft.corpora.negatives.swap import NEIGHBOURS, swapped_orders, swaps_name
 from weft.corpora.readers.formats import read_documents
 from weft.document import Document
 from weft.errors import ConfigError, WeftError
@@ -66,12 +65,12 @@ def parts(tables: TextTables, orders: npt.NDArray[np.int64]) -> Numbers:
 
 
 def margins(tables: TextTables, document: Document, seed: int) -> Margins:
-    """Return the margins of a text over its permutations and over exchanged neighbours."""
+    """Return the margins of a text over its permutations and over all exchanges of two neighbours."""
     shuffled = permutations(document, count=NEGATIVES, seed=seed)
     swapped = [
         order for order in swapped_orders(document, count=NEGATIVES, seed=seed) if swaps_name(order) == NEIGHBOURS
     ]
-    found = parts(tables, np.array([range(len(document)), *shuffled, *swapped]))
+    found = parts(tables, np.array([own, *shuffled, *swapped]))
     gains = found[0] - found[1:]
     return Margins(gains[: len(shuffled)], gains[len(shuffled) :])
 
