@@ -89,7 +89,7 @@ def orders_found(model: Reader, document: Document, seed: int) -> dict[str, floa
 def measure(
     model: Reader, documents: Sequence[Document], seed: int, ordered: int | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return accuracies and τ of all weights; with ``ordered``, τ of about so many texts, because a search takes time."""
+    """Return accuracies and τ of all weights; with ``ordered``, τ of about so many texts, as a search takes time."""
     found, taus = [], []
     every = max(1, len(documents) // ordered) if ordered else 1
     for number, document in enumerate(documents):
