@@ -2,11 +2,13 @@
 
     python tools/reader_weights.py zoo/reader --data wikipedia/valid.paragraphs.jsonl --data genres/dev.jsonl.xz
         [--most 20] [--limit 300] [--orders 100] [--device auto] [--seed 1] [--out weights.json]
+    python tools/reader_weights.py zoo/reader --choose neighbour_weight=0.3 --choose precedence_weight=0.2
 
 The score of an order is the mean of log p(next) plus `neighbour_weight` times the mean precedence of neighbours plus
 `precedence_weight` times the mean precedence of all pairs. Each text is read once; for every pair of weights the tool
 prints the accuracy against permutations (`pairs`) and exchanged neighbours (`swaps`), and for every `order_weight` the
-mean τ of orders that are found with nothing given. Weights are chosen here, never on test texts.
+mean τ of orders that are found with nothing given. Weights are chosen here, never on test texts; `--choose` writes them
+into the model folder.
 """
 
 from __future__ import annotations
@@ -31,8 +33,12 @@ from weft.errors import ConfigError, WeftError
 from weft.evaluation.metrics import kendall_tau
 from weft.hub import load_model
 from weft.io.atomic_files import write_atomically
+from weft.io.model_folder import load_artifact, save_artifact
+from weft.models.common.setting_checks import restored_settings
 from weft.models.reader.reader import Reader
+from weft.models.reader.reader_settings import ReaderSettings
 from weft.models.reader.text_tables import TextTables
+from weft.training.config import parse_settings
 
 PRECEDENCE = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 BESIDE = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2)
@@ -130,7 +136,8 @@ def main() -> int:
     """Measure, print the best weights and write all values."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="folder of a trained reader")
-    parser.add_argument("--data", action="append", required=True, help="file of validation texts; may be repeated")
+    parser.add_argument("--data", action="append", default=[], help="file of validation texts; may be repeated")
+    parser.add_argument("--choose", action="append", default=[], help="KEY=VALUE to write; may be repeated")
     parser.add_argument("--data-root", help="the data folder")
     parser.add_argument("--most", type=int, default=20, help="number of sentences that are read of a text")
     parser.add_argument("--limit", type=int, help="number of texts of each file")
@@ -140,6 +147,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="JSON file for all values")
     options = parser.parse_args()
     try:
+        if options.choose:
+            choose(options.model, options.choose)
         model, results = loaded(options.model, options.device), {}
         for name in options.data:
             chosen = texts(name, most=options.most, limit=options.limit, data_root=options.data_root)
@@ -152,6 +161,20 @@ def main() -> int:
         with write_atomically(options.out) as file:
             file.write(json.dumps(results, indent=1).encode())
     return 0
+
+
+def choose(folder: str, pairs: Sequence[str]) -> None:
+    """Write weights into a model folder; its networks stay as they are.
+
+    Raises:
+        ConfigError: The folder has another model, or a setting is not one that a trained reader can change.
+    """
+    artifact = load_artifact(folder)
+    if artifact.model != Reader.name:
+        raise ConfigError("not a reader", seen=artifact.model, allowed="the folder of a trained reader")
+    settings = restored_settings(ReaderSettings, artifact, folder).adjusted(parse_settings(pairs))
+    save_artifact(replace(artifact, config=settings.to_dict()), folder)
+    print(f"wrote {', '.join(pairs)} to {folder}")
 
 
 def report(name: str, found: dict[str, dict[str, Any]]) -> None:

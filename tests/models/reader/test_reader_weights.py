@@ -11,6 +11,8 @@ from tests.helpers.tiny_reader import SENTENCES, TEXTS, untrained_reader
 from tools import reader_weights
 
 from weft.document import Document
+from weft.io.model_folder import load_artifact
+from weft.models.reader.reader import Reader
 
 TEXT = Document("d", max(TEXTS, key=len))
 
@@ -37,3 +39,16 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert all(0 <= one["swaps"] <= 1 for one in found["scores"].values())
     assert all(-1 <= tau <= 1 for tau in found["orders"].values())
     assert "best order" in capsys.readouterr().out
+
+
+def test_chosen_weights_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = untrained_reader()
+    model.save(tmp_path / "m", training={"command": "weft train"})
+    command = ["x", str(tmp_path / "m"), "--choose", "neighbour_weight=0.5"]
+    monkeypatch.setattr("sys.argv", command)
+    assert reader_weights.main() == 0
+    expected = model.adjusted({"neighbour_weight": 0.5}).score([TEXT])
+    assert Reader.load(tmp_path / "m").score([TEXT]) == expected != model.score([TEXT])
+    assert load_artifact(tmp_path / "m").training == {"command": "weft train"}
+    monkeypatch.setattr("sys.argv", [*command[:-1], "layers=3"])
+    assert reader_weights.main() == 2
