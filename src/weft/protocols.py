@@ -1,7 +1,8 @@
 """Protocols: the contracts between models, scorers, searches and training.
 
 Every model is a `CoherenceModel`. A model made of networks, which `weft.training` trains, is also a `NeuralModel`. The
-other protocols are capabilities of some models; test for them with `isinstance`.
+other protocols are capabilities of some models; test for them with `isinstance`. Those of networks in training are in
+`weft.training.network_protocols`.
 """
 
 from __future__ import annotations
@@ -171,6 +172,14 @@ class ShuffleJudge(Protocol):
 
         Ties count as not beaten.
         """
+
+
+@runtime_checkable
+class FluencyModel(Protocol):
+    """A model with a second value: how likely the sentences of a text are, whatever their order."""
+
+    def fluency(self, document: Document) -> float | None:
+        """Return the mean predicted log-likelihood per token, in nats; None if the model has not learned it."""
 
 
 @runtime_checkable
@@ -375,20 +384,3 @@ class NeuralModel(NetworkModel, CoherenceModel, Protocol):
         self, folder: str | Path, *, training: Mapping[str, Any] | None = None, beside: Sequence[str | Path] = ()
     ) -> None:
         """Write a model folder without the weights that are already in one of the folders ``beside``."""
-
-
-# Networks ------------------------------------------------------------------------------------------------------------
-
-
-@runtime_checkable
-class PacedNetwork(Protocol):
-    """A network whose loss changes during training, for example because a weight rises."""
-
-    share: float  # finished share of the training, 0 to 1; the training loop sets it before every step
-
-
-@runtime_checkable
-class WrappingNetwork(Protocol):
-    """A network around an encoder-decoder, whose weights it can start from."""
-
-    inner_prefix: str  # of the names of the encoder-decoder's weights

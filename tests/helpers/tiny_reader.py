@@ -25,10 +25,10 @@ TEXTS = [
 ]  # fmt: skip
 
 
-def untrained_reader(local_layers: int = 1, precision: str = "int8") -> Reader:
+def untrained_reader(local_layers: int = 1, precision: str = "int8", directions: str = "next") -> Reader:
     """A reader with random weights."""
     torch.manual_seed(1)
-    model = Reader(replace(SMALL, local_layers=local_layers, precision=precision))
+    model = Reader(replace(SMALL, local_layers=local_layers, precision=precision, directions=directions))
     tokenizer = BpeTokenizer.train(SENTENCES, vocabulary_size=400)
     return model.assemble({PART: model.new_network(PART, tokenizer)}, tokenizer)
 

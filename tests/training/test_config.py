@@ -226,3 +226,12 @@ def test_training_records_how_it_was_made(tmp_path: Path) -> None:
 def test_a_run_without_a_place_is_refused() -> None:
     with pytest.raises(ConfigError, match="no output folder.*--out"):
         train(build_config({"model": {"name": "random"}}))
+
+
+def test_only_layers_of_a_reader_are_compiled() -> None:
+    from torch import nn
+
+    from weft.training.part_training import _compile
+
+    with pytest.raises(ConfigError, match="compiled is for readers only"):
+        _compile(nn.Linear(2, 2))

@@ -58,6 +58,7 @@ def test_long_files_do_not_make_long_runs(start: Path, tmp_path: Path) -> None:
     plan = plan_for_texts(str(start), str(tmp_path / "long.jsonl"))
     assert plan.config.training["steps"] == MOST_STEPS
     assert plan.start == str(start) and plan.config.model.settings["surprise_weight"] == 0
+    assert plan.config.training["max_tokens"] == plan.config.model.settings["sentence_tokens"]
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import ModelError
-from weft.protocols import PacedNetwork
 from weft.training.devices import Runtime, seed_step
+from weft.training.network_protocols import PacedNetwork
 from weft.training.prefetch import prefetched
 from weft.training.settings import TrainingSettings
 

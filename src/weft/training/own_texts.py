@@ -27,7 +27,7 @@ PASSES = 5
 FEWEST_STEPS, MOST_STEPS = 20, 150  # a step of a reader of 23 million weights: 3 seconds of processor time
 VALID_SHARE = 0.1
 VALIDATIONS = 5
-LONGEST_SENTENCE = 46  # tokens
+LONGEST_SENTENCE = 46  # tokens, for a model whose settings do not say
 RATES = {True: 5e-5, False: 1e-3}  # highest learning rates: of a trained network, and from scratch
 
 
@@ -76,7 +76,8 @@ def plan_for_texts(model: str, data: str, overrides: Sequence[str] = ()) -> OwnT
         "data": {"train": [data], "valid_share": VALID_SHARE, "vocabulary": VOCABULARY},
         "run": {"seed": 1, "out": f"my-{name}", "start": start, "device": "cpu"},
         "training": {
-            "steps": steps, "batch_tokens": BATCH_TOKENS, "max_tokens": LONGEST_SENTENCE, "decay": "linear",
+            "steps": steps, "batch_tokens": BATCH_TOKENS, "decay": "linear",
+            "max_tokens": settings.get("sentence_tokens", LONGEST_SENTENCE),
             "learning_rate": RATES[bool(start)], "warmup": max(1, steps // 10),
             "validate_every": max(1, steps // VALIDATIONS),
         },

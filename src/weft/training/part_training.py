@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, Stopped
-from weft.protocols import NeuralModel, WrappingNetwork
+from weft.protocols import NeuralModel
 from weft.training.checkpoints import Recipe, load_checkpoint
 from weft.training.devices import Runtime, seed_step
 from weft.training.loop import Batches, LossPart, Report, Trainer, summed, with_prefix
+from weft.training.network_protocols import CompilableNetwork, WrappingNetwork
 from weft.training.run_folder import RunFolder
 from weft.training.settings import TrainingSettings
 
@@ -152,6 +153,8 @@ class PartTraining:
     def trainer(self, runtime: Runtime) -> Trainer:
         """Return the training loop before its first step."""
         network = self.network().to(runtime.device)
+        if self.settings.compiled:
+            _compile(network)
 
         def loss(batch: Any) -> LossPart:
             own = batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch
@@ -192,6 +195,20 @@ class PartTraining:
         }
         hashes = (*stores, weight_digest.hexdigest())
         return Recipe(digest.hexdigest(), named_settings, dict(zip(RECIPE_DATA, hashes, strict=True)))
+
+
+def _compile(network: nn.Module) -> None:
+    """Compile the layers of a network in place, so that the names of its weights stay.
+
+    Raises:
+        ConfigError: The network has no layers to compile.
+    """
+    if not isinstance(network, CompilableNetwork):
+        raise ConfigError(
+            "training.compiled is for readers only", seen="true", allowed="false", next_step="remove training.compiled"
+        )
+    for module in network.repeated_modules():
+        module.compile(dynamic=True)
 
 
 def _check_start(part: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:

@@ -28,6 +28,9 @@ class TrainingSettings(Settings):
     max_tokens: int = setting(100, "Longest sentence to train on, in tokens.", minimum=1)
     validate_every: int = setting(1000, "Number of steps between validations; 0 for one at the end.", minimum=0)
     patience: int = setting(0, "Validations without improvement before the run stops; 0 for no early stop.", minimum=0)
+    compiled: bool = setting(
+        False, "Whether PyTorch compiles the layers of a reader: faster on a GPU, after a minute of compiling."
+    )
     seed: int = setting(1, "Seed of initialisation, order and dropout.", minimum=0, maximum=HIGHEST_SEED)
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from weft.corpora.negatives.damaged_windows import (
 )
 from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
-from weft.corpora.store.window_batches import WindowOptions, WindowStream, mixture_weights
+from weft.corpora.store.window_batches import WindowOptions, WindowStream, marked_rows, mixture_weights
 from weft.errors import ConfigError, CorpusError
 
 OPTIONS = WindowOptions(fewest=3, most=8, window_tokens=60, sentence_tokens=12)
@@ -67,17 +67,38 @@ def test_an_epoch_and_a_batch_depend_on_their_numbers_alone(store: TokenStore) -
 
 
 def test_a_batch_has_marked_sentences_and_different_slots(store: TokenStore) -> None:
-    found = stream(store, damaged=0.0)
+    found = stream(store, damaged=0.0, changes=2)
     batch = found.batch(found.epoch(0)[0])
     tokenizer = store.tokenizer()
     assert (batch.sentences[:, 0] == tokenizer.bos_id).all()
     assert (batch.sentences[np.arange(len(batch.lengths)), batch.lengths - 1] == tokenizer.eos_id).all()
     assert (batch.texts[batch.places >= 0] == 0).all()
-    for places, slots, changed in zip(batch.places, batch.slots, batch.changed, strict=True):
+    assert len(batch.changed) == 2 and not np.array_equal(*batch.changed)
+    for row, (places, slots) in enumerate(zip(batch.places, batch.slots, strict=True)):
         size = int((places >= 0).sum())
         assert len(set(slots[:size].tolist())) == size
-        assert sorted(changed[:size].tolist()) == list(range(size))
-        assert changed[size:].tolist() == list(range(size, len(places)))
+        for changed in batch.changed[:, row]:
+            assert sorted(changed[:size].tolist()) == list(range(size))
+            assert changed[size:].tolist() == list(range(size, len(places)))
+
+
+def test_a_damaged_window_is_not_longer_than_the_longest_as_planned(store: TokenStore) -> None:
+    found = stream(store, damaged=1.0, strangers=3)
+    plans = found.epoch(0)
+    batches = [found.batch(plan) for plan in plans]
+    for plan, batch in zip(plans, batches, strict=True):
+        planned = found.ends[plan.starts + plan.sizes] - found.ends[plan.starts]
+        assert batch.longest <= planned.max()
+    assert any((batch.texts[batch.places >= 0] != 0).any() for batch in batches)
+
+
+def test_marked_sentences_are_those_of_obvious_code() -> None:
+    generator = np.random.default_rng(1)
+    rows = [generator.integers(5, 99, size).tolist() for size in (0, 3, 9, 1, 7)]
+    expected = [[1, *row[:4], 2] for row in rows]
+    matrix, lengths = marked_rows(rows, (1, 2), 0, 6)
+    assert lengths.tolist() == [len(row) for row in expected]
+    assert matrix.tolist() == [row + [0] * (6 - len(row)) for row in expected]
 
 
 def test_the_shares_of_processes_make_the_whole_batch(store: TokenStore) -> None:
@@ -93,7 +114,7 @@ def test_the_shares_of_processes_make_the_whole_batch(store: TokenStore) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_adds_what_does_not_belong(kind: str) -> None:
-    around = Surroundings((100, 120), 300)
+    around = Surroundings((100, 120), (40, 300))
     for seed in range(50):
         found = damaged(Window.plain(104, 8), kind, around, np.random.default_rng(seed))
         strange = found.numbers[found.texts == STRANGER]
@@ -108,10 +129,21 @@ def test_damage_adds_what_does_not_belong(kind: str) -> None:
         assert (inside, own) == {"stranger": (False, False), "elsewhere": (True, False), "repeated": (True, True)}[kind]
 
 
+def test_strangers_come_from_the_same_file(store: TokenStore) -> None:
+    found = stream(store, damaged=1.0)
+    seen = 0
+    for plan in found.epoch(0):
+        for start, size in zip(plan.starts.tolist(), plan.sizes.tolist(), strict=True):
+            window = found._window(start, size, 10_000, np.random.default_rng(start))
+            seen += int((window.texts != 0).sum())
+            assert ((window.numbers >= 6 * 12) == (start >= 6 * 12)).all()  # the second file begins there
+    assert seen > 10
+
+
 def test_a_store_of_one_window_has_no_strangers() -> None:
     window = Window.plain(0, 5)
     for kind in ("stranger", "elsewhere", "joined"):
-        assert damaged(window, kind, Surroundings((0, 5), 5), np.random.default_rng(1)) is window
+        assert damaged(window, kind, Surroundings((0, 5), (0, 5)), np.random.default_rng(1)) is window
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -134,7 +166,7 @@ def test_a_mixture_draws_inputs_more_or_less_often(store: TokenStore) -> None:
 
 
 def test_a_mixture_that_cannot_be_read_is_refused(store: TokenStore) -> None:
-    for mixture in ("a", "a=x", "a=-1", "=1", "a=nan"):
+    for mixture in ("a", "opened", "a=x", "a=-1", "=1", "a=nan"):
         with pytest.raises(ConfigError, match="cannot read the mixture"):
             mixture_weights(store.article_inputs(), mixture)
     with pytest.raises(CorpusError, match="no article for training"):

@@ -298,6 +298,17 @@ def test_a_story_without_a_score_is_excluded() -> None:
     assert correlate_ratings(OracleTable(), stories).n_excluded == 1
 
 
+def test_fluency_is_a_value_of_its_own() -> None:
+    class Fluent(OracleTable):
+        def fluency(self, document: Document) -> float:
+            return -ratings[document.id]
+
+    stories = [RatedStory(one, 1.0 + n, 5.0, (0.0,) * len(one)) for n, one in enumerate(synthetic(5, 4))]
+    ratings = {story.document.id: story.whole for story in stories}
+    assert value(correlate_ratings(Fluent(), stories).measures["fluency_spearman"]) == pytest.approx(-1.0)
+    assert "fluency_spearman" not in correlate_ratings(OracleTable(), stories).measures
+
+
 def test_a_story_without_ratings_is_an_error(tmp_path: Path) -> None:
     line = rated(1)[0]
     del line["HolisticData"]

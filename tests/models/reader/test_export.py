@@ -82,6 +82,14 @@ def test_every_arithmetic_computes_the_network(
     assert largest_difference(model.reader.tables(TEXTS), found) < tolerance
 
 
+def test_both_directions_are_exported(tmp_path: Path) -> None:
+    model = untrained_reader(directions="both")
+    model.save(tmp_path / "m")
+    found = Reader.load(export(tmp_path / "m")).reader.tables(TEXTS)
+    assert largest_difference(model.reader.tables(TEXTS), found) < 1e-4
+    assert largest_difference(untrained_reader().reader.tables(TEXTS), found) > 1e-3
+
+
 @pytest.mark.parametrize("precision", ["float16", "float32"])
 def test_weights_of_higher_precision_are_rounded(precision: str, tmp_path: Path) -> None:
     model = untrained_reader(precision=precision)

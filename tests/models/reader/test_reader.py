@@ -13,18 +13,21 @@ import numpy as np
 import pytest
 import torch
 
+from weft.corpora.store.window_batches import WindowBatch, marked_rows
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.corpora.text.word_pieces import WordPieceTokenizer
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.loaded_model import Model
+from weft.models.common.token_cache import TokenCache
 from weft.models.reader import reader as reader_module
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.heads import PairHeads
-from weft.models.reader.network import Labels, break_loss
+from weft.models.reader.network import Labels, batch_texts, break_loss, masked_words, near_loss
 from weft.models.reader.order_search import best_order, order_value
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.models.reader.text_encoder import pack
 from weft.models.reader.text_tables import TextTables, long_tables
 from weft.models.reader.torch_tables import TorchTableReader
 from weft.protocols import Arranger, NeuralModel, OrderScorer, ShuffleJudge
@@ -86,6 +89,22 @@ def test_rows_are_probabilities() -> None:
     assert np.exp(follows).sum(axis=1) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_both_directions_are_the_mean_of_choosing_the_next_and_the_previous_sentence() -> None:
+    torch.manual_seed(1)
+    vectors, real = torch.randn(2, 4, 64), torch.tensor([[True] * 4, [True] * 3 + [False]])
+    one, both = PairHeads(64, 32), PairHeads(64, 32, both=True)
+    torch.nn.init.normal_(one.after.weight, std=0.1)
+    both.load_state_dict(one.state_dict())
+    found = both(vectors, real)[1].detach()
+    for text, size in ((0, 4), (1, 3)):
+        normed = one.norm(vectors[text, :size]).detach()
+        logits = (one.before(normed) @ one.after(normed).T * 32**-0.5).detach()
+        for i, j in permutations(range(size), 2):
+            to_next = logits[i, j] - torch.stack([logits[i, k] for k in range(size) if k != i]).logsumexp(0)
+            to_previous = logits[i, j] - torch.stack([logits[k, j] for k in range(size) if k != j]).logsumexp(0)
+            assert float(found[text, i, j]) == pytest.approx(float(to_next + to_previous) / 2, abs=1e-4)
+
+
 def test_before_training_similar_sentences_follow_each_other() -> None:
     torch.manual_seed(1)
     heads = PairHeads(64, 32)
@@ -101,6 +120,19 @@ def test_scores_of_orders_are_look_ups() -> None:
     orders = [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [2, 0, 1, 4, 3, 5]]
     expected = [score.value for score in model.score([TEXT.reorder(order) for order in orders])]
     assert model.order_scores(TEXT, orders) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_weight_of_neighbours_counts_in_scores_transitions_and_orders() -> None:
+    plain = untrained_reader()
+    model = plain.adjusted({"neighbour_weight": 0.5})
+    odds, order = plain.tables(TEXT).precedence, [2, 0, 1, 4, 3, 5]
+    gain = 0.5 * np.array([odds[i, j] for i, j in pairwise(order)])
+    (before,), (after,) = plain.score([TEXT.reorder(order)]), model.score([TEXT.reorder(order)])
+    assert after.transitions == pytest.approx(np.array(before.transitions) + gain, abs=1e-5)
+    assert model.order_scores(TEXT, [order])[0] == pytest.approx(before.value + gain.mean(), abs=1e-5)
+    found = [one.arrange(TEXT) for one in (plain, plain.adjusted({"neighbour_weight": 1e6}))]
+    without, strong = (sum(odds[i, j] for i, j in pairwise(order)) for order in found)
+    assert strong > without
 
 
 def test_breaks_depend_on_the_given_order() -> None:
@@ -168,6 +200,13 @@ def test_a_gap_after_a_removed_sentence_does_not_count() -> None:
     assert float(break_loss(torch.tensor([[5.0, -20.0, 20.0]]), labels, skipped)) == pytest.approx(0.0, abs=1e-6)
 
 
+def test_the_loss_of_neighbours_leaves_other_pairs_out() -> None:
+    labels = Labels(torch.tensor([[0, 0, 1, 0]]), torch.tensor([[0, 1, 0, 2]]), torch.ones(1, 4, dtype=torch.bool))
+    odds = torch.full((1, 4, 4), -9.0)
+    odds[0, 0, 1] = odds[0, 1, 3] = 9.0  # the neighbours of text 0
+    assert float(near_loss(odds, labels)) == pytest.approx(0.0, abs=1e-3)
+
+
 def test_it_learns_the_order_of_a_tiny_corpus() -> None:
     """Numbered sentences: the order is in the words, and a reader that learns must find it."""
     names = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -184,6 +223,30 @@ def test_it_learns_the_order_of_a_tiny_corpus() -> None:
     assert max(sound) < 0.5 < min(intruded[2:4])
 
 
+def test_masked_words_are_where_the_encoder_puts_them() -> None:
+    """Reference test: words are found by the layout that the encoder makes of sentences, which sorts on the device."""
+    model = untrained_reader()
+    tokenizer = model.tokenizer
+    assert tokenizer is not None
+    rows = TokenCache(tokenizer)(SENTENCES)
+    ids, lengths = marked_rows(rows, (tokenizer.bos_id, tokenizer.eos_id), tokenizer.pad_id, 46)
+    places = np.array([[0, 1, -1, -1], [2, 3, 4, 5]])
+    nothing = np.zeros((2, 4), dtype=np.int64)
+    numbers = np.zeros(6, dtype=np.float32)
+    batch = WindowBatch(ids, lengths, places, nothing, nothing, nothing[None], nothing, numbers, numbers[:2])
+    torch.manual_seed(2)
+    masked = masked_words(batch, 0.5, torch.device("cpu"))
+    texts, _ = batch_texts(batch, torch.device("cpu"))
+    packed = pack(texts)
+    source = packed.source.flatten()  # the token of each word of the joined texts
+    assert torch.equal(source[masked.places], masked.tokens)
+    assert torch.equal(masked.hidden.flatten().nonzero()[:, 0], masked.tokens)
+    assert packed.real.flatten()[masked.places].all()
+    assert torch.equal(masked.places // packed.source.shape[1], masked.texts)
+    words = ids.flatten()[masked.tokens.numpy()]
+    assert len(words) > 10 and not np.isin(words, [tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id]).any()
+
+
 @pytest.mark.parametrize("reduced", [False, True])
 def test_every_weight_gets_a_finite_gradient(reduced: bool, tmp_path: Path) -> None:
     """Also in bfloat16, in which a GPU trains."""
@@ -191,7 +254,7 @@ def test_every_weight_gets_a_finite_gradient(reduced: bool, tmp_path: Path) -> N
 
     (tmp_path / "t.txt").write_text("\n\n".join(" ".join(SENTENCES) for _ in range(3)))
     store = prepare([tmp_path / "t.txt"], tmp_path / "s", vocabulary_size=400, workers=1)
-    model = Reader(replace(SMALL, masked=0.3))
+    model = Reader(replace(SMALL, masked=0.3, near_weight=0.5, directions="both", changes=2))
     torch.manual_seed(1)
     network = model.new_network(PART, store.tokenizer())
     stream = model.training_batches(PART, store, 0, TrainingSettings(steps=1))
@@ -261,13 +324,25 @@ def test_it_starts_from_a_trained_encoder(tmp_path: Path) -> None:
 
 def test_an_encoder_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     folder = tiny_bert(tmp_path / "bert")
-    with pytest.raises(ConfigError, match=r"reader.layers differs.*saw 1; allowed: 2"):
+    with pytest.raises(ConfigError, match=r"reader.layers does not fit.*saw 1; allowed: 2"):
         Reader(replace(SMALL, encoder=str(folder), layers=1)).prepare()
     with pytest.raises(ModelError, match="no BERT-like encoder found"):
         encoder_folder(str(tmp_path))
     other = BpeTokenizer.train(SENTENCES, vocabulary_size=400)
     with pytest.raises(ConfigError, match="different tokenizers"):
         load_encoder(Reader(SMALL).empty_network(PART, other).encoder, folder, other)
+
+
+def test_a_deeper_reader_repeats_the_last_layers_of_the_encoder(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path / "bert")
+    tokenizer = WordPieceTokenizer((folder / "tokenizer.json").read_text())
+    model = Reader(replace(SMALL, encoder=str(folder), layers=3))
+    model.prepare()
+    layers = [layer.state_dict() for layer in model.new_network(PART, tokenizer).encoder.layers]
+    assert all(torch.equal(layers[1][name], layers[2][name]) for name in layers[1])
+    assert not torch.equal(layers[0]["wide.weight"], layers[1]["wide.weight"])
+    with pytest.raises(ConfigError, match="up to 4 with its last layers repeated"):
+        Reader(replace(SMALL, encoder=str(folder), layers=5)).prepare()
 
 
 def test_its_layers_are_those_of_bert(tmp_path: Path) -> None:
@@ -282,7 +357,7 @@ def test_its_layers_are_those_of_bert(tmp_path: Path) -> None:
     model._take({PART: network}, tokenizer)
     assert isinstance(model.reader, TorchTableReader)
     given = model.reader._input([("a cat sat.",)])
-    states = network.read(given)[0].states[0]
+    states = network.read(given).states[0]
     config = transformers.BertConfig(
         vocab_size=tokenizer.vocabulary_size, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
         intermediate_size=64, max_position_embeddings=64,

@@ -123,6 +123,7 @@ def test_it_learns_and_returns_nats(trained: Reader) -> None:
     text = Document("d", tuple(f"The {name} river." for name in NAMES))
     wanted = [VALUES[name] for name in NAMES]
     found = trained.surprises(text)
+    assert trained.fluency(text) == pytest.approx(sum(found) / len(found))
     assert [found[place] for place in (0, 1, 2, 3, 5)] == pytest.approx([wanted[p] for p in (0, 1, 2, 3, 5)], abs=0.7)
     order = [5, 2, 0, 1, 4, 3]
     assert trained.surprises(text.reorder(order)) == pytest.approx([found[place] for place in order], abs=1e-3)
@@ -130,6 +131,7 @@ def test_it_learns_and_returns_nats(trained: Reader) -> None:
 
 def test_short_and_long_texts(trained: Reader) -> None:
     assert trained.surprises(Document("empty", ())) == ()
+    assert trained.fluency(Document("empty", ())) is None
     assert len(trained.surprises(Document("one", ("The first cat.",)))) == 1
     long = Document("long", tuple(f"The {NAMES[number % 6]} {THINGS[number % 8]}." for number in range(50)))
     found = trained.surprises(long)

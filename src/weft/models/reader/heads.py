@@ -35,11 +35,15 @@ class FastLinear(nn.Linear):
 
 
 class PairHeads(nn.Module):
-    """Precedence and next sentence of all pairs of sentences of a text."""
+    """Precedence and next sentence of all pairs of sentences of a text.
 
-    def __init__(self, size: int, pair: int) -> None:
+    With ``both``, sentence i chooses the next one and sentence j the previous one by the same scores, and the mean of
+    the two log-probabilities takes the place of log p(j follows i).
+    """
+
+    def __init__(self, size: int, pair: int, *, both: bool = False) -> None:
         super().__init__()
-        self.scale = pair**-0.5
+        self.scale, self.both = pair**-0.5, both
         self.norm = nn.LayerNorm(size, eps=HEAD_NORM_EPSILON)
         self.earlier, self.later = FastLinear(size, pair, bias=False), FastLinear(size, pair, bias=False)
         self.early = FastLinear(size, 1, bias=False)
@@ -55,7 +59,10 @@ class PairHeads(nn.Module):
         odds = (joint - joint.transpose(1, 2)).float()
         logits = (self.before(vectors) @ self.after(vectors).transpose(1, 2) * self.scale).float()
         self_or_padding = torch.eye(real.shape[1], dtype=torch.bool, device=real.device) | ~real[:, None]
-        return odds, logits.masked_fill(self_or_padding, FEW).log_softmax(dim=2)
+        if not self.both:
+            return odds, logits.masked_fill(self_or_padding, FEW).log_softmax(dim=2)
+        logits = logits.masked_fill(self_or_padding | ~real[:, :, None], FEW)
+        return odds, (logits.log_softmax(dim=2) + logits.log_softmax(dim=1)) / 2
 
 
 class BreakHead(nn.Module):

@@ -14,9 +14,9 @@ from weft.models.common.neural.batch_tensors import to_device
 from weft.models.reader.heads import BreakHead, PairHeads, SurpriseHead, gap_scores
 from weft.models.reader.text_encoder import (
     EncoderSizes,
-    PackedTokens,
     TextEncoder,
     Texts,
+    joined_width,
     pack,
     sentence_vectors,
 )
@@ -52,26 +52,40 @@ class Labels:
         return (self.positions[:, None] - self.positions[:, :, None]) * same
 
 
+@dataclass(frozen=True, slots=True)
+class MaskedWords:
+    """Words that are hidden from the encoder and predicted."""
+
+    hidden: Tensor  # whether a word is one of them: [sentences, time]
+    places: Tensor  # of each one among the words of all joined texts, [texts · longest]: [words]
+    tokens: Tensor  # of each one among the words of all sentences, [sentences · time]: [words]
+    texts: Tensor  # of each one: [words]
+
+
 class ReaderNetwork(nn.Module):
     """The encoder and its heads; masked words are predicted with the vectors of the words themselves."""
 
-    def __init__(self, sizes: EncoderSizes, pair: int, *, surprise: bool = False) -> None:
+    def __init__(self, sizes: EncoderSizes, pair: int, *, both: bool = False, surprise: bool = False) -> None:
         super().__init__()
         self.encoder = TextEncoder(sizes)
-        self.pairs = PairHeads(2 * sizes.hidden, pair)
+        self.pairs = PairHeads(2 * sizes.hidden, pair, both=both)
         self.breaks = BreakHead(2 * sizes.hidden, max(8, pair // 2))
         self.surprise = SurpriseHead(2 * sizes.hidden, max(8, pair // 2)) if surprise else None
         self.word = nn.Linear(sizes.hidden, sizes.hidden)
         self.word_norm = nn.LayerNorm(sizes.hidden)
         self.word_bias = nn.Parameter(torch.zeros(sizes.vocabulary))
 
-    def read(self, texts: Texts, masked: Tensor | None = None) -> tuple[Reading, PackedTokens]:
-        """Read texts without their order."""
+    def read(self, texts: Texts, masked: Tensor | None = None) -> Reading:
+        """Read texts without their order; ``masked`` says which words are hidden: [sentences, time]."""
         packed = pack(texts)
         states = self.encoder(texts, packed, masked)
         vectors = sentence_vectors(states, texts, packed)
         odds, follows = self.pairs(vectors, texts.real)
-        return Reading(vectors, odds, follows, states), packed
+        return Reading(vectors, odds, follows, states)
+
+    def repeated_modules(self) -> list[nn.Module]:
+        """Return the layers of the encoder."""
+        return list(self.encoder.layers)
 
     def break_odds(self, reading: Reading, order: Tensor, real: Tensor) -> Tensor:
         """Return log-odds of a break at each gap of an order: [texts, most − 1].
@@ -88,13 +102,13 @@ class ReaderNetwork(nn.Module):
         odds: Tensor = self.breaks(vectors, scores, real[:, 1:])
         return odds
 
-    def masked_loss(self, reading: Reading, packed: PackedTokens, ids: Tensor, masked: Tensor) -> Tensor:
+    def masked_loss(self, reading: Reading, ids: Tensor, masked: MaskedWords) -> Tensor:
         """Return the summed loss of masked words of each text: [texts]."""
-        hidden = masked.flatten()[packed.source] & packed.real  # [texts, longest]
-        states = self.word_norm(functional.gelu(self.word(reading.states[hidden])))  # [words, hidden]
+        found = reading.states.flatten(0, 1).index_select(0, masked.places)  # [words, hidden]
+        states = self.word_norm(functional.gelu(self.word(found)))
         logits = states @ self.encoder.words.weight.T.to(states.dtype) + self.word_bias.to(states.dtype)
-        losses = functional.cross_entropy(logits.float(), ids.flatten()[packed.source][hidden], reduction="none")
-        return torch.zeros(hidden.shape, device=ids.device).masked_scatter(hidden, losses).sum(dim=1)
+        losses = functional.cross_entropy(logits.float(), ids.flatten()[masked.tokens], reduction="none")
+        return torch.zeros(len(reading.states), device=ids.device).index_add(0, masked.texts, losses)
 
 
 def batch_texts(batch: WindowBatch, device: torch.device) -> tuple[Texts, Labels]:
@@ -118,8 +132,13 @@ def precedence_loss(odds: Tensor, labels: Labels) -> Tensor:
     return mean_of(functional.softplus(-odds), labels.steps > 0)
 
 
+def near_loss(odds: Tensor, labels: Labels) -> Tensor:
+    """Return the mean logistic loss of precedence over neighbouring sentences: [texts]."""
+    return mean_of(functional.softplus(-odds), labels.steps == 1)
+
+
 def next_loss(follows: Tensor, labels: Labels) -> Tensor:
-    """Return the mean negative log-probability of the true next sentence: [texts]."""
+    """Return the mean negative log-probability of the true next sentence, and of the previous one: [texts]."""
     return mean_of(-follows, labels.steps == 1)
 
 
@@ -147,8 +166,22 @@ def surprise_loss(found: Tensor, wanted: Tensor, labels: Labels) -> Tensor:
     return mean_of(losses, counted)
 
 
-def word_mask(texts: Texts, share: float) -> Tensor:
-    """Return a random share of the words, without the marks of start and end: [sentences, time]."""
-    time = torch.arange(texts.ids.shape[1], device=texts.ids.device)
-    inner = (time > 0) & (time < texts.lengths[:, None] - 1)
-    return inner & (torch.rand(inner.shape, device=inner.device) < share)
+def masked_words(batch: WindowBatch, share: float, device: torch.device) -> MaskedWords:
+    """Return a random share of the words of a batch, without the marks of start and end.
+
+    They are drawn on the CPU, because a GPU would have to finish all earlier work to say how many they are.
+    """
+    places, lengths = torch.from_numpy(batch.places), torch.from_numpy(batch.lengths)
+    time = torch.arange(batch.sentences.shape[1])
+    inner = (time > 0) & (time < lengths[:, None] - 1)
+    drawn = inner & (torch.rand(inner.shape) < share)  # [sentences, time]
+    real = places >= 0
+    sizes = lengths[places.clamp(min=0)] * real  # [windows, most]
+    rows, starts = torch.zeros_like(lengths), torch.zeros_like(lengths)  # window of each sentence, and where it starts
+    rows[places[real]] = real.nonzero()[:, 0]
+    starts[places[real]] = (sizes.cumsum(dim=1) - sizes)[real]
+    sentence, inside = drawn.nonzero(as_tuple=True)
+    width = joined_width(batch.longest, places.shape[1], len(time))
+    joined = rows[sentence] * width + starts[sentence] + inside
+    parts = (drawn, joined, sentence * len(time) + inside, rows[sentence])
+    return MaskedWords(*(to_device(part.numpy(), device) for part in parts))

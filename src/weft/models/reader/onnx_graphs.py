@@ -29,7 +29,7 @@ from weft.models.reader.network_constants import (
     SURPRISES,
 )
 from weft.models.reader.onnx_writer import Arithmetic, GraphWriter, Matrix
-from weft.models.reader.reader_settings import ReaderSettings
+from weft.models.reader.reader_settings import BOTH, ReaderSettings
 
 INT32, INT64, FLOAT, BOOL = TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT, TensorProto.BOOL
 Packed = Mapping[str, npt.NDArray[Any]]
@@ -189,7 +189,12 @@ def _pair_heads(graph: GraphWriter, vectors: str, weights: SavedWeights, setting
     odds = graph.op("Sub", joint, graph.op("Transpose", joint, perm=[1, 0]))
     logits = graph.runtime_op("FusedMatMul", before, after, transB=1, alpha=scale)
     itself = graph.op("Cast", graph.op("EyeLike", logits), to=BOOL)
-    return odds, graph.op("LogSoftmax", graph.op("Where", itself, graph.store(np.float32(FEW)), logits))
+    logits = graph.op("Where", itself, graph.store(np.float32(FEW)), logits)
+    follows = graph.op("LogSoftmax", logits)
+    if settings.directions == BOTH:
+        both = graph.op("Add", follows, graph.op("LogSoftmax", logits, axis=0))
+        follows = graph.op("Mul", both, graph.store(np.float32(0.5)))
+    return odds, follows
 
 
 def _surprise_head(graph: GraphWriter, vectors: str, weights: SavedWeights) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 from weft.corpora.store.window_batches import WindowBatch, WindowStream
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
-from weft.errors import ModelError
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_key
 from weft.models.common.network_parts import saved_break_calibration, saved_tokenizer
@@ -24,7 +23,7 @@ from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
-from weft.models.reader.reader_settings import PART, ReaderSettings, no_surprise
+from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise
 from weft.models.reader.text_tables import (
     TableReader,
     TextTables,
@@ -58,8 +57,8 @@ class Reader:
 
     One encoder reads the sentences without their order. For every pair of sentences it gives the log-odds that i
     precedes j, and log p(j follows i). The score of an order is the mean of log p(next) along it, above chance, plus
-    `precedence_weight` times the mean log-odds of its pairs: any order of a text is a look-up. A third head reads the
-    given order and gives the probability of a break at each gap.
+    `precedence_weight` times the mean log-odds of its pairs and `neighbour_weight` times that of its neighbours: any
+    order of a text is a look-up. A third head reads the given order and gives the probability of a break at each gap.
 
     Attributes:
         tokenizer: The tokenizer; None before training.
@@ -230,6 +229,10 @@ class Reader:
         cells = np.ix_(places, places)
         return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
 
+    def _weighed(self, tables: TextTables) -> TextTables:
+        """Return tables in which the precedence of neighbours is part of the gain of the next sentence."""
+        return tables.with_neighbours(self.settings.neighbour_weight)
+
     def _is_long(self, document: Document) -> bool:
         """Return whether a text is read in groups."""
         return len(document) > max(self.settings.slots, self._group)
@@ -247,7 +250,8 @@ class Reader:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            found, order = known.get(document.sentences) or self.tables(document), range(len(document))
+            found = self._weighed(known.get(document.sentences) or self.tables(document))
+            order = range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
         return scores
@@ -269,20 +273,20 @@ class Reader:
         """Return the score of each order, by look-ups in the same tables."""
         if len(document) < 2:
             return [None] * len(orders)
-        tables = self.tables(document)
+        tables = self._weighed(self.tables(document))
         return [tables.value(order, self.settings.precedence_weight) for order in orders]
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:  # noqa: ARG002
         """Return the order with the highest sum of log p(next) and weighted precedence that the search finds."""
         if len(document) < 2:
             return tuple(range(len(document)))
-        tables = self.tables(document)
+        tables = self._weighed(self.tables(document))
         size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
         return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
 
     def order_tables(self, document: Document) -> tuple[Table, Table]:
         """Return the transitions and the weighted precedence whose sums over an order make its score."""
-        tables = self.tables(document)
+        tables = self._weighed(self.tables(document))
         return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
     def break_odds(self, document: Document) -> Table:
@@ -314,6 +318,15 @@ class Reader:
             return tuple(long_surprises(self.reader, document.sentences, self._group).tolist())
         return tuple(self.tables(document).surprises.tolist())
 
+    def fluency(self, document: Document) -> float | None:
+        """Return the mean of `surprises`, a value that agrees with people's ratings more than the order of sentences.
+
+        None for an empty text, and for a network without this head.
+        """
+        if not (self.settings.surprise_weight > 0 and document.sentences):
+            return None
+        return float(np.mean(self.surprises(document)))
+
     def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:
         """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.
 
@@ -325,7 +338,7 @@ class Reader:
         generator = np.random.default_rng([seed, len(own)])
         drawn = generator.permuted(np.tile(own, (shuffles, 1)), axis=1)
         others = drawn[(drawn != own).any(axis=1)]
-        values = self.tables(document).values(np.vstack([own, others]), self.settings.precedence_weight)
+        values = self._weighed(self.tables(document)).values(np.vstack([own, others]), self.settings.precedence_weight)
         return float(np.sum(values[1:] < values[0] - TIE)) / max(1, len(others))
 
     # Saving -----------------------------------------------------------------------------------------------------------
@@ -347,7 +360,7 @@ class Reader:
         if self.tokenizer is None:
             raise untrained(self.name)
         if not self._networks:
-            raise _exported(str(folder))
+            raise exported_model(str(folder))
         save_networks(
             self.name, self.settings.to_dict(), self.networks(), self.tokenizer, folder, companions={},
             reference=self.reference, training=training, beside=beside,
@@ -382,12 +395,3 @@ class Reader:
 
         networks = load_networks(self.parts, lambda part: self.empty_network(part, tokenizer), artifact, folder)
         self._take(networks, tokenizer)
-
-
-def _exported(folder: str) -> ModelError:
-    return ModelError(
-        "an exported model has no weights to save",
-        seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
-        allowed="a reader that `weft train` wrote",
-        next_step="copy the exported folder, or load the folder that it was exported from",
-    )

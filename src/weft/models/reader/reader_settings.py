@@ -10,6 +10,7 @@ from weft.errors import ConfigError, ModelError
 from weft.settings import CORRECT_VALUE, Settings, setting
 
 PART = "reader"
+DIRECTIONS = NEXT, BOTH = "next", "both"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,15 @@ class ReaderSettings(Settings):
     dropout: float = setting(0.1, "Dropout rate in training.", minimum=0, below=1)
     pair: int = setting(256, "Size of the vectors that the heads compare.", minimum=1)
     slots: int = setting(64, "Number of slot vectors, which tell the sentences of a text apart.", minimum=1)
+    directions: str = setting(
+        "next",
+        "What a sentence chooses among the others: the next one, or both the next and the previous one.",
+        choices=DIRECTIONS,
+    )
     next_weight: float = setting(0.3, "Weight of the loss of the next sentence.", minimum=0)
+    near_weight: float = setting(
+        0.0, "Weight of a further loss of precedence, of neighbouring sentences alone.", minimum=0
+    )
     break_weight: float = setting(0.3, "Weight of the loss of breaks.", minimum=0)
     masked: float = setting(0.0, "Share of words that are masked and predicted in training.", minimum=0, below=1)
     masked_weight: float = setting(0.3, "Weight of the loss of masked words.", minimum=0)
@@ -46,10 +55,17 @@ class ReaderSettings(Settings):
         0.4, "Share of windows with intruding or repeated sentences or the end of another text.", minimum=0, maximum=1
     )
     strangers: int = setting(1, "Largest number of damages of such a window.", minimum=1, maximum=16)
+    changes: int = setting(1, "Number of changed orders of each window that the break head reads.", minimum=1)
     mixture: str = setting(
-        "", "How often the windows of an input are drawn, by a part of its name, such as `story5=0.5 train-=1`."
+        "",
+        "How often the windows of an input are drawn: `all`, `open` for files of open texts only, and numbers by a part"
+        " of a file's name, such as `open story5=0.5 train-=1`.",
     )
     precedence_weight: float = setting(0.1, "Weight of the mean precedence in a score.", minimum=0, adjustable=True)
+    neighbour_weight: float = setting(
+        0.0, "Further weight of the precedence of neighbours, in a score and in the search for an order.",
+        minimum=0, adjustable=True,
+    )  # fmt: skip
     order_weight: float = setting(1.0, "Weight of precedence in the search for an order.", minimum=0, adjustable=True)
     precision: str = setting("int8", "Precision of saved weights.", choices=("int8", "float16", "float32"))
 
@@ -74,7 +90,7 @@ class ReaderSettings(Settings):
         return WindowOptions(
             fewest=self.fewest, most=self.most, window_tokens=self.window_tokens, slots=self.slots,
             sentence_tokens=max(3, min(self.sentence_tokens, longest_sentence)), at_paragraphs=self.at_paragraphs,
-            damaged=self.damaged, strangers=self.strangers, mixture=self.mixture,
+            damaged=self.damaged, strangers=self.strangers, changes=self.changes, mixture=self.mixture,
         )  # fmt: skip
 
 
@@ -85,4 +101,14 @@ def no_surprise() -> ModelError:
         seen="surprise_weight 0",
         allowed="a reader that was trained with surprise_weight above 0",
         next_step="train one: docs/reader.md, section Surprise",
+    )
+
+
+def exported_model(folder: str) -> ModelError:
+    """Return the error for an exported reader, which has no weights to save."""
+    return ModelError(
+        "an exported model has no weights to save",
+        seen=f"a reader that runs in onnxruntime, to be saved in {folder}",
+        allowed="a reader that `weft train` wrote",
+        next_step="copy the exported folder, or load the folder that it was exported from",
     )

@@ -15,12 +15,13 @@ from weft.models.reader.network import (
     ReaderNetwork,
     batch_texts,
     break_loss,
+    masked_words,
+    near_loss,
     next_loss,
     precedence_loss,
     surprise_loss,
-    word_mask,
 )
-from weft.models.reader.reader_settings import ReaderSettings
+from weft.models.reader.reader_settings import BOTH, ReaderSettings
 from weft.models.reader.text_encoder import EncoderSizes
 from weft.training.loop import LossPart
 
@@ -31,7 +32,8 @@ def empty_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwo
         tokenizer.vocabulary_size, settings.hidden, settings.layers, settings.local_layers, settings.heads,
         settings.feed_forward, settings.sentence_tokens, settings.slots, settings.dropout,
     )  # fmt: skip
-    return ReaderNetwork(sizes, settings.pair, surprise=settings.surprise_weight > 0)
+    both, surprise = settings.directions == BOTH, settings.surprise_weight > 0
+    return ReaderNetwork(sizes, settings.pair, both=both, surprise=surprise)
 
 
 def new_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork:
@@ -54,24 +56,26 @@ def batch_loss(
         return LossPart(zero_loss(network), 0)
     texts, labels = batch_texts(batch, device)
     # Validation reads whole texts, as scoring does, so that losses with and without masked words can be compared.
-    masked = word_mask(texts, settings.masked) if settings.masked and network.training else None
-    reading, packed = network.read(texts, masked)
-    changed = to_device(batch.changed, device)
-    orders = (torch.arange(changed.shape[1], device=device).expand_as(changed), changed)
+    masked = masked_words(batch, settings.masked, device) if settings.masked and network.training else None
+    reading = network.read(texts, masked.hidden if masked is not None else None)
+    changed = to_device(batch.changed, device)  # [changes, windows, most]
+    orders = (torch.arange(changed.shape[2], device=device).expand_as(changed[0]), *changed)
     breaks = [break_loss(network.break_odds(reading, order, texts.real), labels, order) for order in orders]
     losses = {
         "precedence": precedence_loss(reading.odds, labels),
         "next": next_loss(reading.follows, labels),
-        "break": torch.stack(breaks).mean(dim=0),
+        "break": (breaks[0] + torch.stack(breaks[1:]).mean(dim=0)) / 2,
     }
     weights = {"precedence": 1.0, "next": settings.next_weight, "break": settings.break_weight}
+    if settings.near_weight:
+        losses["near"], weights["near"] = near_loss(reading.odds, labels), settings.near_weight
     if network.surprise is not None:
         values = to_device(batch.surprise, device)[texts.places.clamp(min=0)]  # [windows, most]
         found = network.surprise(reading.vectors)
         losses["surprise"] = surprise_loss(found, network.surprise.standardised(values), labels)
         weights["surprise"] = settings.surprise_weight
     if masked is not None:
-        words = network.masked_loss(reading, packed, texts.ids, masked)
+        words = network.masked_loss(reading, texts.ids, masked)
         losses["words"] = words / max(1.0, settings.masked * texts.longest)
         weights["words"] = settings.masked_weight
     total = torch.stack([weights[name] * values for name, values in losses.items()]).sum()

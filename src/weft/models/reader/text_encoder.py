@@ -67,6 +67,17 @@ class PackedTokens:
     firsts: Tensor  # [texts, most] where each sentence starts
 
 
+def joined_width(longest: int, most: int, time: int) -> int:
+    """Return the number of tokens of a joined text with padding.
+
+    Args:
+        longest: Number of tokens of the longest text.
+        most: Largest number of sentences of a text.
+        time: Number of tokens of a sentence with padding.
+    """
+    return min(-(-longest // ALIGNMENT) * ALIGNMENT, most * time)
+
+
 def pack(texts: Texts) -> PackedTokens:
     """Return the layout of joined sentences, without padding between them."""
     count, most = texts.places.shape
@@ -74,7 +85,7 @@ def pack(texts: Texts) -> PackedTokens:
     inside = torch.arange(time, device=texts.ids.device)
     lengths = texts.lengths[texts.places.clamp(min=0)] * texts.real  # [texts, most]
     used = (inside < lengths[:, :, None]).view(count, most * time)  # [texts, most · time]
-    longest = -(-texts.longest // ALIGNMENT) * ALIGNMENT
+    longest = joined_width(texts.longest, most, time)
     order = used.logical_not().to(torch.uint8).argsort(dim=1, stable=True)[:, :longest]  # real ones first
     rows = (texts.places.clamp(min=0)[:, :, None] * time + inside).view(count, most * time)
     firsts = lengths.cumsum(dim=1) - lengths
@@ -144,7 +155,8 @@ class TextEncoder(nn.Module):
         real = torch.arange(time, device=texts.ids.device) < texts.lengths[:, None]  # [sentences, time]
         for layer in self.layers[: self.local_layers]:
             states = layer(states, real[:, None, None])
-        joined: Tensor = states.flatten(0, 1)[packed.source]  # [texts, longest, hidden]
+        joined: Tensor = states.flatten(0, 1).index_select(0, packed.source.flatten())  # needs no sorting for gradients
+        joined = joined.view(*packed.source.shape, -1)  # [texts, longest, hidden]
         joined = joined + self.slots(texts.slots.gather(1, packed.owner)).to(joined.dtype)
         for layer in self.layers[self.local_layers :]:
             joined = layer(joined, packed.real[:, None, None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -40,6 +40,10 @@ class TextTables:
     precedence: Table
     breaks: Table
     surprises: Table = field(default_factory=lambda: np.zeros(0))
+
+    def with_neighbours(self, weight: float) -> TextTables:
+        """Return tables in which j after i also gains ``weight`` times the log-odds that i precedes j."""
+        return replace(self, follows=self.follows + weight * self.precedence) if weight else self
 
     def transitions(self, order: Sequence[int], weight: float) -> Table:
         """Return the parts of an order's score at each gap: [gaps].

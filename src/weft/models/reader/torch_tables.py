@@ -65,7 +65,7 @@ class TorchTableReader:
     @torch.inference_mode()
     def _read(self, texts: Sequence[Sentences]) -> list[TextTables]:
         given = self._input(texts)
-        reading, _ = self.network.read(given)
+        reading = self.network.read(given)
         order = torch.arange(given.places.shape[1], device=given.places.device).expand_as(given.places)
         # A single sentence has no gaps, which a convolution cannot read.
         breaks = self.network.break_odds(reading, order, given.real) if order.shape[1] > 1 else order[:, :0]

@@ -1,0 +1,54 @@
+"""The tool that chooses the weights of a reader: its parts make the score of any order, with any weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.helpers.tiny_reader import SENTENCES, TEXTS, untrained_reader
+from tools import reader_weights
+
+from weft.document import Document
+from weft.io.model_folder import load_artifact
+from weft.models.reader.reader import Reader
+
+TEXT = Document("d", max(TEXTS, key=len))
+
+
+def test_the_weighted_parts_are_the_score_of_an_order() -> None:
+    model = untrained_reader()
+    size = len(TEXT)
+    orders = np.array([list(range(size)), list(reversed(range(size))), np.random.default_rng(1).permutation(size)])
+    found = reader_weights.parts(model.tables(TEXT), orders)
+    for beside, precedence in ((0.0, 0.1), (0.7, 0.0), (0.4, 1.3)):
+        chosen = model.adjusted({"neighbour_weight": beside, "precedence_weight": precedence})
+        expected = chosen.order_scores(TEXT, orders.tolist())
+        assert found @ [1.0, beside, precedence] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    untrained_reader().save(tmp_path / "m")
+    lines = [json.dumps({"id": str(n), "sentences": SENTENCES[6 * n : 6 * n + 6]}) for n in range(3)]
+    (tmp_path / "valid.jsonl").write_text("\n".join(lines))
+    command = ["x", str(tmp_path / "m"), "--data", str(tmp_path / "valid.jsonl"), "--out", str(tmp_path / "w.json")]
+    monkeypatch.setattr("sys.argv", command)
+    assert reader_weights.main() == 0
+    (found,) = json.loads((tmp_path / "w.json").read_text()).values()
+    assert all(0 <= one["swaps"] <= 1 for one in found["scores"].values())
+    assert all(-1 <= tau <= 1 for tau in found["orders"].values())
+    assert "best order" in capsys.readouterr().out
+
+
+def test_chosen_weights_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = untrained_reader()
+    model.save(tmp_path / "m", training={"command": "weft train"})
+    command = ["x", str(tmp_path / "m"), "--choose", "neighbour_weight=0.5"]
+    monkeypatch.setattr("sys.argv", command)
+    assert reader_weights.main() == 0
+    expected = model.adjusted({"neighbour_weight": 0.5}).score([TEXT])
+    assert Reader.load(tmp_path / "m").score([TEXT]) == expected != model.score([TEXT])
+    assert load_artifact(tmp_path / "m").training == {"command": "weft train"}
+    monkeypatch.setattr("sys.argv", [*command[:-1], "layers=3"])
+    assert reader_weights.main() == 2
