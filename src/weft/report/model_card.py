@@ -143,7 +143,7 @@ def _is_of(result: Result, name: str, digest: str, command: str | None) -> bool:
     if result.model_sha256 and digest:
         return result.model_sha256 == digest
     if command and result.training.get("command"):
-        return result.training["command"] == command
+        return bool(result.training["command"] == command)
     return result.model == name
 
 
