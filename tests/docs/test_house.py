@@ -24,7 +24,17 @@ PATHS = sorted(SOURCE.rglob("*.py"))
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    ("data_frames", "document", "errors", "markup", "version", "progress", "protocols", "settings"),
+    (
+        "data_frames",
+        "document",
+        "document_records",
+        "errors",
+        "markup",
+        "version",
+        "progress",
+        "protocols",
+        "settings",
+    ),
     ("io",),
     ("registry",),
     ("hub",),
@@ -36,7 +46,7 @@ LAYERS = (
     ("evaluation",),
     ("report",),
     ("call_options", "text_inputs", "loaded_model", "api", "moves", "report_writer"),
-    ("integrations", "service"),
+    ("integrations", "scale", "service"),
     ("cli",),
 )
 # Inside models/ a family imports itself and common, never another family. Inside corpora/ a folder imports those before
@@ -45,6 +55,7 @@ FOLDER_ORDER = {"corpora": (("text",), ("negatives",), ("readers",), ("store", "
 HEAVY = (
     "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
     "py3langid", "onnxruntime", "docx", "pypdf", "markdown_it", "pydantic", "fastapi", "uvicorn", "httpx",
+    "ray", "fsspec",
 )  # fmt: skip
 LONGEST_FILE = 400
 LARGEST_FOLDER = 16
