@@ -24,17 +24,7 @@ PATHS = sorted(SOURCE.rglob("*.py"))
 MODULES = sorted(m.name for m in pkgutil.walk_packages([str(SOURCE)], "weft.") if not m.name.endswith("__main__"))
 # Each layer may import from itself and from the layers before it.
 LAYERS = (
-    (
-        "data_frames",
-        "document",
-        "document_records",
-        "errors",
-        "markup",
-        "version",
-        "progress",
-        "protocols",
-        "settings",
-    ),
+    ("data_frames", "document", "errors", "markup", "version", "progress", "protocols", "settings"),
     ("io",),
     ("registry",),
     ("hub",),

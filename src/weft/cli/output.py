@@ -19,10 +19,10 @@ from rich.text import Text
 from weft.cli.options import OutputFormat
 from weft.corpora.readers.read_options import ReadOptions
 from weft.document import Document, Score
-from weft.document_records import passed_columns
 from weft.io.atomic_files import write_atomically
 from weft.progress import Progress
 from weft.report.terminal import printable
+from weft.scoring.score_records import passed_columns
 
 NAMED = 3  # texts that are named beside a warning; the others are counted
 

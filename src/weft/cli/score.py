@@ -172,8 +172,8 @@ def _tell_that_no_percentile_is_known() -> None:
 def write_scores(scores: Iterable[Score], *, form: str, explain: bool) -> None:
     """Write scores as they come, then what is to be said about the texts, each warning once."""
     from weft.cli.output import DocumentTable, WarningLines, message, write_json, write_lines
-    from weft.document_records import score_record
     from weft.report.terminal import explain_all, score_table
+    from weft.scoring.score_records import score_record
 
     warnings = WarningLines(message)
     noted = warnings.noted(scores)

@@ -12,7 +12,6 @@ from typing import IO, Any
 
 from weft.corpora.readers.read_options import ReadOptions
 from weft.document import Document, Score
-from weft.document_records import score_record
 from weft.errors import WeftError
 from weft.loaded_model import Model, load
 from weft.scale.block_rows import BadRow, BlockReader
@@ -20,6 +19,7 @@ from weft.scale.input_blocks import Block, InputShard
 from weft.scale.output_folder import OutputFolder, Record, bad_rows_name, receipt_name, shard_name, write_json
 from weft.scoring.genre_choice import check_genre
 from weft.scoring.own_shuffles import with_own_shuffles
+from weft.scoring.score_records import score_record
 from weft.text_inputs import length_batches
 
 WINDOW = 512  # rows that a worker holds in memory, and among which texts of similar lengths are found

@@ -1,4 +1,4 @@
-"""Results of documents as plain data, with the other columns of the rows that the documents came from."""
+"""Scores as plain data, with the other columns of the rows that the texts came from."""
 
 from __future__ import annotations
 
