@@ -34,6 +34,7 @@ from weft.settings import check_count
 from weft.version import VERSION
 
 SHARD_DOCUMENTS = 2000  # of an output shard; a worker that is killed loses at most so much work
+MOST_FAILURES = 3  # times in a row that workers die before any of them has finished a block
 READING = ReadOptions(empty="keep")
 
 
@@ -102,7 +103,7 @@ def score(
     Raises:
         ConfigError: An option has a wrong value.
         CorpusError: A file cannot be read, or the folder has other contents.
-        WorkerStoppedError: A worker died, and another one after it, without finishing a block.
+        WorkerStoppedError: Workers died three times in a row before any of them had finished a block.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -178,6 +179,7 @@ class _Run:
         """Score the blocks that have no receipt; if a worker dies, go on as long as blocks are finished."""
         task = BlockScoring(tuple(shards), tuple(blocks), self.reading, self.scoring, self.out)
         total = sum(block.last - block.first + 1 for block in blocks)
+        failures = 0
         while len(receipts) < len(blocks):
             before = len(receipts)
             missing = [number for number in range(len(blocks)) if number not in receipts]
@@ -189,7 +191,8 @@ class _Run:
                         self.progress("scoring", done, total)
             except WorkerStoppedError:
                 receipts |= finished_blocks(self.out)
-                if len(receipts) == before:
+                failures = failures + 1 if len(receipts) == before else 0
+                if failures == MOST_FAILURES:
                     raise
 
     def _result(self, manifest: Record, *, continued: int) -> ScoredShards:
