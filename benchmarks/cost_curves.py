@@ -17,6 +17,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -66,21 +67,30 @@ def exponent(points: Sequence[Measured], size: str) -> float:
     return float(slope)
 
 
+def score_texts(model: Model, sentences: Sequence[str], size: int, count: int, number: int) -> object:
+    """Score texts of a size, other ones in every round."""
+    return model.score(texts(sentences, size, count, 7919 * (number + 1)))
+
+
+def order_text(model: Model, sentences: Sequence[str], size: int, number: int) -> object:
+    """Order a text of a size, another one in every round."""
+    return model.order(texts(sentences, size, 1, 104_729 * (number + 1)))
+
+
 def curve(model: Model, sentences: Sequence[str], options: argparse.Namespace) -> Measured:
     """Return the curves of one model."""
     model.score(texts(sentences, 8, 4, 0))  # loads what is loaded late
-    lengths, numbers, orders = [], [], []
+    lengths, numbers, orders = list[Measured](), list[Measured](), list[Measured]()
     for size in options.lengths:
-        work = lambda number, size=size: model.score(texts(sentences, size, 8, 7919 * (number + 1)))  # noqa: E731
-        lengths.append({"sentences": size, "cpu_seconds": best_seconds(work, options.rounds) / 8})
+        score = partial(score_texts, model, sentences, size, 8)
+        lengths.append({"sentences": size, "cpu_seconds": best_seconds(score, options.rounds) / 8})
     for count in options.numbers:
-        work = lambda number, count=count: model.score(texts(sentences, 16, count, 104729 * (number + 1)))  # noqa: E731
-        seconds = best_seconds(work, options.rounds)
+        seconds = best_seconds(partial(score_texts, model, sentences, 16, count), options.rounds)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         numbers.append({"documents": count, "cpu_seconds": seconds, "peak_bytes": peak})
     for size in options.order_lengths:
-        work = lambda number, size=size: model.order(texts(sentences, size, 1, 15485863 * (number + 1)))  # noqa: E731
-        orders.append({"sentences": size, "cpu_seconds": best_seconds(work, options.rounds)})
+        order = partial(order_text, model, sentences, size)
+        orders.append({"sentences": size, "cpu_seconds": best_seconds(order, options.rounds)})
     last = numbers[-1]
     return {
         "score_by_length": lengths,

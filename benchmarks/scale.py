@@ -149,7 +149,7 @@ def measure_kills(options: argparse.Namespace, folder: Path) -> Measured:
     subprocess.run(command_of(files, whole, options.model, 2, options.engine), check=True, capture_output=True)
     seconds, expected = time.perf_counter() - start, contents(whole)
     manifest = json.loads((whole / "manifest.json").read_text())
-    source, killed, trials = random.Random(options.seed), list[str](), []
+    source, killed, trials = random.Random(options.seed), list[str](), list[Measured]()
     while len(killed) < options.kills:  # a trial may end before all its kills are done
         out = folder / f"trial-{len(trials)}"
         count = min(options.kills_per_trial, options.kills - len(killed))
@@ -200,7 +200,7 @@ def measure_speed(options: argparse.Namespace, folder: Path) -> Measured:
         print(f"round {number + 1}: {rounds[-1]}", file=sys.stderr)
 
     def median(name: str) -> float:
-        return statistics.median(found[name]["seconds"] for found in rounds)
+        return float(statistics.median(found[name]["seconds"] for found in rounds))
 
     speedups = {engine: median(f"{engine} 1") / median(f"{engine} 2") for engine in options.engines}
     overheads = {engine: median(f"{engine} 1") / median("plain") for engine in options.engines}

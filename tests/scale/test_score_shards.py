@@ -183,14 +183,3 @@ def test_lines_that_are_too_long_are_bad_rows(shards: list[str], tmp_path: Path)
     found = run(shards, tmp_path / "out", options=options)
     assert found.bad_rows == 4 + sum(len(line_of(number)) > 80 for number in range(41))
     assert found.documents + found.bad_rows == 41 + 4
-
-
-@pytest.mark.slow
-def test_ray_gives_the_same_bytes(shards: list[str], tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
-    run(shards, tmp_path / "processes")
-    try:
-        run(shards, tmp_path / "ray", engine="ray")
-    finally:
-        ray.shutdown()
-    assert contents(tmp_path / "processes") == contents(tmp_path / "ray")

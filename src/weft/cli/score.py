@@ -34,13 +34,6 @@ ENGINE_HELP = "Where workers run: processes of this machine, or ray. [default wi
 SHARD_HELP = "Number of rows of the input that make one shard of the output. [default: 2000]"
 
 
-class EngineName(StrEnum):
-    """Where the workers run."""
-
-    processes = "processes"
-    ray = "ray"
-
-
 class SortKey(StrEnum):
     """Orders of scored texts."""
 
@@ -64,7 +57,7 @@ def score(
     own_shuffles: Annotated[bool, option(SHUFFLES_HELP, "", "--own-shuffles")] = False,
     sort: Annotated[SortKey, option(SORT_HELP, "given|score|percentile|name")] = SortKey.given,
     workers: Annotated[int | None, option(WORKERS_HELP, "N", low=1, section=MANY)] = None,
-    engine: Annotated[EngineName | None, option(ENGINE_HELP, "processes|ray", section=MANY)] = None,
+    engine: Annotated[options.EngineName | None, option(ENGINE_HELP, "processes|ray", section=MANY)] = None,
     shard_documents: Annotated[int | None, option(SHARD_HELP, "N", low=1, section=MANY)] = None,
     out: Annotated[str | None, option(OUT_HELP, "FILE", "--out", "-o")] = None,
     format: options.FileFormat = None,
@@ -99,7 +92,7 @@ def score(
         score_shards(
             files, str(out), model=model, combine=combine, device=device.value, settings=settings, genre=genre,
             own_shuffles=own_shuffles, text=explain, options=reading, workers=workers,
-            engine=(engine or EngineName.processes).value, shard_documents=shard_documents,
+            engine=(engine or options.EngineName.processes).value, shard_documents=shard_documents,
         )  # fmt: skip
         return
     loaded = load(model, combine=combine, device=device.value, settings=settings)

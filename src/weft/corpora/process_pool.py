@@ -49,6 +49,15 @@ class WorkerTask(Protocol[TaskItem, TaskResult]):
         """Return the function that is applied to every item; called once in each process."""
 
 
+class OrderedMap(Protocol):
+    """A function that applies a task to items in several workers, and returns the results in order."""
+
+    def __call__(
+        self, task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: int, next_step: str
+    ) -> Generator[Result, None, None]:
+        """Apply the task; see `map_in_order`."""
+
+
 def map_in_order(
     task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: int, next_step: str
 ) -> Generator[Result, None, None]:

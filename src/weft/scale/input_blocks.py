@@ -52,6 +52,9 @@ class Block:
     last: int  # the number of its last row
     groups: tuple[int, ...] = ()  # of Parquet, the numbers of its row groups
 
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
 
 def find_shards(sources: Sequence[str]) -> list[str]:
     """Return the files of folders and patterns, on disk or at URLs, in the order given.
@@ -200,6 +203,6 @@ def _blocks_of(shard: InputShard, number: int, size: int) -> Iterator[Block]:
     block = Block(number, 1, 0)
     for group, rows in enumerate(shard.row_groups):
         block = replace(block, last=block.last + rows, groups=(*block.groups, group))
-        if block.last - block.first + 1 >= size or group == len(shard.row_groups) - 1:
+        if len(block) >= size or group == len(shard.row_groups) - 1:
             yield block
             block = Block(number, block.last + 1, block.last)

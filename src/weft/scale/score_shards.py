@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from weft.io.cpu_cores import usable_cores
 from weft.io.file_hash import sha256_of
 from weft.io.model_folder import MANIFEST as MODEL_MANIFEST
 from weft.io.package_files import PRETRAINED
+from weft.io.url_files import is_url
 from weft.progress import Progress, silent
 from weft.registry import DEFAULT_MODEL
 from weft.scale.engines import Engine, engine_of
@@ -177,9 +179,10 @@ class _Run:
 
     def _fill(self, shards: Sequence[InputShard], blocks: Sequence[Block], receipts: dict[int, Record]) -> None:
         """Score the blocks that have no receipt; if a worker dies, go on as long as blocks are finished."""
-        task = BlockScoring(tuple(shards), tuple(blocks), self.reading, self.scoring, self.out)
-        total = sum(block.last - block.first + 1 for block in blocks)
-        failures = 0
+        found = tuple(replace(shard, source=_absolute(shard.source)) for shard in shards)
+        task = BlockScoring(found, tuple(blocks), self.reading, self.scoring, OutputFolder(_absolute(self.out.place)))
+        total, failures = sum(map(len, blocks)), 0
+        done = sum(len(blocks[number]) for number in receipts)
         while len(receipts) < len(blocks):
             before = len(receipts)
             missing = [number for number in range(len(blocks)) if number not in receipts]
@@ -187,7 +190,7 @@ class _Run:
                 with closing(self.engine(task, missing, workers=min(self.workers, len(missing)))) as results:
                     for receipt in results:
                         receipts[receipt["block"]] = receipt
-                        done = sum(one["last_row"] - one["first_row"] + 1 for one in receipts.values())
+                        done += len(blocks[receipt["block"]])
                         self.progress("scoring", done, total)
             except WorkerStoppedError:
                 receipts |= finished_blocks(self.out)
@@ -197,6 +200,11 @@ class _Run:
 
     def _result(self, manifest: Record, *, continued: int) -> ScoredShards:
         return ScoredShards(self.out.place, **manifest["totals"], continued=continued)
+
+
+def _absolute(place: str) -> str:
+    """Return a place that is the same for workers, which may have another working folder."""
+    return place if is_url(place) else os.path.abspath(place)
 
 
 def _as_json(values: Mapping[str, Any]) -> Record:
