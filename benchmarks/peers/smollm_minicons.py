@@ -1,13 +1,12 @@
-"""SmolLM2-135M through minicons: log-likelihood per token of the text.
+"""SmolLM2-135M through minicons: log-likelihood per token of the text; a link is that of the later sentence.
 
-A link is the log-likelihood per token of a sentence given the one before it, by `conditional_score`.
+All values come from one call of `token_score` for each text. The sentences are told apart by their numbers of tokens.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,16 @@ def load(data: Path, name: str) -> Callable[[list[list[str]]], list[Any]]:  # no
     network = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32).eval()
     scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
 
-    def one(text: list[str]) -> tuple[float, list[float]]:
-        links = scorer.conditional_score(*map(list, zip(*pairwise(text), strict=True))) if len(text) > 1 else []
-        return float(scorer.sequence_score([" ".join(text)])[0]), list(map(float, links))
+    def one(text: list[str]) -> tuple[float | None, list[float] | None]:
+        values = [value for _, value in scorer.token_score([" ".join(text)])[0]]
+        lengths = [len(tokenizer(sentence if n == 0 else " " + sentence).input_ids) for n, sentence in enumerate(text)]
+        if len(values) < 2:
+            return None, None
+        first = len(values) - sum(lengths)  # a token before the text, if the tokenizer adds one
+        links, start = [], first + lengths[0]
+        for length in lengths[1:]:
+            links.append(sum(values[start : start + length]) / length)
+            start += length
+        return sum(values) / (len(values) - 1), links if first in (0, 1) else None  # the first token has no value
 
-    with torch.inference_mode():
-        return lambda texts: [one(text) for text in texts]
+    return lambda texts: [one(text) for text in texts]
