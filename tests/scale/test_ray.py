@@ -17,7 +17,7 @@ TEXTS = ["The cat slept. It purred. Rates rose.", "Rain fell. The river rose.", 
 
 def test_only_a_dataset_of_ray_is_scored_as_one() -> None:
     with pytest.raises(ConfigError, match="not a dataset of Ray"):
-        score_dataset(TEXTS)  # type: ignore[arg-type]
+        score_dataset(TEXTS)
 
 
 @pytest.mark.slow

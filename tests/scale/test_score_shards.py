@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 import weft
+from weft.cli.options import OutputFormat
+from weft.cli.score import SortKey, _check_shard_output
 from weft.corpora.process_pool import WorkerStoppedError
 from weft.errors import ConfigError, CorpusError
 from weft.scale import ScoredShards, score
@@ -183,3 +185,18 @@ def test_lines_that_are_too_long_are_bad_rows(shards: list[str], tmp_path: Path)
     found = run(shards, tmp_path / "out", options=options)
     assert found.bad_rows == 4 + sum(len(line_of(number)) > 80 for number in range(41))
     assert found.documents + found.bad_rows == 41 + 4
+
+
+@pytest.mark.parametrize(
+    ("out", "sort", "form", "said"),
+    [
+        (None, SortKey.given, None, "no output folder"),
+        ("scores", SortKey.score, None, "--sort score"),
+        ("scores", SortKey.given, OutputFormat.csv, "--format csv"),
+    ],
+)
+def test_options_of_a_table_are_refused_with_workers(
+    out: str | None, sort: SortKey, form: OutputFormat | None, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        _check_shard_output(out, sort, form)
