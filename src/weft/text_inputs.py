@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,20 @@ def in_batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
             batch, size = [], AT_ONCE
     if batch:
         yield batch
+
+
+def length_batches(documents: Sequence[Document]) -> list[list[int]]:
+    """Return the numbers of the documents in batches of similar lengths; long documents are alone.
+
+    Example:
+        >>> length_batches([Document(str(n), ("A.",) * n) for n in (3, 70, 1)])
+        [[2, 0], [1]]
+    """
+    lengths = [(len(document), sum(map(len, document.sentences))) for document in documents]
+    ranked = sorted(range(len(documents)), key=lambda number: lengths[number])
+    short = [number for number in ranked if len(documents[number]) <= LONG]
+    batches = [short[first : first + AT_ONCE] for first in range(0, len(short), AT_ONCE)]
+    return [*batches, *([number] for number in ranked[len(short) :])]
 
 
 def _entry(text: object, number: int) -> str | Document:

@@ -36,7 +36,7 @@ LAYERS = (
     ("evaluation",),
     ("report",),
     ("call_options", "text_inputs", "loaded_model", "api", "moves", "report_writer"),
-    ("integrations", "service"),
+    ("integrations", "scale", "service"),
     ("cli",),
 )
 # Inside models/ a family imports itself and common, never another family. Inside corpora/ a folder imports those before
@@ -45,6 +45,7 @@ FOLDER_ORDER = {"corpora": (("text",), ("negatives",), ("readers",), ("store", "
 HEAVY = (
     "torch", "sklearn", "scipy", "tomotopy", "tokenizers", "sentencex", "pyarrow", "mwparserfromhell", "rich", "spacy",
     "py3langid", "onnxruntime", "docx", "pypdf", "markdown_it", "pydantic", "fastapi", "uvicorn", "httpx",
+    "ray", "fsspec",
 )  # fmt: skip
 LONGEST_FILE = 400
 LARGEST_FOLDER = 16

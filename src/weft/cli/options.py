@@ -42,6 +42,13 @@ class DeviceName(StrEnum):
     cuda = "cuda"
 
 
+class EngineName(StrEnum):
+    """Where the workers run."""
+
+    processes = "processes"
+    ray = "ray"
+
+
 FORMATS = "|".join(OutputFormat)
 READING = "Reading texts"  # a section of --help
 INPUT_HELP = (

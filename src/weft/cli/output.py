@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from itertools import chain, islice
 from pathlib import Path
@@ -23,6 +22,7 @@ from weft.document import Document, Score
 from weft.io.atomic_files import write_atomically
 from weft.progress import Progress
 from weft.report.terminal import printable
+from weft.scoring.score_records import passed_columns
 
 NAMED = 3  # texts that are named beside a warning; the others are counted
 
@@ -162,27 +162,6 @@ class DocumentTable:
             message(f"{document.id}: not in the columns of the first text, and omitted: {', '.join(sorted(further))}")
         cells = [_cell(columns.get(name)) for name in self.others]
         self.writer.writerows([*row, *cells] for row in rows)
-
-
-def passed_columns(document: Document, taken: Container[str]) -> dict[str, Any]:
-    """Return the other columns of a document as plain data; a name that the output itself has gets a prefix.
-
-    Example:
-        >>> passed_columns(Document("d", ("Rain.",), columns={"author": "Ann", "value": 3}), {"id", "value"})
-        {'author': 'Ann', 'input_value': 3}
-    """
-    columns = document.columns.items()
-    return {f"input_{name}" if name in taken else str(name): _plain(value) for name, value in columns}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold: itself, None for NaN, or its text for a date and the like."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    try:
-        return json.loads(json.dumps(value, allow_nan=False, default=str))
-    except (ValueError, RecursionError):
-        return "(cannot be written as JSON)"
 
 
 def _cell(value: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -48,6 +49,15 @@ class WorkerTask(Protocol[TaskItem, TaskResult]):
         """Return the function that is applied to every item; called once in each process."""
 
 
+class OrderedMap(Protocol):
+    """A function that applies a task to items in several workers, and returns the results in order."""
+
+    def __call__(
+        self, task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: int, next_step: str
+    ) -> Generator[Result, None, None]:
+        """Apply the task; see `map_in_order`."""
+
+
 def map_in_order(
     task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: int, next_step: str
 ) -> Generator[Result, None, None]:
@@ -64,14 +74,15 @@ def map_in_order(
         WorkerStoppedError: A process died.
     """
     if workers > 1:
-        return _map_in_processes(task, items, workers, next_step)
+        return map_in_processes(task, items, workers=workers, next_step=next_step)
     function = task.start()
     return (function(item) for item in items)
 
 
-def _map_in_processes(
-    task: WorkerTask[Item, Result], items: Iterable[Item], workers: int, next_step: str
+def map_in_processes(
+    task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: int, next_step: str
 ) -> Generator[Result, None, None]:
+    """Do what `map_in_order` does, with one worker also in a process of its own, which computes in one thread."""
     idle: SimpleQueue[Connection] = SimpleQueue()
 
     def compute(item: Item) -> Any:
@@ -151,10 +162,19 @@ def _start_process(task: WorkerTask[Any, Any]) -> tuple[BaseProcess, Connection]
     return process, ours
 
 
+def _end_with_parent() -> None:
+    """End this process as soon as the main process has ended, so that nothing is written after it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _work(task: WorkerTask[Any, Any], pipe: Connection) -> None:
     """Run a worker process until its pipe ends, also if the main process is killed."""
     # Ctrl-C is sent to all processes of the terminal; the main process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     function = task.start()
     with suppress(EOFError, OSError):
         while True:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from weft.errors import CorpusError
+from weft.io.url_files import is_url, open_url
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -47,7 +48,7 @@ def plain_name(source: Source) -> str:
 
 @contextmanager
 def open_bytes(source: Source) -> Iterator[io.BufferedReader]:
-    """Open a file, or standard input for ``-``, and decompress it if its first bytes are those of a compressed file.
+    """Open a file, a URL, or standard input for ``-``, and decompress it if it begins as a compressed file does.
 
     Yields:
         A buffered stream of the decompressed bytes. Its `tell` counts them; it cannot seek.
@@ -115,6 +116,10 @@ def _open_error(error: OSError | ValueError) -> tuple[str, str]:
 def _open_raw(source: Source) -> Iterator[IO[bytes]]:
     if str(source) == STDIN:
         yield _standard_input()
+        return
+    if is_url(source):
+        with open_url(str(source)) as file:
+            yield file
         return
     with explain_open_errors(source):
         file = open(source, "rb", buffering=0)  # noqa: SIM115 - errors of the body must not pass through the block above

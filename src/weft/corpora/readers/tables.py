@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from weft.corpora.readers.text_document import kept, text_document
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, did_you_mean
 from weft.io.compressed_streams import STDIN, Source, name_of, open_bytes, stem_of
+from weft.io.url_files import is_url, open_url
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
@@ -160,14 +162,39 @@ def read_parquet(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> Iter
         >>> next(read_parquet(path)).sentences
         ('It rained.', 'He slept.')
     """
-    for number, row in enumerate(_parquet_rows(source, options), start=1):
+    return read_row_groups(source, options)
+
+
+def read_row_groups(
+    source: Source, options: ReadOptions = DEFAULT_OPTIONS, groups: Sequence[int] | None = None, *, first: int = 1
+) -> Iterator[Document]:
+    """Yield the documents of some row groups of a Parquet file, by default of all; ``first`` numbers their rows."""
+    for number, row in enumerate(_parquet_rows(source, options, groups), start=first):
         text = row.pop(options.column) or ""
         name = row.pop(options.id_column, None) if options.id_column else None
         name = f"{stem_of(source)}:{number}" if name in (None, "") else str(name)
         yield from kept(text_document(name, text, options, columns=row), options)
 
 
-def _parquet_rows(source: Source, options: ReadOptions) -> Iterator[dict[str, Any]]:
+def row_group_sizes(source: Source, options: ReadOptions = DEFAULT_OPTIONS) -> list[int]:
+    """Return the number of rows of every row group of a Parquet file.
+
+    Raises:
+        ConfigError: pyarrow is not installed.
+        CorpusError: The file is not Parquet, or has no text column of that name.
+    """
+    with _open_parquet(source, options) as file:
+        return [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+
+
+def _parquet_rows(source: Source, options: ReadOptions, groups: Sequence[int] | None) -> Iterator[dict[str, Any]]:
+    with _open_parquet(source, options) as file:
+        for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups):
+            yield from batch.to_pylist()
+
+
+@contextmanager
+def _open_parquet(source: Source, options: ReadOptions) -> Iterator[ParquetFile]:
     try:
         import pyarrow
         from pyarrow.parquet import ParquetFile
@@ -180,10 +207,11 @@ def _parquet_rows(source: Source, options: ReadOptions) -> Iterator[dict[str, An
         ) from error
     _check_parquet_source(source)
     try:
-        with ParquetFile(source) as file:
+        with ExitStack() as opened:
+            stream = opened.enter_context(open_url(str(source))) if is_url(source) else source
+            file = opened.enter_context(ParquetFile(stream))
             _check_schema(file, source, options)
-            for batch in file.iter_batches(_BATCH_ROWS):
-                yield from batch.to_pylist()
+            yield file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _corrupt(source, str(error)) from error
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from weft.corpora.process_pool import WorkerStoppedError, map_in_order
+from weft.corpora.process_pool import OrderedMap, WorkerStoppedError, map_in_order
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.readers.read_options import ReadOptions
 from weft.corpora.store.encode_chunks import Chunk, EncodingTask, kept_paragraphs
@@ -98,6 +98,7 @@ def prepare(
     held_out: Sequence[str | Path] = (),
     drop_overlap: bool = False,
     workers: int | None = None,
+    apply: OrderedMap = map_in_order,
     options: ReadOptions | None = None,
     overwrite: bool = False,
     restart: bool = False,
@@ -122,6 +123,7 @@ def prepare(
             with one of their paragraphs is an error.
         drop_overlap: Omit and count such paragraphs instead.
         workers: Number of processes; by default one per core, at most 8, fewer for small inputs.
+        apply: Where chunks are encoded; by default in processes of this machine.
         options: How to read the inputs.
         overwrite: Replace an existing store of other inputs or options.
         restart: Delete an interrupted run instead of continuing it.
@@ -153,7 +155,7 @@ def prepare(
             tokenizer_kind=tokenizer_kind,
             vocabulary_size=vocabulary_size,
         )
-        run = _StoreBuilder(plan, folder, workers, chunk_characters, checkpoint_seconds, progress)
+        run = _StoreBuilder(plan, folder, workers, apply, chunk_characters, checkpoint_seconds, progress)
         run.build(overwrite=overwrite, restart=restart)
     return TokenStore(folder)
 
@@ -165,6 +167,7 @@ class _StoreBuilder:
     plan: StorePlan
     out: Path
     workers: int | None
+    apply: OrderedMap
     chunk_characters: int
     checkpoint_seconds: float
     progress: Progress
@@ -225,7 +228,7 @@ class _StoreBuilder:
     def _fill(self, writer: StoreWriter, held_out: OverlapIndex, workers: int) -> None:
         task = EncodingTask(writer.tokenizer.to_text(), held_out, self.plan.drop_overlap)
         chunks = self._remaining_chunks(writer.state)
-        encoded_chunks = map_in_order(task, chunks, workers=workers, next_step=AFTER_STOPPED_WORKER)
+        encoded_chunks = self.apply(task, chunks, workers=workers, next_step=AFTER_STOPPED_WORKER)
         # Closed here and not by the garbage collector, so that Ctrl-C ends the processes.
         with closing(encoded_chunks) as results:
             for encoded in results:

@@ -1,0 +1,366 @@
+"""weft beside its peers: accuracy, speed, memory, size and start-up, on the same documents in one run.
+
+    python -m benchmarks.run --data $WEFT_DATA --limit 20 --out results/benchmarks/peers.json
+
+Every scorer runs in an environment of its own, which this script builds with pip (`peers/environments.py`), in one
+thread. The tasks are those of `weft evaluate`, with the same negatives for all scorers:
+
+- pairs: the text against random orders of it; swaps: against copies with a few sentences exchanged;
+- intruder: find a sentence of another text; the links of the scorer point at it, or else the removal that helps most;
+- order: restore the order, τ with nothing given. A peer gives the score of every pair of sentences as a text of two
+  sentences, and the search of weft does the rest; a model of weft orders as `weft order` does.
+
+Documents per CPU-second include everything from the text to the score. Start-up is the time from the start of the
+process to its first score, and includes loading the model. A document is an excerpt of `--limit` texts of every set,
+evenly spread over the set. ``--weft all`` measures every model of weft that is found and is not for one domain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.peers.environments import (
+    HERE,
+    PEERS,
+    Scorer,
+    install_bytes,
+    plain_environment,
+    python_of,
+    weft_scorer,
+)
+
+from weft.document import Document, Score
+from weft.errors import WeftError
+from weft.evaluation.metrics import ratio
+from weft.evaluation.sets.data_sets import DATA_SETS
+from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
+from weft.evaluation.tasks import TASKS
+from weft.hub import known_models
+from weft.io.atomic_files import write_atomically
+from weft.loaded_model import load
+from weft.progress import silent
+from weft.version import VERSION
+
+SETS = ("wikipedia", "genres")
+AT_ONCE = 32  # texts of one request
+DOMAINS = ("-accidents", "-earthquakes")
+NOT_ROWS = ("random", "year-sort", "opening", "hf", "foltz-embedding")  # chance, and models that are the peers
+Measured = dict[str, Any]
+
+
+# -- scorers -------------------------------------------------------------------------------------------------------
+
+
+class RunningScorer(AbstractContextManager["RunningScorer"]):
+    """A scorer in its own process, as a model that weft's tasks can evaluate; texts that are known are not sent again.
+
+    Args:
+        scorer: The scorer.
+        folder: The folder of the environments.
+        data: The folder of the research data.
+    """
+
+    def __init__(self, scorer: Scorer, folder: Path, data: Path) -> None:
+        argument = scorer.argument or str(scorer.place(folder) / "trained")
+        command = [str(python_of(scorer, folder)), str(HERE / "harness.py")]
+        command += [str(HERE / f"{scorer.file}.py"), str(data), argument]
+        self.log = folder / f"{scorer.file}.log"
+        self.known: dict[tuple[str, ...], Score] = {}
+        start = time.perf_counter()
+        with self.log.open("wb") as errors:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+                env=plain_environment(), cwd=folder,
+            )  # fmt: skip
+        self.first = self._answer()
+        self.start_seconds = time.perf_counter() - start
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def _answer(self) -> Measured:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"a scorer has stopped; see {self.log}")
+        found: Measured = json.loads(line)
+        return found
+
+    def ask(self, texts: Sequence[Sequence[str]]) -> Measured:
+        """Return the scores of texts and the CPU seconds that they took."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(list(map(list, texts))) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """Return the scores of documents."""
+        texts = [document.sentences for document in documents]
+        new = [text for text in dict.fromkeys(texts) if text not in self.known]
+        for first in range(0, len(new), AT_ONCE):
+            batch = new[first : first + AT_ONCE]
+            for text, (value, links) in zip(batch, self.ask(batch)["scores"], strict=True):
+                self.known[text] = Score(value, tuple(links or ()))
+        return [self.known[text] for text in texts]
+
+
+class PairScorer:
+    """A scorer that orders: the score of two neighbours is that of a text of two sentences.
+
+    Args:
+        scorer: The running scorer.
+    """
+
+    def __init__(self, scorer: RunningScorer) -> None:
+        self.scorer = scorer
+
+    def score(self, documents: Sequence[Document]) -> list[Score]:
+        """Return the scores of documents."""
+        return self.scorer.score(documents)
+
+    def pair_table(self, document: Document) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        """Return the score of every pair of sentences: [sentence before, sentence after]."""
+        size = len(document)
+        pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
+        scores = self.scorer.score([document.reorder(pair) for pair in pairs])
+        table = np.zeros((size, size))
+        for (i, j), score in zip(pairs, scores, strict=True):
+            table[i, j] = score.value or 0.0
+        return table
+
+
+# -- measuring -----------------------------------------------------------------------------------------------------
+
+
+def sampled(name: str, data: Path, limit: int | None, folder: Path) -> DataFile:
+    """Return a standard set, or a file with ``limit`` of its documents, evenly spread over it."""
+    known = DATA_SETS[name]
+    if limit is None:
+        return DataFile(data / known.file, search=known.search)
+    documents = DataFile(data / known.file).documents()
+    chosen = documents[:: max(1, len(documents) // limit)][:limit]
+    path = folder / f"{name}.jsonl"
+    lines = ({"id": one.id, "genre": one.genre or None, "sentences": one.sentences} for one in chosen)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return DataFile(path, search=known.search)
+
+
+def accuracy_of(outcome: Outcome, name: str) -> float | None:
+    """Return a metric of an outcome."""
+    measure = outcome.measures.get(name)
+    return None if measure is None else ratio(measure.numerators, measure.denominators)
+
+
+def run_task(task: str, model: object, name: str, data: DataFile, options: EvaluateOptions) -> Outcome:
+    """Run a task of `weft evaluate`."""
+    return TASKS[task].run(Subject(model, name), data, options, silent)
+
+
+def measure_tasks(name: str, model: Any, orderer: Any, sets: dict[str, DataFile], few: dict[str, DataFile]) -> Measured:
+    """Return the accuracy on every task and set.
+
+    Args:
+        name: Name of the scorer.
+        model: What scores texts.
+        orderer: What orders them.
+        sets: The documents.
+        few: The documents to order.
+    """
+    found: Measured = {}
+    for place, data in sets.items():
+        pairs = run_task("pairs", model, name, data, EvaluateOptions(permutations=1))
+        swaps = run_task("swaps", model, name, data, EvaluateOptions(permutations=5))
+        intruder = run_task("intruder", model, name, data, EvaluateOptions())
+        found[f"{place} pairs"] = accuracy_of(pairs, "accuracy")
+        found[f"{place} swaps"] = accuracy_of(swaps, "accuracy")
+        found[f"{place} neighbours"] = accuracy_of(swaps, "neighbours")
+        found[f"{place} intruder"] = accuracy_of(intruder, "stranger")
+        if few:
+            order = run_task("order", orderer, name, few[place], EvaluateOptions())
+            found[f"{place} order τ"] = accuracy_of(order, "free_tau")
+    return found
+
+
+def measure_speed(running: RunningScorer, documents: Sequence[Document], rounds: int) -> Measured:
+    """Return the rate and the peak memory; the best of some rounds, as other work on the machine only slows down."""
+    texts = [document.sentences for document in documents]
+    answers = [running.ask(texts) for _ in range(rounds)]
+    best = min(answer["cpu_seconds"] for answer in answers)
+    return {
+        "documents_per_cpu_second": len(texts) / best,
+        "peak_bytes": answers[-1]["peak_bytes"],
+        "start_seconds": running.start_seconds,
+        "start_cpu_seconds": running.first["cpu_seconds"],
+    }
+
+
+def measure_scorer(scorer: Scorer, options: argparse.Namespace, sets: dict[str, DataFile], few: Any) -> Measured:
+    """Return everything about one scorer."""
+    print(scorer.name, file=sys.stderr)
+    begin = time.perf_counter()
+    documents = [document for data in sets.values() for document in data.documents()]
+    python_of(scorer, options.environments)
+    if scorer.file == "tomotopy_lda":
+        with RunningScorer(scorer, options.environments, options.data):
+            pass  # learns its topics, which is no part of its start-up
+    with RunningScorer(scorer, options.environments, options.data) as running:
+        speed = measure_speed(running, documents, options.rounds)
+        if scorer.ours:
+            model, _, combine = scorer.argument.partition(":")
+            ours = load(model, combine=combine or None, device="cpu").inner
+            tasks = measure_tasks(scorer.name, ours, ours, sets, few)
+        else:
+            tasks = measure_tasks(scorer.name, running, PairScorer(running), sets, few)
+    size = install_bytes(scorer, options.environments)
+    seconds = time.perf_counter() - begin
+    return {"name": scorer.name, "ours": scorer.ours, **speed, "install_bytes": size, "tasks": tasks, "took": seconds}
+
+
+def dominated(rows: Sequence[Measured]) -> list[Measured]:
+    """Return for every peer the models of weft that are faster and more accurate on pairs of both sets."""
+    found = []
+    for peer in (row for row in rows if not row["ours"]):
+        better = [row["name"] for row in rows if row["ours"] and is_better(row, peer)]
+        found.append({"peer": peer["name"], "faster_and_more_accurate": better, "passed": bool(better)})
+    return found
+
+
+def is_better(ours: Measured, theirs: Measured) -> bool:
+    """Return whether one row is faster, and more accurate on the pairs of all sets, than another."""
+    sets = [name for name in ours["tasks"] if name.endswith(" pairs")]
+    accurate = all((ours["tasks"][name] or 0) > (theirs["tasks"][name] or 0) for name in sets)
+    return bool(accurate and ours["documents_per_cpu_second"] > theirs["documents_per_cpu_second"])
+
+
+# -- showing -------------------------------------------------------------------------------------------------------
+
+
+def table_of(rows: Sequence[Measured]) -> str:
+    """Return the rows as a table of Markdown."""
+    tasks = list(rows[0]["tasks"])
+    heads = ["", *tasks, "documents / CPU-s", "peak memory, MB", "installed, MB", "start-up, s"]
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for row in rows:
+        cells = ["–" if (value := row["tasks"][task]) is None else f"{value:.3f}" for task in tasks]
+        megabytes = [f"{row[name] / 1e6:.0f}" for name in ("peak_bytes", "install_bytes")]
+        speed = f"{row['documents_per_cpu_second']:.1f}"
+        lines.append("| " + " | ".join([row["name"], *cells, speed, *megabytes, f"{row['start_seconds']:.1f}"]) + " |")
+    return "\n".join(lines)
+
+
+def draw(rows: Sequence[Measured], path: Path) -> None:
+    """Draw accuracy against speed."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    sets = [name for name in rows[0]["tasks"] if name.endswith(" pairs")]
+    figure, axes = pyplot.subplots(1, len(sets), figsize=(5.5 * len(sets), 4.5), sharex=True, squeeze=False)
+    for axis, name in zip(axes[0], sets, strict=True):
+        for row in (row for row in rows if row["tasks"][name] is not None):
+            colour, mark = ("#1f6f54", "o") if row["ours"] else ("#8a5a00", "s")
+            place = (row["documents_per_cpu_second"], row["tasks"][name])
+            axis.plot(*place, mark, color=colour)
+            axis.annotate(row["name"], place, textcoords="offset points", xytext=(5, 4), fontsize=7, color=colour)
+        axis.set(xscale="log", xlabel="documents per CPU-second", ylabel="accuracy", title=name)
+        axis.margins(0.15)
+        axis.grid(alpha=0.3)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+def machine() -> Measured:
+    """Return what the numbers depend on."""
+    return {
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "weft": VERSION,
+        "load_at_start": os.getloadavg()[0],
+    }
+
+
+def weft_names(given: Sequence[str]) -> list[str]:
+    """Return the models of weft to measure; ``all`` stands for every one that is found and not for one domain."""
+    if list(given) != ["all"]:
+        return list(given)
+    found = [known.name for known in known_models() if not known.missing and not known.extra]
+    return [name for name in found if not name.endswith(DOMAINS) and name not in NOT_ROWS]
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the research data")
+    parser.add_argument("--weft", nargs="*", default=["weft-small", "foltz-glove", "foltz-sif"], metavar="NAME[:mmi]")
+    parser.add_argument("--peers", nargs="*", default=[peer.file for peer in PEERS], help="files of benchmarks/peers")
+    parser.add_argument("--limit", type=int, help="number of documents of every set [default: all]")
+    parser.add_argument("--order-limit", type=int, default=5, help="number of documents to order; 0: none")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of the speed, of which the best counts")
+    parser.add_argument("--environments", type=Path, default=Path("build/peers"), help="folder of the environments")
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/peers.json"))
+    parser.add_argument("--picture", type=Path, help="picture to write: .svg or .png")
+    return parser.parse_args()
+
+
+def measure(options: argparse.Namespace) -> Measured:
+    """Measure every scorer by turns; results so far are written after each, so that they survive a failure."""
+    options.environments = options.environments.resolve()
+    options.environments.mkdir(parents=True, exist_ok=True)
+    scorers = [peer for peer in PEERS if peer.file in options.peers] + [
+        weft_scorer(n) for n in weft_names(options.weft)
+    ]
+    record: Measured = {"benchmark": "peers", "seed": 1, "machine": machine(), "limit": options.limit}
+    record |= {"order_limit": options.order_limit, "rounds": options.rounds}
+    with tempfile.TemporaryDirectory() as name:
+        sets = {place: sampled(place, options.data, options.limit, Path(name)) for place in SETS}
+        few: dict[str, DataFile] = {}
+        if options.order_limit:
+            Path(name, "few").mkdir()
+            few = {place: sampled(place, options.data, options.order_limit, Path(name, "few")) for place in SETS}
+        record["documents"] = {place: len(data.documents()) for place, data in sets.items()}
+        rows = []
+        for scorer in scorers:
+            rows.append(measure_scorer(scorer, options, sets, few))
+            record |= {"rows": rows, "bars": dominated(rows), "load_at_end": os.getloadavg()[0]}
+            with write_atomically(options.out) as file:
+                file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    return record
+
+
+def main() -> int:
+    """Measure, print the table, and return 1 if a peer is beaten by no model of weft."""
+    options = arguments()
+    try:
+        record = measure(options)
+    except WeftError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(table_of(record["rows"]))
+    if options.picture:
+        draw(record["rows"], options.picture)
+    return 0 if all(bar["passed"] for bar in record["bars"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
