@@ -10,9 +10,11 @@ CONSTRAINTS ?= constraints-dev.txt
 demo: $(VENV)/.demo
 	$(BIN)/weft score examples/essay.txt --explain
 
-# One worker per core, at most eight; a worker that has finished takes tests from the others.
+# One worker per core and one more, because some tests wait for other processes; at most eight. A worker that has finished
+# takes tests from the others.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))')
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Lint, types and the quick tests, at the same time; before every commit.
 check: $(VENV)/.dev

@@ -131,7 +131,7 @@ def test_mistakes_in_the_command_are_one_line() -> None:
         (("calibrate", "m"), "missing option --data: saw 'nothing'; allowed: --data FILE; next: "),
         (
             ("score", "x", "--mode", "y"),
-            "unknown option: saw '--mode'; allowed: did you mean --model? (--allow-download, ",
+            "unknown option: saw '--mode'; allowed: did you mean --model? (",
         ),
         (("xyzzy",), "unknown command: saw 'xyzzy'; allowed: calibrate, "),
         (("score", "x", "-f"), "missing value of -f: saw 'nothing'; allowed: -f VALUE; next: weft score --help"),
