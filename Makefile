@@ -5,16 +5,18 @@ BIN := $(VENV)/bin
 # The versions of `dev`, from `python tools/lock.py`; empty (make test CONSTRAINTS=) for the newest ones.
 CONSTRAINTS ?= constraints-dev.txt
 
-.PHONY: demo test check smoke docs lint audit clean
+.PHONY: demo test test-ray check smoke docs lint audit clean
 
 demo: $(VENV)/.demo
 	$(BIN)/weft score examples/essay.txt --explain
 
-# One worker per core and one more, because some tests wait for other processes; at most eight. A worker that has finished
-# takes tests from the others.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))')
+# One worker per core, at most eight; a worker that has finished takes tests from the others.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal -m 'not ray'
+
+# The tests that start Ray, which takes half a minute.
+test-ray: $(VENV)/.dev
+	$(BIN)/python -m pytest -m ray
 
 # Lint, types and the quick tests, at the same time; before every commit.
 check: $(VENV)/.dev

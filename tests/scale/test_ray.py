@@ -21,6 +21,7 @@ def test_only_a_dataset_of_ray_is_scored_as_one() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.ray
 def test_ray_gives_the_bytes_of_one_process(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
     pytest.importorskip("ray.data")
