@@ -56,7 +56,6 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-# Without compiling: most modules are never imported, and compiling all of them takes longer than the tests gain.
 $(VENV)/.dev: $(BIN)/python pyproject.toml $(CONSTRAINTS)
-	$(BIN)/python -m pip install --quiet --no-compile $(addprefix --constraint ,$(CONSTRAINTS)) --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet $(addprefix --constraint ,$(CONSTRAINTS)) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
