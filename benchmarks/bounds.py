@@ -45,8 +45,11 @@ def estimates(few: int, many: int) -> list[Estimate]:
     Example:
         >>> [one.name for one in estimates(5, 100)][:3]
         ['elbo-5', 'iwae-5', 'prior-5']
+        >>> [one.name for one in estimates(5, 0)]
+        ['elbo-5', 'iwae-5', 'prior-5', 'tighter-5']
     """
-    return [Estimate("elbo", few), *(Estimate(kind, n) for n in (few, many) for kind in ("iwae", "prior", "tighter"))]
+    counts = (few, many) if many else (few,)
+    return [Estimate("elbo", few), *(Estimate(kind, n) for n in counts for kind in ("iwae", "prior", "tighter"))]
 
 
 def bounds(model: VlvGm, documents: Sequence[PermutedDocument]) -> list[Bounds]:
@@ -100,7 +103,7 @@ def main() -> int:
     parser.add_argument("--documents", type=int, default=100)
     parser.add_argument("--permutations", type=int, default=5)
     parser.add_argument("--few", type=int, default=5, help="number of samples of z")
-    parser.add_argument("--many", type=int, default=100, help="larger number of samples of z")
+    parser.add_argument("--many", type=int, default=100, help="larger number of samples of z; 0: none")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/bounds.json"))
@@ -120,7 +123,7 @@ def main() -> int:
             chosen = trained.adjusted({"estimator": one.kind, "samples": one.samples})
             report["estimates"][one.name], found[one.name] = report_of(chosen, documents, seed)
             print(one.name, json.dumps(report["estimates"][one.name]), flush=True)
-    for n in (options.few, options.many):
+    for n in filter(None, (options.few, options.many)):
         report["prior_higher"][str(n)] = higher(found[f"prior-{n}"], found[f"iwae-{n}"])
     with write_atomically(options.out) as handle:
         handle.write((json.dumps(report, indent=1) + "\n").encode())

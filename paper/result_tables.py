@@ -18,14 +18,23 @@ from weft.report.tables import build_table, cell_of
 
 PAIRS, INNER, FEW_SWAPS = "wikipedia-pairs", "wikipedia-pairs-inner", "wikipedia-swaps"
 DOMAINS = ("accidents", "earthquakes")
+DOMAINS_INNER = tuple(f"{domain}-inner" for domain in DOMAINS)
 WITHOUT_SLUG = "earthquakes-without-slug-pairs"
-ON_THE_PAGE = {INNER, FEW_SWAPS, WITHOUT_SLUG, "miniatures", "probes", *(t for table in TABLES for t in table.tasks)}
+ON_THE_PAGE = {
+    INNER, *DOMAINS_INNER, FEW_SWAPS, WITHOUT_SLUG, "miniatures", "probes",
+    *(task for table in TABLES for task in table.tasks),
+}  # fmt: skip
 Results = Mapping[Key, Result]
 
 
 def ends_fixed(results: Results) -> str:
     """Return the accuracy on permutations of all sentences and of inner sentences only, as Markdown."""
     return _side_by_side(TABLES[1], results, {"all sentences permuted": PAIRS, "both ends fixed": INNER})
+
+
+def domains_ends_fixed(results: Results) -> str:
+    """Return the accuracy on permutations of inner sentences of the reports of both domains, as Markdown."""
+    return _side_by_side(TABLES[0], results, dict(zip(DOMAINS, DOMAINS_INNER, strict=True)))
 
 
 def without_slug(results: Results) -> str:

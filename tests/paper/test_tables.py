@@ -18,7 +18,7 @@ from paper.benchmark_tables import benchmark_table, by_genre, is_benchmark
 from paper.grid_tables import clear_changes, discriminative_grid, grid_change, grid_changes, grid_means
 from paper.measured import PageError, signed
 from paper.miniature_tables import PHENOMENA, miniature_scores, miniature_texts, probe_accuracies
-from paper.result_tables import ends_fixed, runs, without_slug
+from paper.result_tables import domains_ends_fixed, ends_fixed, runs, without_slug
 from paper.table_details import models_behind, row_differences
 from tests.helpers.published_results import published_results
 
@@ -105,7 +105,8 @@ def test_the_models_of_the_tables_are_those_with_the_weights_that_were_measured(
 
 
 def test_negatives_of_other_tasks_stand_beside_those_of_the_table() -> None:
-    for text in (ends_fixed(published_results()), without_slug(published_results())):
+    for table in (ends_fixed, domains_ends_fixed, without_slug):
+        text = table(published_results())
         header, _, *lines = text.splitlines()
         assert "paper," not in header
         assert all("[" in line.rsplit("|", 3)[1] for line in lines), "only rows that were measured"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from weft.report.paper_numbers import BEAM, COHERENCE, GLOVE, PAPER, WINDOW
+from weft.report.paper_numbers import BEAM, COHERENCE, GLOVE, PAPER, TREE_WINDOW, WINDOW
 
 AS_IN_PAPER = "as in the paper"
 
@@ -34,6 +34,15 @@ ZOO_SEQ2SEQ = "weights of the zoo: the first seed, trained again"
 ZOO_VLV_GM = "weights of the zoo: encoders of the zoo's Seq2Seq, fixed"
 ZOO_HMM_LDA_GM = "weights of the zoo: networks of the zoo's Seq2Seq, fixed"
 TOPICS_ONLY = Added(f"{PAPER}-topics-only", "only the weights of the topics trained")
+TREE_CHANGES = (  # one or more changes of the recursive model, everything else as in the paper
+    Added(f"{TREE_WINDOW}-permutation", "+ permutations as negatives"),
+    Added(f"{TREE_WINDOW}-likeness", "+ likeness"),
+    Added(f"{TREE_WINDOW}-permutation-likeness", "+ permutations as negatives and likeness"),
+    Added(f"{TREE_WINDOW}-max", "+ maximum over nodes"),
+    Added(f"{TREE_WINDOW}-permutation-max", "+ permutations as negatives and maximum over nodes"),
+    Added(f"{TREE_WINDOW}-max-likeness", "+ maximum over nodes and likeness"),
+    Added(f"{TREE_WINDOW}-permutation-max-likeness", "+ permutations as negatives, maximum over nodes and likeness"),
+)
 
 WRITING = (
     Added(BEAM, "as in the paper: beam search"),
@@ -51,6 +60,7 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
             Added("", "+ permutations as negatives, likeness, maximum over states, AdamW"),
         ),
         "recursive": (
+            *TREE_CHANGES,
             Added(PAPER, FIRST_SETTINGS),
             Added("", "+ permutations as negatives, likeness, AdamW"),
         ),
