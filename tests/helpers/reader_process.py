@@ -1,4 +1,4 @@
-"""One process of a toy training of a reader: python reader_process.py REQUEST, with torchrun's environment variables set.
+"""One process of a toy training of a reader: python reader_process.py REQUEST, with the variables of torchrun set.
 
 The request is a file of JSON with the fields of `Request`.
 """
