@@ -43,9 +43,10 @@ class Request:
     Attributes:
         store: The store to train and to validate on.
         out: The file for weights and losses, which the first process writes.
-        folder: The folder of the run; empty if nothing is written.
-        stopper: The process that gets SIGTERM.
+        folder: The folder of the run, in which {rank} stands for the number of the process; empty to write nothing.
+        stopper: The process that gets a signal.
         stop_at: The step after which it gets it; 0 if never.
+        stop_with: The signal.
         training: Training settings that differ from `SETTINGS`.
         reader: Settings of the model that differ from `SMALL`.
     """
@@ -55,6 +56,7 @@ class Request:
     folder: str = ""
     stopper: int = 0
     stop_at: int = 0
+    stop_with: int = signal.SIGTERM
     training: dict[str, int | float | str] = field(default_factory=dict)
     reader: dict[str, int | float | str] = field(default_factory=dict)
 
@@ -72,9 +74,9 @@ def main() -> None:
         def listen(report: Report) -> None:
             reports.append(report)
             if report.step == request.stop_at and runtime.rank == request.stopper:
-                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), request.stop_with)
 
-        folder = Path(request.folder) if request.folder else None
+        folder = Path(request.folder.format(rank=runtime.rank)) if request.folder else None
         try:
             network = train_part(reader, PART, Corpus(store, store), settings, runtime, folder=folder, listen=listen)
         except Stopped as stopped:

@@ -25,7 +25,10 @@ from weft.corpora.store.sentence_surprise import Teacher, write_surprise
 from weft.corpora.store.token_store import TokenStore
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART
+from weft.training.devices import start_runtime
+from weft.training.loop import Trainer
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SCRIPT = Path(__file__).parents[1] / "helpers" / "reader_process.py"
 THINGS = ("cat", "dog", "house", "river", "tree", "road", "song", "storm")
 PLACES = ("old town", "sea", "wood behind the mill", "hill")
@@ -46,8 +49,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> TokenStore:
     return write_surprise(plain.folder, values, Teacher("0" * 64, "lm", 64))
 
 
-def processes(request: Request, world: int, place: Path) -> list[int]:
-    """Run a training in some processes; return their exit codes."""
+def processes(request: Request, world: int, place: Path) -> list[subprocess.CompletedProcess[bytes]]:
+    """Run a training in some processes."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -60,15 +63,20 @@ def processes(request: Request, world: int, place: Path) -> list[int]:
         )
         for rank in range(world)
     ]
-    done = [rank.wait() for rank in ranks]
-    failed = [one.stderr.decode() for one in done if one.returncode not in (0, 143)]
-    assert not failed, failed
-    return [one.returncode for one in done]
+    return [rank.wait() for rank in ranks]
 
 
 def trained(request: Request, world: int, place: Path) -> dict[str, torch.Tensor]:
-    assert processes(request, world, place) == [0] * world
+    """The weights and losses of a training in some processes."""
+    for done in processes(request, world, place):
+        assert done.returncode == 0, done.stderr.decode()
     return load_file(request.out)
+
+
+def stopped(request: Request, world: int, place: Path) -> None:
+    """Run a training until the signal of the request stops all processes."""
+    for done in processes(request, world, place):
+        assert done.returncode == 143, done.stderr.decode()
 
 
 def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], *, atol: float = 2e-6) -> None:
@@ -113,7 +121,7 @@ def test_a_stopped_run_continues_in_another_number_of_processes(
         stopper=before - 1,
         stop_at=5,
     )
-    assert processes(request, before, tmp_path) == [143] * before
+    stopped(request, before, tmp_path)
     assert not Path(request.out).exists()
     found = trained(replace(request, stop_at=0), after, tmp_path)
     assert found["step.windows"].tolist() == whole["step.windows"].tolist()[5:]
@@ -126,6 +134,47 @@ def test_a_stopped_run_continues_in_another_number_of_processes(
     ]
     losses = [entry["loss"] for entry in log if entry["kind"] == "step"]
     assert losses == pytest.approx(whole["step.losses"][:, 0].tolist(), abs=1e-5)
+
+
+def test_processes_that_do_not_share_the_run_folder_are_refused(store: TokenStore, tmp_path: Path) -> None:
+    """On another machine, a process would start with other weights than the first one continues with."""
+    folder = str(tmp_path / "run-{rank}")
+    request = Request(store=str(store.folder), out=str(tmp_path / "o.safetensors"), folder=folder, stop_at=2)
+    stopped(request, 1, tmp_path)
+    for rank, done in enumerate(processes(replace(request, stop_at=0), 2, tmp_path)):
+        assert done.returncode == 1
+        step = 0 if rank else 2
+        assert f"and step {step} in process {rank}" in done.stderr.decode()
+        assert "a file system that they share" in done.stderr.decode()
+
+
+def test_a_process_that_waits_for_one_that_was_killed_says_so(store: TokenStore, tmp_path: Path) -> None:
+    request = Request(store=str(store.folder), out="", stopper=1, stop_at=2, stop_with=signal.SIGKILL)
+    first, second = processes(request, 2, tmp_path)
+    assert (first.returncode, second.returncode) == (1, -signal.SIGKILL)
+    assert "another process of this run has ended, or cannot be reached" in first.stderr.decode()
+
+
+def test_a_step_of_several_batches_has_the_gradient_of_their_windows(store: TokenStore) -> None:
+    """Reference test: the sum of all losses, divided by the number of all windows."""
+    settings = replace(SETTINGS, steps=1, warmup=0, decay="none", learning_rate=1.0, clip=1e9)
+    reader = Reader(SMALL)
+    stream = reader.training_batches(PART, store, 0, settings)
+    torch.manual_seed(3)
+    network = reader.new_network(PART, store.tokenizer())
+    before = {name: value.detach().clone() for name, value in network.named_parameters()}
+    batches = [stream.batch(planned) for planned in stream.epoch(0)[: settings.accumulate]]
+    losses = [reader.batch_loss(network, batch, torch.device("cpu")) for batch in batches]
+    mean = torch.stack([one.total for one in losses]).sum() / sum(len(batch) for batch in batches)
+    expected = dict(zip(before, torch.autograd.grad(mean, list(network.parameters())), strict=True))
+    with start_runtime("cpu") as runtime:
+        trainer = Trainer(
+            network, lambda batch: reader.batch_loss(network, batch, runtime.device), stream, settings, runtime
+        )
+        (report,) = trainer.run()
+    assert report.loss == pytest.approx(mean.item(), abs=1e-5)
+    for name, value in network.named_parameters():
+        assert torch.allclose(before[name] - value.detach(), expected[name], atol=1e-5, rtol=1e-4), name
 
 
 # The command line under torchrun --------------------------------------------------------------------------------------
@@ -163,7 +212,6 @@ def lines_of(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_torchrun_prepares_trains_stops_and_a_single_process_continues(store: TokenStore, tmp_path: Path) -> None:
     texts = [{"sentences": [f"The {one} {n} was seen at the {PLACES[n % 4]}." for n in range(9)]} for one in THINGS]
