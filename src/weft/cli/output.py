@@ -33,14 +33,14 @@ def message(text: str) -> None:
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """Show a bar on stderr while work goes on, if stderr is a terminal."""
+def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
+    """Show a bar on stderr while work goes on, if stderr is a terminal and ``shown`` is set."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    with Bars(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as bars:
         known: dict[str, Any] = {}
 
         def report(label: str, done: int, total: int | None = None, note: str = "") -> None:

@@ -14,6 +14,7 @@ import typer
 from weft.cli import options
 from weft.cli.options import argument, option
 from weft.errors import Stopped
+from weft.io.torchrun_processes import process_numbers
 
 PART_HELP = "Part of a neural model to train: forward, backward, prior, precedence; repeat for more. [default: all]"
 
@@ -35,7 +36,7 @@ def train(
 ) -> None:
     """Train a model from a configuration file and write its folder.
 
-    A run that was stopped continues when the same command is given again.
+    A run that was stopped continues when the same command is given again. Several processes share a run under torchrun.
 
     Example: weft train configs/foltz-lda.toml --set model.topics=100 --out my-topics
     """
@@ -46,10 +47,13 @@ def train(
 
     named = {"run.out": out, "training.minutes": minutes, "run.device": device}
     chosen = read_config(config, [*setting, *(f"{key}={value}" for key, value in named.items() if value is not None)])
-    with stoppable(), progress_bar() as progress:
+    is_main = process_numbers().is_main  # under torchrun, one process speaks for all
+    with stoppable(), progress_bar(shown=is_main) as progress:
         trained = train(
             chosen, parts=part, data_root=data_root, command=options.command_line(), progress=progress
         ).inner
+    if not is_main:
+        return
     if missing := untrained_parts(trained):
         message(
             f"trained {', '.join(part)}; train {', '.join(missing)} too, "
@@ -70,7 +74,8 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     except Stopped as stopped:  # click would report a KeyboardInterrupt in its own way
-        print(f"weft: {stopped}", file=sys.stderr)  # noqa: T201
+        if process_numbers().is_main:
+            print(f"weft: {stopped}", file=sys.stderr)  # noqa: T201
         raise typer.Exit(128 + stopped.number) from stopped
     finally:
         for number, handler in previous.items():

@@ -6,16 +6,20 @@ torch.distributed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
 
 import torch
 from torch import Tensor, nn
 
-from weft.errors import check_known
+from weft.errors import ModelError, check_known
 from weft.io.devices import DEVICES, no_gpu
+from weft.io.torchrun_processes import process_numbers
+
+LONGEST_WAIT = timedelta(days=30)  # for the first process, which may prepare a large corpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class Runtime:
     rank: int = 0  # the number of this process
     world: int = 1  # number of processes
     bf16: bool = False  # whether matrix products run in bfloat16
+    waiting: torch.distributed.ProcessGroup | None = None  # in which processes wait for each other
 
     @property
     def is_main(self) -> bool:
@@ -44,7 +49,8 @@ class Runtime:
     def sum_over_processes(self, value: Tensor) -> Tensor:
         """Sum a tensor over all processes, in place."""
         if self.world > 1:
-            torch.distributed.all_reduce(value)
+            with _all_processes_running():
+                torch.distributed.all_reduce(value)
         return value
 
     def mean_over_processes(self, value: float) -> float:
@@ -52,6 +58,35 @@ class Runtime:
         if self.world == 1:
             return value
         return float(self.sum_over_processes(torch.tensor(value, dtype=torch.float64, device=self.device))) / self.world
+
+    def highest_over_processes(self, value: int) -> int:
+        """Return the highest of the numbers of all processes."""
+        if self.world == 1:
+            return value
+        numbers = torch.tensor(value, device=self.device)
+        with _all_processes_running():
+            torch.distributed.all_reduce(numbers, torch.distributed.ReduceOp.MAX)
+        return int(numbers)
+
+    def same_in_all_processes(self, text: str) -> bool:
+        """Return whether all processes have the same text."""
+        number = int.from_bytes(sha256(text.encode()).digest()[:7])
+        return self.highest_over_processes(number) == -self.highest_over_processes(-number)
+
+    def wait(self) -> None:
+        """Wait until all processes are here."""
+        if self.world > 1:
+            with _all_processes_running():
+                torch.distributed.barrier(self.waiting)
+
+    @contextmanager
+    def main_first(self) -> Iterator[None]:
+        """Run the block in the first process, then in all others, which find the files that the first one wrote."""
+        if not self.is_main:
+            self.wait()
+        yield
+        if self.is_main:
+            self.wait()
 
     def sum_gradients(self, network: nn.Module) -> None:
         """Sum gradients over all processes, as one flat tensor, because each tensor costs a round trip."""
@@ -64,15 +99,31 @@ class Runtime:
         torch._foreach_copy_(gradients, [piece.view_as(g) for piece, g in zip(pieces, gradients, strict=True)])
 
     def broadcast(self, network: nn.Module) -> None:
-        """Copy the parameters of the first process to all others."""
+        """Copy the parameters and buffers of the first process to all others."""
         if self.world > 1:
-            for parameter in network.parameters():
-                torch.distributed.broadcast(parameter.data, src=0)
+            with _all_processes_running():
+                for value in (*network.parameters(), *network.buffers()):
+                    torch.distributed.broadcast(value.data, src=0)
+
+
+@contextmanager
+def _all_processes_running() -> Iterator[None]:
+    """Raise ModelError if the block waits for a process that has ended; PyTorch's own message would be a traceback."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ModelError(
+            "another process of this run has ended, or cannot be reached",
+            seen=str(error),
+            next_step="see the message of that process; the same command continues the run from its last checkpoint",
+        ) from error
 
 
 @contextmanager
 def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Iterator[Runtime]:
     """Set up the device and, under ``torchrun``, the process group; close the group at the end.
+
+    A process group that exists already, such as that of Ray Train, is used and not closed.
 
     Args:
         device: ``auto`` (a GPU if there is one), ``cpu`` or ``cuda``.
@@ -85,18 +136,21 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
         (1, True)
     """
     place = _device(device)
-    world = int(os.environ.get("WORLD_SIZE", "1"))
+    numbers = process_numbers()
     _set_deterministic(deterministic)
     if place.type == "cuda":
         torch.cuda.set_device(place)
         torch.set_float32_matmul_precision("high")
-    if world > 1:
+    own_group = numbers.world > 1 and not torch.distributed.is_initialized()
+    if own_group:
         torch.distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
+    # The other groups have a limit of minutes, after which a process that hangs ends the run.
+    waiting = torch.distributed.new_group(backend="gloo", timeout=LONGEST_WAIT) if numbers.world > 1 else None
     try:
-        yield Runtime(place, int(os.environ.get("RANK", "0")), world, bf16=place.type == "cuda")
+        yield Runtime(place, numbers.rank, numbers.world, bf16=place.type == "cuda", waiting=waiting)
     finally:
         _set_deterministic(False)
-        if world > 1:
+        if own_group:
             torch.distributed.destroy_process_group()
 
 
@@ -112,7 +166,7 @@ def _device(name: str) -> torch.device:
         return torch.device("cpu")
     if not torch.cuda.is_available():
         raise no_gpu()
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    return torch.device("cuda", process_numbers().local_rank)
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:

@@ -49,7 +49,10 @@ class Batches(Protocol):
         """Return the plan of an epoch, with one entry per batch."""
 
     def batch(self, pairs: Any) -> Any:
-        """Return the batch of one entry; its method ``rows(start, step)`` returns the share of one process."""
+        """Return the batch of one entry.
+
+        Its method ``rows(start, step)`` returns the share of one process, and its length is the number of rows.
+        """
 
 
 def endless(stream: Batches, epoch: int, start: int = 0) -> Iterator[tuple[int, int, Any]]:
@@ -87,7 +90,8 @@ class Trainer:
         stream: The training batches.
         settings: The training settings.
         runtime: The device and the processes.
-        validate: A function that returns the validation loss of the network; None for no validation.
+        validate: A function that returns the validation loss of the network, or the share of this process in it; None
+            for no validation.
     """
 
     def __init__(
@@ -222,8 +226,10 @@ class Trainer:
         self.network.eval()
         with torch.no_grad(), self.runtime.autocast():
             found = self.validate()
-            loss = float(found.total) / found.count
-            parts = {name: float(value) / found.count for name, value in (found.parts or {}).items()}
+            # All processes must find the same loss; otherwise one would stop early while the others wait for it.
+            total, count, *values = self.runtime.sum_over_processes(self._row(found)).tolist()
+        loss = total / count
+        parts = {name: value / count for name, value in zip(found.parts or {}, values, strict=True)}
         self.network.train()
         self._clock = time.monotonic()  # validation does not count as training time
         if loss < self.best:

@@ -61,10 +61,11 @@ def train_parts(
     check_neural_run(config, parts, model.parts)
     model.prepare()
     folder = Path(config.run.folder or f"{config.run.out}.run")
-    corpus = _open_corpus(config, files, folder, data_root, progress)
-    tokenizer = corpus.train.tokenizer()
-    _read_texts(model, config, files, tokenizer, data_root, progress)
     with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
+        with runtime.main_first():
+            corpus = _open_corpus(config, files, folder, data_root, progress)
+        tokenizer = corpus.train.tokenizer()
+        _read_texts(model, config, files, tokenizer, data_root, progress)
         plan = _plan(model, config, parts or config.run.parts, tokenizer)
         for part in model.parts:  # in order: a part may build on those before it
             settings, start = part_settings(config, part), plan.starts.get(part)
@@ -94,6 +95,7 @@ def train_parts(
             beside = [model_folder(name) for name in built_on if name]
             record = training_record(config, store_record(corpus.train), command)
             model.save(config.run.out, training=record, beside=beside)
+        runtime.wait()  # so that the folder exists when any process ends
 
 
 def _open_corpus(

@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from weft.corpora.store.token_store import TokenStore
@@ -69,18 +68,33 @@ def train_part(
     """
     training = PartTraining(model, part, corpus, settings, start)
     trainer = training.trainer(runtime)
-    run_folder = RunFolder(trainer, folder, training.recipe(), checkpoint_seconds)
+    recipe = training.recipe()
+    run_folder = RunFolder(trainer, folder, recipe, checkpoint_seconds)
     with closing(run_folder), stop_requests() as stop_requested:
+        _check_same_run(runtime, recipe, trainer.step)
         for report in trainer.run():
             if listen:
                 listen(report)
-            # Read once, so that a run that stops here has saved this step and all its reports.
-            stop = stop_requested() if not trainer.reports_pending else None
-            run_folder.write(report, now=stop is not None)
-            if stop is not None and not trainer.finished:
+            # Read once, so that a run that stops here has saved this step and all its reports. All processes stop at
+            # the same step, also if the signal reached only one of them or reached them at different steps.
+            stop = runtime.highest_over_processes(stop_requested() or 0) if not trainer.reports_pending else 0
+            run_folder.write(report, now=stop > 0)
+            if stop and not trainer.finished:
+                runtime.wait()  # for the checkpoint: torchrun ends all processes when one of them ends
                 raise Stopped(stop, "the same command continues the run from its last checkpoint")
     trainer.network.load_state_dict(trainer.result())
     return trainer.network.eval()
+
+
+def _check_same_run(runtime: Runtime, recipe: Recipe, step: int) -> None:
+    """Raise ConfigError if processes have different data or settings, or continue from different steps."""
+    if not runtime.same_in_all_processes(f"{recipe.sha256} {step}"):
+        raise ConfigError(
+            "the processes of this run have different data, settings or checkpoints",
+            seen=f"recipe {recipe.sha256[:12]} and step {step} in process {runtime.rank}",
+            allowed="the same in all processes",
+            next_step="give all machines the same command, data and run.folder, on a file system that they share",
+        )
 
 
 @contextmanager
@@ -157,21 +171,32 @@ class PartTraining:
             _compile(network)
 
         def loss(batch: Any) -> LossPart:
-            own = batch.rows(runtime.rank, runtime.world) if runtime.world > 1 else batch
-            return self.model.batch_loss(network, own, runtime.device)
+            return self._loss_of_share(network, batch, runtime)
 
-        stream, validator = self.stream(self.corpus.train, self.settings), self._validator(network, runtime.device)
+        stream, validator = self.stream(self.corpus.train, self.settings), self._validator(loss)
         return Trainer(network, loss, stream, self.settings, runtime, validator)
 
-    def _validator(self, network: nn.Module, device: torch.device) -> Callable[[], LossPart] | None:
-        """Return a function that computes the loss of a fixed sample of validation batches."""
+    def _loss_of_share(self, network: nn.Module, batch: Any, runtime: Runtime) -> LossPart:
+        """Return the loss of the rows of a batch that belong to this process."""
+        if runtime.world == 1:
+            return self.model.batch_loss(network, batch, runtime.device)
+        own = batch.rows(runtime.rank, runtime.world)
+        if len(own):
+            return self.model.batch_loss(network, own, runtime.device)
+        # There are more processes than rows. The share of the first process, times zero, has the parts of a loss and a
+        # gradient of each weight that the other processes have, so that all of them can be summed.
+        found = self.model.batch_loss(network, batch.rows(0, runtime.world), runtime.device)
+        return LossPart(0.0 * found.total, 0, {name: 0.0 * value for name, value in (found.parts or {}).items()})
+
+    def _validator(self, loss: Callable[[Any], LossPart]) -> Callable[[], LossPart] | None:
+        """Return a function that computes the loss of a fixed sample of validation batches, or a process's share."""
         if self.corpus.valid is None:
             return None
         stream = self.stream(self.corpus.valid, replace(self.settings, seed=0))
         chosen = stream.epoch(0)[:VALIDATION_BATCHES]
 
         def validate() -> LossPart:
-            return summed([self.model.batch_loss(network, stream.batch(pairs), device) for pairs in chosen])
+            return summed([loss(stream.batch(pairs)) for pairs in chosen])
 
         return validate
 

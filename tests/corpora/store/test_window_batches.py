@@ -102,7 +102,7 @@ def test_marked_sentences_are_those_of_obvious_code() -> None:
 
 
 def test_the_shares_of_processes_make_the_whole_batch(store: TokenStore) -> None:
-    found = stream(store)
+    found = stream(store, masked=0.3)
     batch = found.batch(found.epoch(0)[0])
     shares = [batch.rows(rank, 2) for rank in range(2)]
     assert sum(map(len, shares)) == len(batch)
@@ -110,6 +110,19 @@ def test_the_shares_of_processes_make_the_whole_batch(store: TokenStore) -> None
     for row in range(len(first)):
         own, whole = first.places[row], batch.places[1::2][row]
         assert np.array_equal(first.sentences[own[own >= 0]], batch.sentences[whole[whole >= 0]])
+        assert np.array_equal(first.masked[own[own >= 0]], batch.masked[whole[whole >= 0]])
+    assert first.longest == batch.longest  # losses of shares are divided by the same number
+
+
+def test_masked_tokens_are_words_and_drawn_after_everything_else(store: TokenStore) -> None:
+    plain, masking = stream(store), stream(store, masked=0.4)
+    tokenizer = store.tokenizer()
+    for plan in masking.epoch(0):
+        batch, other = masking.batch(plan), plain.batch(plan)
+        assert not np.isin(batch.sentences[batch.masked], [tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id]).any()
+        words = (batch.lengths - 2).sum()
+        assert 0.1 < batch.masked.sum() / words < 0.7 and not other.masked.any()
+        assert np.array_equal(batch.sentences, other.sentences) and np.array_equal(batch.changed, other.changed)
 
 
 @pytest.mark.parametrize("kind", KINDS)

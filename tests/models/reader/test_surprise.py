@@ -146,14 +146,6 @@ def test_the_moments_are_those_of_the_first_store(store: TokenStore) -> None:
     assert network.surprise.moments.tolist() == pytest.approx(batch.moments.tolist())
 
 
-def test_a_share_without_windows_has_the_same_moments(store: TokenStore) -> None:
-    network, batch = new_network(store), first_batch(store)
-    empty = batch.rows(len(batch), len(batch) + 1)
-    assert Reader(SMALL).batch_loss(network, empty, CPU).count == 0
-    assert network.surprise is not None
-    assert network.surprise.moments.tolist() == pytest.approx(batch.moments.tolist())
-
-
 @pytest.mark.parametrize("exported", [False, True])
 def test_saved_and_exported_models_predict_the_same(trained: Reader, exported: bool, tmp_path: Path) -> None:
     trained.save(tmp_path / "reader")

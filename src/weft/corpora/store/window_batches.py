@@ -41,6 +41,9 @@ class WindowBatch:
         slots: [windows, longest] a random number for each sentence, different within a window.
         surprise: [sentences] mean log-likelihood per token under a language model; NaN where it is unknown.
         moments: [2] mean and standard deviation of these values in the store; zeros if it has none.
+        masked: [sentences, time] whether a token is hidden from the reader, which has to predict it.
+        longest: Number of tokens of the longest window; for a share of a batch, that of the whole batch, so that losses
+            are the same in one process and in many.
     """
 
     sentences: Whole
@@ -52,15 +55,11 @@ class WindowBatch:
     slots: Whole
     surprise: npt.NDArray[np.float32]
     moments: npt.NDArray[np.float32]
+    masked: npt.NDArray[np.bool_]
+    longest: int
 
     def __len__(self) -> int:
         return len(self.places)
-
-    @property
-    def longest(self) -> int:
-        """Number of tokens of the longest window."""
-        real = self.places >= 0
-        return int((self.lengths[np.maximum(self.places, 0)] * real).sum(axis=1).max())
 
     def rows(self, start: int, step: int) -> WindowBatch:
         """Return every ``step``-th window from ``start``: the share of one process of a distributed run."""
@@ -73,7 +72,7 @@ class WindowBatch:
         new[used] = np.arange(len(used))
         return replace(
             share, sentences=self.sentences[used], lengths=self.lengths[used], places=new[share.places],
-            surprise=self.surprise[used],
+            surprise=self.surprise[used], masked=self.masked[used],
         )  # fmt: skip
 
 
@@ -92,6 +91,7 @@ class WindowOptions:
         changes: Number of changed orders of each window.
         slots: Number of slots.
         mixture: How often the windows of an input are drawn in an epoch, by a part of its name.
+        masked: Share of tokens that are hidden, without the marks of start and end.
     """
 
     fewest: int = 5
@@ -104,6 +104,7 @@ class WindowOptions:
     changes: int = 1
     slots: int = 64
     mixture: str = ""
+    masked: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +215,11 @@ class WindowStream:
         slots = np.argsort(generator.random((len(windows), most)), axis=1)[:, : sizes.max()] % self.options.slots
         numbers = np.concatenate([window.numbers for window in windows])
         surprise = self.store.surprise(numbers)
+        sentences, lengths = self._tokens(numbers)
+        longest = int((lengths[np.maximum(places, 0)] * real).sum(axis=1).max())
+        masked = self._masked(lengths, sentences.shape[1], generator)
         return WindowBatch(
-            *self._tokens(numbers), places, texts, positions, changed, slots, surprise, self.moments.copy()
+            sentences, lengths, places, texts, positions, changed, slots, surprise, self.moments.copy(), masked, longest
         )
 
     def _window(self, start: int, size: int, room: int, generator: np.random.Generator) -> Window:
@@ -243,6 +247,17 @@ class WindowStream:
             [changed_order(size, change, generator) for size, change in zip(sizes.tolist(), changes, strict=True)]
         )
         return changed
+
+    def _masked(self, lengths: Whole, time: int, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
+        """Return which tokens of a batch are hidden, none of them a mark of start or end: [sentences, time].
+
+        They are drawn with the batch, so that they do not depend on the number of processes that share it.
+        """
+        if not self.options.masked:
+            return np.zeros((len(lengths), time), dtype=bool)
+        inside = np.arange(time)
+        inner = (inside > 0) & (inside < lengths[:, None] - 1)  # [sentences, time]
+        return inner & (generator.random(inner.shape) < self.options.masked)
 
     def _tokens(self, numbers: Whole) -> tuple[Whole, Whole]:
         """Return the marked ids of sentences, [sentences, time], and their lengths, [sentences]."""

@@ -166,22 +166,21 @@ def surprise_loss(found: Tensor, wanted: Tensor, labels: Labels) -> Tensor:
     return mean_of(losses, counted)
 
 
-def masked_words(batch: WindowBatch, share: float, device: torch.device) -> MaskedWords:
-    """Return a random share of the words of a batch, without the marks of start and end.
+def masked_words(batch: WindowBatch, device: torch.device) -> MaskedWords:
+    """Return the hidden words of a batch.
 
-    They are drawn on the CPU, because a GPU would have to finish all earlier work to say how many they are.
+    They are found on the CPU, because a GPU would have to finish all earlier work to say how many they are.
     """
     places, lengths = torch.from_numpy(batch.places), torch.from_numpy(batch.lengths)
-    time = torch.arange(batch.sentences.shape[1])
-    inner = (time > 0) & (time < lengths[:, None] - 1)
-    drawn = inner & (torch.rand(inner.shape) < share)  # [sentences, time]
+    hidden = torch.from_numpy(batch.masked)  # [sentences, time]
+    time = hidden.shape[1]
     real = places >= 0
     sizes = lengths[places.clamp(min=0)] * real  # [windows, most]
     rows, starts = torch.zeros_like(lengths), torch.zeros_like(lengths)  # window of each sentence, and where it starts
     rows[places[real]] = real.nonzero()[:, 0]
     starts[places[real]] = (sizes.cumsum(dim=1) - sizes)[real]
-    sentence, inside = drawn.nonzero(as_tuple=True)
-    width = joined_width(batch.longest, places.shape[1], len(time))
+    sentence, inside = hidden.nonzero(as_tuple=True)
+    width = joined_width(batch.longest, places.shape[1], time)
     joined = rows[sentence] * width + starts[sentence] + inside
-    parts = (drawn, joined, sentence * len(time) + inside, rows[sentence])
+    parts = (hidden, joined, sentence * time + inside, rows[sentence])
     return MaskedWords(*(to_device(part.numpy(), device) for part in parts))

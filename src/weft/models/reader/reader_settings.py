@@ -91,6 +91,7 @@ class ReaderSettings(Settings):
             fewest=self.fewest, most=self.most, window_tokens=self.window_tokens, slots=self.slots,
             sentence_tokens=max(3, min(self.sentence_tokens, longest_sentence)), at_paragraphs=self.at_paragraphs,
             damaged=self.damaged, strangers=self.strangers, changes=self.changes, mixture=self.mixture,
+            masked=self.masked,
         )  # fmt: skip
 
 

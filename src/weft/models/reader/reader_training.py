@@ -9,7 +9,7 @@ import torch
 from weft.corpora.store.window_batches import WindowBatch
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
-from weft.models.common.neural.batch_tensors import to_device, zero_loss
+from weft.models.common.neural.batch_tensors import to_device
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.network import (
     ReaderNetwork,
@@ -50,13 +50,10 @@ def batch_loss(
     """Return the losses of all heads, summed over windows."""
     assert isinstance(network, ReaderNetwork)
     if network.surprise is not None and network.training:
-        # Also in a process whose share is empty, so that all processes have the same moments.
         network.surprise.set_moments(to_device(batch.moments, device))
-    if not len(batch):
-        return LossPart(zero_loss(network), 0)
     texts, labels = batch_texts(batch, device)
     # Validation reads whole texts, as scoring does, so that losses with and without masked words can be compared.
-    masked = masked_words(batch, settings.masked, device) if settings.masked and network.training else None
+    masked = masked_words(batch, device) if settings.masked and network.training else None
     reading = network.read(texts, masked.hidden if masked is not None else None)
     changed = to_device(batch.changed, device)  # [changes, windows, most]
     orders = (torch.arange(changed.shape[2], device=device).expand_as(changed[0]), *changed)
