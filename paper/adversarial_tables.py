@@ -41,8 +41,8 @@ EVALUATORS = {  # column -> prefix of its measures
 }
 
 SHORT_NAMES = {
-    "LSTM": "", "LSTM with surface features": "surface_", "trees": "second_", "informed trees": "informed_",
-    "MiniLM": "outside_",
+    "words alone": "plain_", "first": "", "with surface features": "surface_", "trees": "second_",
+    "informed trees": "informed_", "MiniLM": "outside_",
 }  # fmt: skip
 
 

@@ -22,6 +22,9 @@ def samples(
     data_root: options.DataRoot = None,
     limit: options.Limit = None,
     seed: options.Seed = 1,
+    machine_only: Annotated[
+        bool, option("Leave out what people wrote: contexts and their continuations.", "", "--machine-only")
+    ] = False,
 ) -> None:
     """Write a page of random continuations by every system beside those of people.
 
@@ -39,4 +42,5 @@ def samples(
     reads = load_tokenizer(file)
     path = find_experiment("adversarial", data).open(EvaluateOptions(data_root)).path
     chunks = load_chunks(path, reads, SelectionSettings.limited(limit), folder=work)
-    message(f"wrote {out}: {write_samples(out, chunks, work, reads, count=count, seed=seed)} systems")
+    systems = write_samples(out, chunks, work, reads, count=count, seed=seed, machine_only=machine_only)
+    message(f"wrote {out}: {systems} systems")

@@ -23,10 +23,17 @@ HEAD = """\
 # Continuations, randomly drawn
 
 {count} contexts from the test part of the adversarial evaluation ([adversarial](adversarial.md)), drawn with seed
-{seed}: the context, the three sentences that people wrote next, and the three that each system wrote, one after the
-other. `weft samples` writes this page. The human text is from Wikipedia (CC BY-SA 3.0), by the authors of the pages;
+{seed}: {shown}. `weft samples` writes this page. {source}
 `https://en.wikipedia.org/?curid=` followed by the number of a page leads to it.
 """
+WITH_HUMAN = (
+    "the context, the three sentences that people wrote next, and the three that each system wrote, one after the\nother",
+    "The human text is from Wikipedia (CC BY-SA 3.0), by the authors of the pages;",
+)
+MACHINE_ONLY = (
+    "the three sentences that each system wrote, one after the other",
+    "The contexts, three sentences of a\nWikipedia page each, are not shown;",
+)
 
 
 def check_places(folder: Path, tokenizer: Path) -> None:
@@ -85,20 +92,27 @@ def _name(head: Mapping[str, Any]) -> str:
 
 
 def samples_page(
-    chunks: Chunks, systems: Mapping[str, Sequence[Sequence[str]]], tokenizer: Tokenizer, *, count: int, seed: int
+    chunks: Chunks,
+    systems: Mapping[str, Sequence[Sequence[str]]],
+    tokenizer: Tokenizer,
+    *,
+    count: int,
+    seed: int,
+    machine_only: bool = False,
 ) -> str:
-    """Return the page as Markdown."""
+    """Return the page as Markdown; with ``machine_only``, without contexts and continuations of people."""
     test = chunks.part("test")
     numbers = np.random.default_rng(seed).permutation(np.arange(test.start, test.stop))[:count].tolist()
-    parts = [HEAD.format(count=len(numbers), seed=seed)]
+    shown, source = MACHINE_ONLY if machine_only else WITH_HUMAN
+    parts = [HEAD.format(count=len(numbers), seed=seed, shown=shown, source=source)]
     for place, number in enumerate(numbers, 1):
-        context, human = (
-            " ".join(tokenizer.decode(chunks.rows.row(sentence)) for sentence in row[number].tolist())
-            for row in (chunks.context, chunks.human)
-        )
-        parts.append(
-            f"## {place}. Page {chunks.pages[number]}\n\n> {_escaped(context)}\n\n- **people**: {_escaped(human)}"
-        )
+        parts.append(f"## {place}. Page {chunks.pages[number]}\n")
+        if not machine_only:
+            context, human = (
+                " ".join(tokenizer.decode(chunks.rows.row(sentence)) for sentence in row[number].tolist())
+                for row in (chunks.context, chunks.human)
+            )
+            parts.append(f"> {_escaped(context)}\n\n- **people**: {_escaped(human)}")
         parts += [f"- **{name}**: {_escaped(' '.join(texts[number]))}" for name, texts in systems.items()]
         parts.append("")
     return "\n".join(parts)
@@ -110,10 +124,18 @@ def _escaped(text: str) -> str:
 
 
 def write_samples(
-    path: Path, chunks: Chunks, folder: Path, tokenizer: Tokenizer, *, count: int = 20, seed: int = 1
+    path: Path,
+    chunks: Chunks,
+    folder: Path,
+    tokenizer: Tokenizer,
+    *,
+    count: int = 20,
+    seed: int = 1,
+    machine_only: bool = False,
 ) -> int:
     """Write the page atomically and return the number of systems on it."""
     systems = read_systems(folder, chunks)
+    page = samples_page(chunks, systems, tokenizer, count=count, seed=seed, machine_only=machine_only)
     with write_atomically(path) as handle:
-        handle.write(samples_page(chunks, systems, tokenizer, count=count, seed=seed).encode("utf-8"))
+        handle.write(page.encode("utf-8"))
     return len(systems)

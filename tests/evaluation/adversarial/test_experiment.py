@@ -321,6 +321,10 @@ def test_samples_are_drawn_by_the_seed_and_stand_beside_what_people_wrote(
     write_samples(again, chunks, tmp_path, tokenizer, count=3, seed=2)
     write_samples(more, chunks, tmp_path, tokenizer, count=100, seed=1)
     assert again.read_text() == page and more.read_text().count("## ") == 8  # all of the test part
+    own = tmp_path / "own.md"
+    write_samples(own, chunks, tmp_path, tokenizer, count=3, seed=2, machine_only=True)
+    kept = [line for line in page.splitlines() if line.startswith(("## ", "- **tiny"))]
+    assert [line for line in own.read_text().splitlines() if line.startswith(("## ", "- ", "> "))] == kept
     test = set(chunks.pages[chunks.part("test")].tolist())
     assert all(line.split("Page ")[1] in test for line in page.splitlines() if line.startswith("## "))
 
