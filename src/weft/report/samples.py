@@ -27,7 +27,8 @@ HEAD = """\
 `https://en.wikipedia.org/?curid=` followed by the number of a page leads to it.
 """
 WITH_HUMAN = (
-    "the context, the three sentences that people wrote next, and the three that each system wrote, one after\nthe other",
+    "the context, the three sentences that people wrote next, and the three that each system wrote, one after\nthe "
+    "other",
     "The human text is from Wikipedia (CC BY-SA 3.0), by the authors of the pages;",
 )
 MACHINE_ONLY = (
