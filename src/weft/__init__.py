@@ -103,7 +103,10 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         from importlib import import_module
 
-        return getattr(import_module(_LAZY[name]), name)
+        from weft.errors import packages_named
+
+        with packages_named():
+            return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
 
 

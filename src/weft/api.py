@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from weft.call_options import OrderOptions, ScoreOptions
 from weft.document import Continuation, Document, Score
-from weft.errors import ConfigError
+from weft.errors import ConfigError, packages_named
 from weft.io.devices import on_device
 from weft.loaded_model import AnyModel, Model, as_model
 from weft.models.common.thread_pool import few_threads
@@ -266,6 +266,7 @@ def compare_models(
     return compare_two(one, other, metric=metric, seed=chosen.seed)
 
 
+@packages_named()
 def evaluate(
     task: str,
     *,
@@ -344,6 +345,7 @@ def _subject(task: str, model: AnyModel | Subject, combine: str | None) -> Subje
     return with_combination(model, combine) if combine else model
 
 
+@packages_named()
 def train(
     config: str | Path | Mapping[str, Any] | RunConfig,
     *,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeGuard
 
 MOST_LISTED = 20  # names in a message; more of them hide what was wrong
@@ -77,6 +78,46 @@ class CorpusError(WeftError):
 
 class ModelError(WeftError):
     """A model folder is damaged, altered or cannot be used."""
+
+
+# Packages that only some models and commands need: their names for people, and the extra that installs them.
+OPTIONAL_PACKAGES = {"torch": ("PyTorch", "train"), "sklearn": ("scikit-learn", "train"), "scipy": ("SciPy", "train")}
+
+
+def missing_package(error: ModuleNotFoundError) -> ConfigError | None:
+    """Return the error for a package of an extra that is not installed; None for other modules.
+
+    Example:
+        >>> print(missing_package(ModuleNotFoundError("no module", name="torch.nn")).next_step)
+        pip install 'weft-coherence[train]'
+    """
+    package = (error.name or "").partition(".")[0]
+    if package not in OPTIONAL_PACKAGES:
+        return None
+    title, extra = OPTIONAL_PACKAGES[package]
+    return ConfigError(
+        f"{title} is not installed",
+        seen=f"no package {package}",
+        allowed=f"weft-coherence with the extra {extra}",
+        next_step=f"pip install 'weft-coherence[{extra}]'",
+    )
+
+
+@contextmanager
+def packages_named() -> Iterator[None]:
+    """Raise ConfigError with the extra to install if the block imports a package of one that is not installed.
+
+    Example:
+        >>> with packages_named():
+        ...     import json
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        explained = missing_package(error)
+        if explained is None:
+            raise
+        raise explained from error
 
 
 class Stopped(KeyboardInterrupt):

@@ -29,8 +29,10 @@ from weft.registry import (
     DEFAULT_MODEL,
     MODEL_GROUP,
     MODELS,
+    TORCH_MODELS,
     create_model,
     entry_points,
+    is_installed,
     is_registered,
     model_class,
     model_names,
@@ -272,8 +274,12 @@ def _model_in(folder: Path) -> str:
 
 def _known(name: str, trained: Mapping[str, FoundModel]) -> KnownModel:
     found = trained.get(name)
+    kind = found.model if found else name
+    if kind in TORCH_MODELS and not is_installed("torch"):
+        source, get = (found.source, "") if found else ("", f"{INSTALL_ZOO} '.[train]' (in a clone); or train it")
+        return KnownModel(name, TORCH_MODELS[kind], source, get, None, SPEEDS.get(name), False, "train")
     try:
-        card = model_class(found.model if found else name).card
+        card = model_class(kind).card
     except WeftError as error:  # a broken package or a damaged folder must not break the list
         return KnownModel(name, f"cannot be used: {error.what}", "", error.next_step or "", None, None, False)
     speed, default, extra = SPEEDS.get(name), name == DEFAULT_MODEL, _missing_extra(card)
@@ -288,9 +294,7 @@ def _known(name: str, trained: Mapping[str, FoundModel]) -> KnownModel:
 
 def _missing_extra(card: ModelCard) -> str:
     """Return the extra that a model needs, if it is not installed; nothing is imported."""
-    from importlib.util import find_spec
-
-    return "" if all(map(find_spec, EXTRAS.get(card.extra, ()))) else card.extra
+    return "" if all(map(is_installed, EXTRAS.get(card.extra, ()))) else card.extra
 
 
 def _size(folder: Path) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from weft.call_options import OrderOptions, ScoreOptions
 from weft.corpora.text.text_limits import readable
 from weft.document import ALL_GENRES, Continuation, Document, Score, TextWarning
-from weft.errors import ConfigError, check_known
+from weft.errors import ConfigError, check_known, packages_named
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import combined_model, writing_model
 from weft.hub import load_model
@@ -120,7 +120,7 @@ class Model:
 
     def score_batch(self, documents: Sequence[Document], genres: Sequence[str]) -> list[Score]:
         """Score documents in one call of the model; each has a genre that `check_genre` returned, or an empty one."""
-        with few_threads(sentences=sum(map(len, documents))):
+        with few_threads(sentences=sum(map(len, documents))), packages_named():
             triples = zip(self.inner.score(list(map(readable, documents))), documents, genres, strict=True)
             return [completed(score, document, self.inner, self.name, genre) for score, document, genre in triples]
 
@@ -151,7 +151,7 @@ class Model:
         found = []
         for document in documents:
             first = 0 if first_given and len(document) else None
-            with few_threads():
+            with few_threads(), packages_named():
                 ordering = order_document(
                     model, readable(document), first=first, search=search, objective=objective, beam=beam, seed=seed,
                     keep_given=True,
@@ -176,7 +176,7 @@ class Model:
 
         check_type("first_given", first_given, False)
         document, model = one_document(text, language=language), self.combined(combine).inner
-        with few_threads():
+        with few_threads(), packages_named():
             found = best_move(model, readable(document), first_given=first_given, objective=objective)
         return replace(found, warnings=warnings_of(model, document, found.input_value))
 
@@ -239,11 +239,13 @@ class Model:
         progress: Progress = silent,
     ) -> Iterator[str]:
         """Yield each sentence of a continuation as soon as it is written; see `continue_document`."""
-        from weft.generation.continuation import continue_document
+        with packages_named():
+            from weft.generation.continuation import continue_document
 
-        model = writing_model(self.inner, self.name)
+            model = writing_model(self.inner, self.name)
+            writer = model.writer()
         written = continue_document(
-            model.writer(),
+            writer,
             readable(document),
             sentences=sentences,
             decoding=decoding,
@@ -254,7 +256,7 @@ class Model:
             progress=progress,
         )
         while True:
-            with few_threads():
+            with few_threads(), packages_named():
                 sentence = next(written, None)
             if sentence is None:
                 return
@@ -301,7 +303,7 @@ class Model:
         model = self.combined(combine)
         one = one_document(first, name="first", language=language)
         other = one_document(second, name="second", language=language)
-        with few_threads(sentences=len(one) + len(other)):
+        with few_threads(sentences=len(one) + len(other)), packages_named():
             found = compare_texts(model.inner, readable(one), readable(other))
 
         def both(genre: str = "") -> tuple[Score, Score]:
@@ -361,7 +363,7 @@ def load(
             next_step="run `weft config MODEL` to see the names",
         )
     check_known("device", device, DEVICES)
-    with few_threads():
+    with few_threads(), packages_named():
         found = load_model(model, settings)
     return Model(on_device(found, device), str(model), source=str(model), settings=settings).combined(combine)
 

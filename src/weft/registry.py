@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from weft.errors import ConfigError, did_you_mean
+from weft.errors import ConfigError, did_you_mean, packages_named
 from weft.protocols import CoherenceModel
 
 if TYPE_CHECKING:
@@ -47,6 +47,15 @@ MODELS: Mapping[str, str] = {
     "reader": "weft.models.reader.reader:Reader",
     "random": "weft.models.trivial:RandomModel",
     "year-sort": "weft.models.trivial:YearSort",
+}
+# What the models that run in PyTorch do, in one line: without it, their classes cannot be imported.
+TORCH_MODELS = {
+    "seq2seq": "LSTM encoder-decoder that predicts each sentence from its neighbours",
+    "hmm-lda-gm": "encoder-decoder guided by the topics of sentences",
+    "vlv-gm": "encoder-decoder guided by a chain of latent variables, one per sentence",
+    "discriminative": "a classifier of cliques of adjacent sentences: original or damaged",
+    "discriminative-pair": "a ranker of sentence pairs, learned against other sentences of the same text",
+    "recursive": "a classifier of cliques whose sentences are read along their parse trees",
 }
 MODEL_GROUP, READER_GROUP, TASK_GROUP = "weft.models", "weft.readers", "weft.tasks"
 CONTRACT = ("Settings", "card", "fit", "load", "save", "score")  # attributes of every model class
@@ -109,18 +118,30 @@ def is_registered(name: str) -> bool:
     return name in MODELS or name in added_names(MODEL_GROUP)
 
 
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported; it is not imported."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # a module without a spec stands in its place
+        return False
+
+
 def model_class(name: str) -> type[CoherenceModel]:
     """Import the class of a model.
 
     Raises:
-        ConfigError: There is no model of that name, or the package that adds it is broken.
+        ConfigError: There is no model of that name, the package that adds it is broken, or PyTorch is not installed
+            and the model needs it.
 
     Example:
         >>> model_class("random").__name__
         'RandomModel'
     """
     if name in MODELS:
-        built_in: type[CoherenceModel] = resolve_name(MODELS[name])
+        with packages_named():
+            built_in: type[CoherenceModel] = resolve_name(MODELS[name])
         return built_in
     added = load_added(MODEL_GROUP, name)
     if added is None:

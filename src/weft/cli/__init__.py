@@ -37,7 +37,7 @@ from weft.cli.serve import serve
 from weft.cli.table import table
 from weft.cli.train import train
 from weft.cli.usage_errors import usage_error
-from weft.errors import WeftError
+from weft.errors import WeftError, missing_package
 from weft.version import VERSION
 
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -115,6 +115,10 @@ def main() -> None:
         sys.stdout.flush()
     except WeftError as error:
         _fail(str(error))
+    except ModuleNotFoundError as error:
+        if (explained := missing_package(error)) is None:
+            raise
+        _fail(str(explained))
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise

@@ -24,6 +24,7 @@ from weft.models.discriminative.discriminative_model import (
 )
 from weft.models.discriminative.networks import CliqueNetwork
 from weft.protocols import ModelCard
+from weft.registry import TORCH_MODELS
 from weft.settings import Settings
 from weft.training.loop import LossPart
 
@@ -56,7 +57,7 @@ class Discriminative(DiscriminativeModel, CliqueScorer):
     name = "discriminative"
     parts = (PART,)
     card = ModelCard(
-        summary="a classifier of cliques of adjacent sentences: original or damaged",
+        summary=TORCH_MODELS["discriminative"],
         reference="Li & Jurafsky 2017, section 2; Li & Hovy 2014",
         score_range="log-odds, around -10 to 10",
         bar_range=(-10.0, 10.0),

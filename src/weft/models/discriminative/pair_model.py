@@ -29,6 +29,7 @@ from weft.models.discriminative.discriminative_model import (
 )
 from weft.models.discriminative.networks import PairNetwork
 from weft.protocols import ModelCard
+from weft.registry import TORCH_MODELS
 from weft.scoring.uni_bi_mmi import Table, mean_score
 from weft.settings import Settings, setting
 from weft.training.loop import LossPart
@@ -69,7 +70,7 @@ class DiscriminativePair(DiscriminativeModel):
     name = "discriminative-pair"
     parts = PARTS
     card = ModelCard(
-        summary="a ranker of sentence pairs, learned against other sentences of the same text",
+        summary=TORCH_MODELS["discriminative-pair"],
         reference="Xu et al. 2019",
         score_range="unbounded; original pairs score about `margin` above others",
         meaning="each sentence is the best one in its text to follow the sentence before",

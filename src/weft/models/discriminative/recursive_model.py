@@ -29,6 +29,7 @@ from weft.models.discriminative.tree_network import (
 )
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
+from weft.registry import TORCH_MODELS
 from weft.scoring.uni_bi_mmi import BoundedCache
 from weft.training.loop import LossPart
 from weft.training.settings import TrainingSettings
@@ -50,7 +51,7 @@ class Recursive(DiscriminativeModel, CliqueScorer):
     name = "recursive"
     parts = (PART,)
     card = ModelCard(
-        summary="a classifier of cliques whose sentences are read along their parse trees",
+        summary=TORCH_MODELS["recursive"],
         reference="Li & Hovy 2014",
         score_range="log-odds, around -10 to 10",
         bar_range=(-10.0, 10.0),

@@ -29,6 +29,7 @@ from weft.models.common.setting_fields import (
     lexical_field,
 )
 from weft.protocols import ModelCard
+from weft.registry import TORCH_MODELS
 from weft.scoring.known_pairs import PairMemory
 from weft.scoring.uni_bi_mmi import Scorer, Table
 from weft.settings import Settings, setting
@@ -92,7 +93,7 @@ class Seq2Seq(GenerativeModel):
     settings: Seq2SeqSettings
     predictors: dict[str, Predictor]
     card = ModelCard(
-        summary="LSTM encoder-decoder that predicts each sentence from its neighbours",
+        summary=TORCH_MODELS["seq2seq"],
         reference="Li & Jurafsky 2017, section 3.1; Sutskever et al. 2014; Luong et al. 2015",
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: log-probability of sentences given their neighbours; mmi: its gain over sentences alone",

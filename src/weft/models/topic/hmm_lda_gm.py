@@ -32,6 +32,7 @@ from weft.models.topic.store_topics import store_topics
 from weft.models.topic.topic_network import TopicNetwork, TopicPaths, TopicPredictor, TopicWriter
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard, OrderSearch
+from weft.registry import TORCH_MODELS
 from weft.scoring.joint_search import OrderSearches, SingleOrderSearch
 from weft.scoring.sequence_scorer import SequenceOrderSearches, SequenceScorer
 from weft.settings import Settings, setting
@@ -122,7 +123,7 @@ class HmmLdaGm(GenerativeModel):
     scorer_class = SequenceScorer
     settings: HmmLdaGmSettings
     card = ModelCard(
-        summary="encoder-decoder guided by the topics of sentences",
+        summary=TORCH_MODELS["hmm-lda-gm"],
         reference="Li & Jurafsky 2017, section 3.2; Gruber et al. 2007",
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: log-probability of a sentence given the text before; mmi: its gain over the sentence alone",

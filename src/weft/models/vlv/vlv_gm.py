@@ -27,6 +27,7 @@ from weft.models.vlv.estimators import ESTIMATORS, EXACT, Estimate
 from weft.models.vlv.network import LossWeights, Texts, VariationalNetwork
 from weft.models.vlv.prefix_chains import PrefixChains
 from weft.protocols import ModelCard, OrderSearch
+from weft.registry import TORCH_MODELS
 from weft.scoring.joint_search import OrderSearches, SingleOrderSearch
 from weft.scoring.sequence_scorer import SequenceOrderSearches, SequenceScorer
 from weft.settings import Settings, setting
@@ -90,7 +91,7 @@ class VlvGm(GenerativeModel):
     scorer_class = SequenceScorer
     settings: VlvGmSettings
     card = ModelCard(
-        summary="encoder-decoder guided by a chain of latent variables, one per sentence",
+        summary=TORCH_MODELS["vlv-gm"],
         reference="Li & Jurafsky 2017, section 3.3; Serban et al. 2017; Chung et al. 2015",
         score_range="uni and bi below 0; mmi around 0",
         meaning="uni, bi: log-probability of a sentence given the text before; mmi: its gain over the sentence alone",
