@@ -18,6 +18,7 @@ ACCURACIES = {  # column -> metric
     "right on human text": "human_accuracy",
     "on machine text": "machine_accuracy",
     "on human text, threshold at even odds": "raw_human_accuracy",
+    "words alone, on both": "plain_accuracy",
     "with surface features, on both": "surface_accuracy",
     "second, on both": "second_accuracy",
     "informed, on both": "informed_accuracy",

@@ -63,7 +63,7 @@ def names(measured: Measured) -> dict[str, Any]:
             benchmark_tables.benchmark_table, benchmark_tables.by_genre,
             miniature_tables.miniature_scores, miniature_tables.probe_accuracies,
             grid_tables.discriminative_grid, grid_tables.grid_changes, grid_tables.grid_change,
-            grid_tables.clear_changes, grid_tables.grid_means,
+            grid_tables.clear_changes, grid_tables.seed_change, grid_tables.grid_means,
             result_tables.ends_fixed, result_tables.domains_ends_fixed, result_tables.without_slug,
             result_tables.few_swaps, result_tables.further_tasks, result_tables.runs,
         )

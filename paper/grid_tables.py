@@ -134,7 +134,24 @@ def _change(results: Results, domain: str, changed: str, variant: str) -> Change
     """Return what a change does to a variant, or None if a mean over seeds is missing."""
     parts = variant.removeprefix(WINDOW).split("-")
     more = "-".join([WINDOW, *(change for change in CHANGES if change == changed or change in parts)])
-    pair = [_seeds(results, domain, one) for one in (more, variant)]
+    return _over_seeds(results, domain, MODEL, (more, variant))
+
+
+def seed_change(results: Results, domain: str, model: str, first: str, second: str) -> Change:
+    """Return the difference of two variants of a model, over documents and over seeds.
+
+    Raises:
+        PageError: One of them was not measured with several seeds.
+    """
+    found = _over_seeds(results, domain, model, (first, second))
+    if found is None:
+        raise PageError(f"{model}, {first} and {second}, were not measured with several seeds on {domain}")
+    return found
+
+
+def _over_seeds(results: Results, domain: str, model: str, variants: tuple[str, str]) -> Change | None:
+    """Return the first variant minus the second, or None if a mean over seeds is missing."""
+    pair = [_seeds(results, domain, model, one) for one in variants]
     if any(len(seeds) < 2 for seeds in pair):
         return None
     (one,), (other,) = (average_seeds({_key(result): result for result in seeds}).values() for seeds in pair)
@@ -143,12 +160,12 @@ def _change(results: Results, domain: str, changed: str, variant: str) -> Change
     return Change(Difference(compare_results(one, other, "accuracy")), error, permutation_p(first, second))
 
 
-def _seeds(results: Results, domain: str, variant: str) -> list[Result]:
+def _seeds(results: Results, domain: str, model: str, variant: str) -> list[Result]:
     """Return the trainings of a variant."""
-    wanted = (domain, MODEL, variant)
+    wanted = (domain, model, variant)
     found = [(key, one) for key, one in results.items() if SEEDED.fullmatch(key[2])]
-    return [one for (task, model, name), one in sorted(found, key=lambda item: item[0])
-            if (task, model, without_seed(name)) == wanted]  # fmt: skip
+    return [one for (task, name, seed), one in sorted(found, key=lambda item: item[0])
+            if (task, name, without_seed(seed)) == wanted]  # fmt: skip
 
 
 def _key(result: Result) -> Key:

@@ -12,8 +12,8 @@ from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result, compare_results
 from weft.report.model_facts import BUILT_IN, ModelFacts
 from weft.report.paper_numbers import TABLES, PaperTable
-from weft.report.row_groups import Group, Line, groups_of
-from weft.report.row_names import AS_IN_PAPER
+from weft.report.row_groups import Group, Line, groups_of, split_variant
+from weft.report.row_names import AS_IN_PAPER, WAYS_OF_WRITING
 from weft.report.table_formats import NOTHING, pipe
 
 Results = Mapping[Key, Result]
@@ -108,16 +108,21 @@ def _pairs(table: PaperTable, groups: Sequence[Group]) -> Iterator[Pair]:
             yield from _same_lines(group, other)
     for group, other in pairwise(groups):  # MMI and bi, bi and uni
         if group.lines[0].model == other.lines[0].model:
-            yield f"{group.label} − {other.label}", group.lines[0], other.lines[0]
+            name = WAYS_OF_WRITING.get(split_variant(group.lines[0].variant)[1])
+            both = f" (both: {name})" if name else ""
+            yield f"{group.label} − {other.label}{both}", group.lines[0], other.lines[0]
 
 
 def _same_lines(group: Group, other: Group) -> Iterator[Pair]:
-    """Yield the lines that two models have in common, by their names."""
+    """Yield the lines that two models have in common: by their names, or by the way in which both write."""
     for line in group.lines:
         for same in other.lines:
+            way = split_variant(line.variant)[1]
             if line.name == same.name:
                 name = "" if line.name == AS_IN_PAPER else f" (both: {line.name})"
                 yield f"{group.label} − {other.label}{name}", line, same
+            elif way in WAYS_OF_WRITING and way == split_variant(same.variant)[1]:
+                yield f"{group.label} − {other.label} (both: {WAYS_OF_WRITING[way]})", line, same
 
 
 def _difference(averaged: Results, task: str, metric: str, first: Line, second: Line) -> Comparison | None:

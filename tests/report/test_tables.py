@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,6 +54,21 @@ def test_the_row_as_in_the_paper_comes_first_and_has_the_papers_number() -> None
     assert first.cells[0].value == found.values[0]
     assert all(row.cells[0].value is None for row in others)
     assert len({row.line for row in (first, *others)}) == 3
+
+
+def test_weights_without_contrast_are_not_called_those_with_contrast() -> None:
+    """A user's own run has the plain variant, as our rows with contrast have, and the weights of today's zoo."""
+    ours, users = (
+        by_key(replace(measured(PAIRS, "seq2seq", "mmi"), settings={"contrast": weight})) for weight in (4.0, 0.0)
+    )
+    assert "contrast" in group(TABLES[1], ours, "Seq2Seq (MMI)").lines[-1].name
+    assert group(TABLES[1], users, "Seq2Seq (MMI)").lines[-1].name == "other weights"
+    written = by_key(*(measured("adversarial", "vlv-gm", variant) for variant in ("mmi", "mmi-beam")))
+    assert [line.name for line in group(TABLES[3], written, "VLV-GM (MMI)").lines] == [
+        "beam search, trained as in the paper but with fixed encoders", "the best of ten samples",
+    ]  # fmt: skip
+    trained = {key: replace(one, settings={"contrast": 1.0}) for key, one in written.items()}
+    assert group(TABLES[3], trained, "VLV-GM (MMI)").lines[0].name == "beam search"
 
 
 def test_a_row_that_is_not_measured_yet_has_a_line_of_dashes() -> None:

@@ -22,9 +22,7 @@ def samples(
     data_root: options.DataRoot = None,
     limit: options.Limit = None,
     seed: options.Seed = 1,
-    machine_only: Annotated[
-        bool, option("Leave out what people wrote: contexts and their continuations.", "", "--machine-only")
-    ] = False,
+    machine_only: Annotated[bool, option("Leave out contexts and human continuations.", "", "--machine-only")] = False,
 ) -> None:
     """Write a page of random continuations by every system beside those of people.
 

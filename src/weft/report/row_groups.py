@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from weft.evaluation.result import Key, without_seed
+from weft.evaluation.result import Key, Result, without_seed
 from weft.report.paper_numbers import COHERENCE, PAPER, TABLES, PaperRow, PaperTable
 from weft.report.row_names import ADDED, AS_IN_PAPER, Added, added_name, is_of_grid
 
@@ -66,23 +66,33 @@ def split_variant(variant: str) -> tuple[str, str]:
     return (found["way"], found["variant"] or "") if found else ("", variant)
 
 
-def groups_of(table: PaperTable, results: Iterable[Key]) -> list[Group]:
+def groups_of(table: PaperTable, results: Mapping[Key, Result]) -> list[Group]:
     """Return the rows of a table: those of the paper, those of its other tables, then others that were measured.
 
     Args:
         table: The table.
-        results: Task, model and variant of all results.
+        results: All results, by task, model and variant.
     """
     found = {(model, without_seed(variant)) for task, model, variant in results if task in table.tasks}
     there = {key for key in found if not is_trial(key[1]) and not is_of_grid(table.number, *key)}
     if not table.grouped:
         return _flat(table, there)
-    groups = [_group(table, row, there) for row in table.rows]
+    contrasted = _contrasted(table, results)
+    groups = [_group(table, row, there, contrasted) for row in table.rows]
     used = {(line.model, line.variant) for group in groups for line in group.lines}
     others = {(model, split_variant(variant)[0]) for model, variant in there - used}
     further = [_elsewhere(*key) or PaperRow(name_of(*key), (), *key) for key in sorted(others)]
     further.sort(key=lambda row: _elsewhere(row.model, row.way) is None)
-    return groups + [_group(table, row, there - used) for row in further]
+    return groups + [_group(table, row, there - used, contrasted) for row in further]
+
+
+def _contrasted(table: PaperTable, results: Mapping[Key, Result]) -> set[tuple[str, str]]:
+    """Return model and variant, without its seed, of the results whose weights are trained with contrast."""
+    return {
+        (model, without_seed(variant))
+        for (task, model, variant), result in results.items()
+        if task in table.tasks and result.settings.get("contrast")
+    }
 
 
 def _elsewhere(model: str, way: str) -> PaperRow | None:
@@ -98,7 +108,7 @@ def _flat(table: PaperTable, there: set[tuple[str, str]]) -> list[Group]:
     return [Group(row.label, row.values, "", (Line("", row.model, row.way),)) for row in (*table.rows, *further)]
 
 
-def _group(table: PaperTable, row: PaperRow, there: set[tuple[str, str]]) -> Group:
+def _group(table: PaperTable, row: PaperRow, there: set[tuple[str, str]], contrasted: set[tuple[str, str]]) -> Group:
     known = ADDED.get(table.number, {}).get(row.model, ())
     mine = {}  # variant without combination -> variant
     for model, variant in sorted(there, reverse=True):  # an order by the paper's objective comes last and is kept
@@ -108,13 +118,15 @@ def _group(table: PaperTable, row: PaperRow, there: set[tuple[str, str]]) -> Gro
     lines = []
     if row.values or row.paper in mine:
         missing = "-".join(filter(None, (row.way, row.paper)))
-        name = next((one.name for one in known if (one.model, one.variant) == ("", row.paper)), AS_IN_PAPER)
-        lines.append(Line(name, row.model, mine.pop(row.paper, missing)))
+        variant = mine.pop(row.paper, missing)
+        first = next((one for one in known if (one.model, one.variant) == ("", row.paper)), Added("", AS_IN_PAPER))
+        lines.append(Line(first.fitting_name((row.model, variant) in contrasted), row.model, variant))
     listed = [one.variant for one in known if not one.model]
     further = sorted(set(mine) - set(listed), key=lambda rest: (rest.count("-"), rest))
     for one in (*(Added(rest, added_name(rest)) for rest in further), *known):
         if one.model and (one.model, one.variant) in there:
             lines.append(Line(one.name, one.model, one.variant))
         elif not one.model and one.variant in mine and any(task.startswith(one.domain) for task in table.tasks):
-            lines.append(Line(one.name, row.model, mine[one.variant], one.domain))
+            name = one.fitting_name((row.model, mine[one.variant]) in contrasted)
+            lines.append(Line(name, row.model, mine[one.variant], one.domain))
     return Group(row.label, row.values, row.way, tuple(lines))

@@ -1,4 +1,4 @@
-"""Names of the rows of Tables 1 to 3 that add something to a row as in the paper."""
+"""Names of the rows of Tables 1 to 4 that add something to a row as in the paper."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ class Added:
     name: str  # what it adds
     model: str = ""  # its model, if it is not that of the row
     domain: str = ""  # where the trainings of two domains differ: the beginning of the tasks of this one
+    contrast: bool | None = None  # whether the weights that it names are trained with contrast; None: not checked
+    otherwise: str = "other weights"  # its name if the weights of the result are not those
+
+    def fitting_name(self, contrast: bool) -> str:
+        """Return the name of a result whose weights are trained with contrast or without it.
+
+        Example:
+            >>> Added("", "+ contrast", contrast=True).fitting_name(False)
+            'other weights'
+        """
+        return self.name if self.contrast in (None, contrast) else self.otherwise
 
 
 COMMITTEE = (Added("committee", "+ committee"), Added("power", "+ power"), Added("", "+ committee and power"))
@@ -44,10 +55,16 @@ TREE_CHANGES = (  # one or more changes of the recursive model, everything else 
     Added(f"{TREE_WINDOW}-permutation-max-likeness", "+ permutations as negatives, maximum over nodes and likeness"),
 )
 
+WAYS_OF_WRITING = {BEAM: "beam search", "sampled": "the best of ten samples"}  # by variant
 FIRST_RUN = (
-    Added("", "the best of ten samples, + contrast, first run"),
-    Added("one-sample", "one sample, + contrast, first run"),
-    Added("apart", "+ contrast, first run, evaluators trained on chunks that share no sentence"),
+    Added("", "the best of ten samples, + contrast, first run", contrast=True, otherwise="the best of ten samples"),
+    Added("one-sample", "one sample, + contrast, first run", contrast=True, otherwise="one sample"),
+    Added(
+        "apart",
+        "+ contrast, first run, evaluators trained on chunks that share no sentence",
+        contrast=True,
+        otherwise="evaluators trained on chunks that share no sentence",
+    ),
 )
 
 
@@ -61,10 +78,10 @@ def writing(trained: str) -> tuple[Added, ...]:
         >>> writing("as in the paper")[0].name
         'beam search, trained as in the paper'
     """
-    own = (
-        Added(BEAM, f"beam search, trained {trained}"),
-        Added("sampled", f"the best of ten samples, trained {trained}"),
-    )
+    own = [
+        Added(variant, f"{way}, trained {trained}", contrast=False, otherwise=way)
+        for variant, way in WAYS_OF_WRITING.items()
+    ]
     return (*own, *FIRST_RUN)
 
 
@@ -93,13 +110,13 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
         "foltz-glove": VECTORS,
     },
     2: {
-        "seq2seq": (Added(ZOO, ZOO_SEQ2SEQ), SHORTER, Added("", LEXICAL)),
-        "vlv-gm": (WITHOUT_Z, Added(ZOO, ZOO_VLV_GM), SHORTER, Added("", ON_ENCODERS)),
+        "seq2seq": (Added(ZOO, ZOO_SEQ2SEQ), SHORTER, Added("", LEXICAL, contrast=True)),
+        "vlv-gm": (WITHOUT_Z, Added(ZOO, ZOO_VLV_GM), SHORTER, Added("", ON_ENCODERS, contrast=True)),
         "hmm-lda-gm": (
             TOPICS_ONLY,
             Added(ZOO, ZOO_HMM_LDA_GM),
             SHORTER,
-            Added("", ON_FIXED),
+            Added("", ON_FIXED, contrast=True),
             Added("peek", "+ topics that see the sentence, on our fixed Seq2Seq"),
         ),
         "discriminative": (Added("", "+ likeness, encoders of our Seq2Seq, AdamW"),),
@@ -110,14 +127,17 @@ ADDED: Mapping[int, Mapping[str, tuple[Added, ...]]] = {
         "seq2seq": (
             Added(f"{COHERENCE}-{ZOO}", ZOO_SEQ2SEQ),
             SHORTER,
-            Added(COHERENCE, LEXICAL),
-            Added("", LEXICAL + AND_PRECEDENCE),
+            Added(COHERENCE, LEXICAL, contrast=True),
+            Added("", LEXICAL + AND_PRECEDENCE, contrast=True),
         ),
-        "vlv-gm": (Added(COHERENCE, ON_ENCODERS), Added("", ON_ENCODERS + AND_PRECEDENCE)),
+        "vlv-gm": (
+            Added(COHERENCE, ON_ENCODERS, contrast=True),
+            Added("", ON_ENCODERS + AND_PRECEDENCE, contrast=True),
+        ),
         "hmm-lda-gm": (
             Added(f"{COHERENCE}-{ZOO}", ZOO_HMM_LDA_GM),
-            Added(COHERENCE, ON_FIXED),
-            Added("", ON_FIXED + AND_PRECEDENCE),
+            Added(COHERENCE, ON_FIXED, contrast=True),
+            Added("", ON_FIXED + AND_PRECEDENCE, contrast=True),
         ),
         "weft-small": (Added(COHERENCE, "transitions alone"), Added("", "+ precedence")),
         "entity-grid": (Added("", "generative grid", "entity-grid-generative"),),

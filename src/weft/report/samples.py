@@ -32,7 +32,7 @@ WITH_HUMAN = (
     "The human text is from Wikipedia (CC BY-SA 3.0), by the authors of the pages;",
 )
 MACHINE_ONLY = (
-    "the three sentences that each system wrote, one after the other",
+    "the three sentences that each system wrote, one after\nthe other",
     "The contexts, three sentences of a\nWikipedia page each, are not shown;",
 )
 
@@ -61,7 +61,7 @@ def nothing_written(folder: Path) -> CorpusError:
         "there are no continuations of these contexts",
         seen=str(folder),
         allowed="a folder that `weft evaluate adversarial` has written to",
-        next_step="run it first, or give the folder with --work",
+        next_step="run it first, or give --work, --limit, --data and --tokenizer as they were when it wrote",
     )
 
 
