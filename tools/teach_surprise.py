@@ -3,7 +3,7 @@
     weft prepare train-0*.jsonl.xz --out stores/reader --tokenizer minilm/tokenizer.json
     python tools/teach_surprise.py train-0*.jsonl.xz --store stores/reader --model models/smollm2-135m
         [--held-out test.jsonl] [--context 1024] [--batch-tokens 32768] [--device cuda] [--dtype bfloat16]
-        [--workers 8] [--check-every 100] [--limit 100000]
+        [--workers 8] [--check-every 100] [--limit 100000] [--every 2]
 
 Name the inputs and the held-out files of the `weft prepare` command, in its order. They are read again and compared
 with the store: the hash of each file, the number of sentences of each paragraph, and the tokens of every 100th
@@ -87,6 +87,7 @@ class TokenTask:
     store_tokenizer: str  # the contents of its file
     place: Place  # of the language model
     check_every: int
+    every: int  # only the first of so many articles gets values
 
     def start(self) -> Callable[[Chunk], TokenChunk]:
         """Return the function that reads a chunk."""
@@ -98,19 +99,24 @@ class TokenTask:
 
         def read(chunk: Chunk) -> TokenChunk:
             articles = self.inputs.articles(chunk)
-            return tokens_of(articles, teacher, ArticleSample.of(articles, student, self.check_every))
+            return tokens_of(articles, teacher, ArticleSample.of(articles, student, self.check_every), self.every)
 
         return read
 
 
-def tokens_of(articles: Sequence[Article], teacher: SentenceIds, sample: ArticleSample) -> TokenChunk:
-    """Return articles as tokens: as `SentenceIds` makes them, but many sentences at once."""
-    texts, firsts, sizes = [], [], []
-    for article in articles:
+def tokens_of(articles: Sequence[Article], teacher: SentenceIds, sample: ArticleSample, every: int = 1) -> TokenChunk:
+    """Return articles as tokens: as `SentenceIds` makes them, but many sentences at once.
+
+    Of every ``every`` articles, all but the first have no tokens, so that their sentences get no value.
+    """
+    texts, firsts, sizes, read = [], [], [], []
+    for number, article in enumerate(articles):
         sentences = [sentence for paragraph in article for sentence in paragraph]
-        texts += [sentences[0], *(f"{ANCHOR} {sentence}" for sentence in sentences[1:])]
-        firsts += [True, *[False] * (len(sentences) - 1)]
         sizes.append(len(sentences))
+        read += [number % every == 0] * len(sentences)
+        if number % every == 0:
+            texts += [sentences[0], *(f"{ANCHOR} {sentence}" for sentence in sentences[1:])]
+            firsts += [True, *[False] * (len(sentences) - 1)]
     encoded = teacher.tokenizer(texts, add_special_tokens=False, split_special_tokens=True) if texts else {}
     size = len(teacher.anchor)
     rows = []
@@ -120,7 +126,8 @@ def tokens_of(articles: Sequence[Article], teacher: SentenceIds, sample: Article
         elif not first:
             ids = ids[size:]
         rows.append(np.array(ids, dtype=np.int32))
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    lengths = np.zeros(len(read), dtype=np.int64)
+    lengths[read] = [len(row) for row in rows]
     flat = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int32)
     return TokenChunk(flat, lengths, np.array(sizes, dtype=np.int64), sample)
 
@@ -265,7 +272,7 @@ def teach(options: argparse.Namespace) -> SurpriseInfo:
         network.to(options.device), SentenceIds(tokenizer).start, context=options.context,
         batch_tokens=options.batch_tokens,
     )  # fmt: skip
-    task = TokenTask(inputs, store.tokenizer().to_text(), place, options.check_every)
+    task = TokenTask(inputs, store.tokenizer().to_text(), place, options.check_every, options.every)
     check, values = AlignmentCheck(store), np.full(store.sentence_count, np.nan)
     limit = options.limit or store.sentence_count
     done, tokens, began = 0, 0, time.monotonic()
@@ -319,6 +326,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=_positive, default=default_workers(), help="processes that read texts")
     parser.add_argument("--check-every", type=_positive, default=100, help="compare every k-th sentence with the store")
     parser.add_argument("--limit", type=_positive, help="number of sentences from the beginning; others stay unknown")
+    parser.add_argument("--every", type=_positive, default=1, help="read every k-th article; others stay unknown")
     return parser.parse_args(arguments)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,20 @@ def test_only_the_first_sentences(store: TokenStore, model: Path) -> None:
     assert teach(store, model, "--limit", "3") == 0
     values = TokenStore(store.folder).surprise(range(store.sentence_count))
     assert np.isfinite(values).tolist() == [True] * 3 + [False] * (store.sentence_count - 3)
+
+
+def test_every_second_article(store: TokenStore, model: Path) -> None:
+    """The values of the articles that are read do not change."""
+    found = []
+    for every in ("1", "2"):
+        assert teach(store, model, "--every", every) == 0
+        found.append(TokenStore(store.folder).surprise(range(store.sentence_count)))
+    articles = np.asarray(store.paragraph_offsets)[np.asarray(store.article_offsets)]
+    known = np.isfinite(found[1])
+    assert known.any()
+    assert not known.all()
+    assert all(len(set(known[low:high].tolist())) == 1 for low, high in pairwise(articles.tolist()))
+    assert found[1][known] == pytest.approx(found[0][known], abs=2e-3)
 
 
 def test_another_model_or_context_has_another_fingerprint(store: TokenStore, model: Path) -> None:
