@@ -4,12 +4,16 @@
     python tools/teach_surprise.py train-0*.jsonl.xz --store stores/reader --model models/smollm2-135m
         [--held-out test.jsonl] [--context 1024] [--batch-tokens 32768] [--device cuda] [--dtype bfloat16]
         [--workers 8] [--check-every 100] [--limit 100000] [--every 2]
+    python tools/teach_surprise.py --store stores/reader --copy stores/genres
 
 Name the inputs and the held-out files of the `weft prepare` command, in its order. They are read again and compared
 with the store: the hash of each file, the number of sentences of each paragraph, and the tokens of every 100th
 sentence. The value of a sentence is its mean log-likelihood per token, in nats, given the sentences before it in its
 article. A long article is read in windows of `--context` tokens that overlap by a quarter, so that every token has at
 least a quarter of a window before it. The store keeps the values in `surprise.bin`.
+
+`--copy` takes the values of another store, of the first inputs of this one, which a language model can read while the
+other inputs still arrive.
 
 The tool needs PyTorch and transformers. The model is a folder with safetensors or a GGUF file on this machine; nothing
 is downloaded, and no code of a model folder is run.
@@ -35,7 +39,7 @@ from torch import Tensor
 
 from weft.corpora.process_pool import map_in_order
 from weft.corpora.store.encode_chunks import Chunk
-from weft.corpora.store.sentence_surprise import Teacher, write_surprise
+from weft.corpora.store.sentence_surprise import Teacher, copy_surprise, write_surprise
 from weft.corpora.store.store_texts import AlignmentCheck, Article, ArticleSample, StoreInputs, store_inputs
 from weft.corpora.store.token_store import SurpriseInfo, TokenStore
 from weft.corpora.text.tokenizers import tokenizer_from_text
@@ -313,9 +317,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
     cuda = torch.cuda.is_available()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("inputs", nargs="+", help="the inputs of `weft prepare`, in its order")
+    parser.add_argument("inputs", nargs="*", help="the inputs of `weft prepare`, in its order")
     parser.add_argument("--store", required=True, help="the store")
-    parser.add_argument("--model", required=True, help="folder or GGUF file of a causal language model")
+    parser.add_argument("--model", help="folder or GGUF file of a causal language model")
+    parser.add_argument("--copy", help="a store with values, of the first inputs of this one; needs no language model")
     parser.add_argument("--held-out", action="append", default=[], help="held-out file of `weft prepare`; repeatable")
     parser.add_argument("--context", type=_positive, default=1024, help="tokens that the model reads at once")
     parser.add_argument("--batch-tokens", type=_positive, default=32768 if cuda else 2048, help="tokens of a batch")
@@ -327,7 +332,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--check-every", type=_positive, default=100, help="compare every k-th sentence with the store")
     parser.add_argument("--limit", type=_positive, help="number of sentences from the beginning; others stay unknown")
     parser.add_argument("--every", type=_positive, default=1, help="read every k-th article; others stay unknown")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if not options.copy and not (options.inputs and options.model):
+        parser.error("name the inputs and --model, or --copy")
+    return options
 
 
 def default_workers() -> int:
@@ -345,10 +353,12 @@ def _positive(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the values and print their mean and deviation."""
     try:
-        found = teach(parsed(arguments))
+        options = parsed(arguments)
+        found = copy_surprise(options.store, options.copy).surprise_info if options.copy else teach(options)
     except WeftError as error:
         print(error, file=sys.stderr)
         return 2
+    assert found is not None
     print(f"{found.known:,} values, mean {found.mean:.3f}, deviation {found.deviation:.3f} nats per token")
     return 0
 
