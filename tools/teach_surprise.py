@@ -3,13 +3,17 @@
     weft prepare train-0*.jsonl.xz --out stores/reader --tokenizer minilm/tokenizer.json
     python tools/teach_surprise.py train-0*.jsonl.xz --store stores/reader --model models/smollm2-135m
         [--held-out test.jsonl] [--context 1024] [--batch-tokens 32768] [--device cuda] [--dtype bfloat16]
-        [--workers 8] [--check-every 100] [--limit 100000]
+        [--workers 8] [--check-every 100] [--limit 100000] [--every 2]
+    python tools/teach_surprise.py --store stores/reader --copy stores/genres
 
 Name the inputs and the held-out files of the `weft prepare` command, in its order. They are read again and compared
 with the store: the hash of each file, the number of sentences of each paragraph, and the tokens of every 100th
 sentence. The value of a sentence is its mean log-likelihood per token, in nats, given the sentences before it in its
 article. A long article is read in windows of `--context` tokens that overlap by a quarter, so that every token has at
 least a quarter of a window before it. The store keeps the values in `surprise.bin`.
+
+`--copy` takes the values of another store, of the first inputs of this one, which a language model can read while the
+other inputs still arrive.
 
 The tool needs PyTorch and transformers. The model is a folder with safetensors or a GGUF file on this machine; nothing
 is downloaded, and no code of a model folder is run.
@@ -35,7 +39,7 @@ from torch import Tensor
 
 from weft.corpora.process_pool import map_in_order
 from weft.corpora.store.encode_chunks import Chunk
-from weft.corpora.store.sentence_surprise import Teacher, write_surprise
+from weft.corpora.store.sentence_surprise import Teacher, copy_surprise, write_surprise
 from weft.corpora.store.store_texts import AlignmentCheck, Article, ArticleSample, StoreInputs, store_inputs
 from weft.corpora.store.token_store import SurpriseInfo, TokenStore
 from weft.corpora.text.tokenizers import tokenizer_from_text
@@ -87,6 +91,7 @@ class TokenTask:
     store_tokenizer: str  # the contents of its file
     place: Place  # of the language model
     check_every: int
+    every: int  # only the first of so many articles gets values
 
     def start(self) -> Callable[[Chunk], TokenChunk]:
         """Return the function that reads a chunk."""
@@ -98,19 +103,24 @@ class TokenTask:
 
         def read(chunk: Chunk) -> TokenChunk:
             articles = self.inputs.articles(chunk)
-            return tokens_of(articles, teacher, ArticleSample.of(articles, student, self.check_every))
+            return tokens_of(articles, teacher, ArticleSample.of(articles, student, self.check_every), self.every)
 
         return read
 
 
-def tokens_of(articles: Sequence[Article], teacher: SentenceIds, sample: ArticleSample) -> TokenChunk:
-    """Return articles as tokens: as `SentenceIds` makes them, but many sentences at once."""
-    texts, firsts, sizes = [], [], []
-    for article in articles:
+def tokens_of(articles: Sequence[Article], teacher: SentenceIds, sample: ArticleSample, every: int = 1) -> TokenChunk:
+    """Return articles as tokens: as `SentenceIds` makes them, but many sentences at once.
+
+    Of every ``every`` articles, all but the first have no tokens, so that their sentences get no value.
+    """
+    texts, firsts, sizes, read = [], [], [], []
+    for number, article in enumerate(articles):
         sentences = [sentence for paragraph in article for sentence in paragraph]
-        texts += [sentences[0], *(f"{ANCHOR} {sentence}" for sentence in sentences[1:])]
-        firsts += [True, *[False] * (len(sentences) - 1)]
         sizes.append(len(sentences))
+        read += [number % every == 0] * len(sentences)
+        if number % every == 0:
+            texts += [sentences[0], *(f"{ANCHOR} {sentence}" for sentence in sentences[1:])]
+            firsts += [True, *[False] * (len(sentences) - 1)]
     encoded = teacher.tokenizer(texts, add_special_tokens=False, split_special_tokens=True) if texts else {}
     size = len(teacher.anchor)
     rows = []
@@ -120,7 +130,8 @@ def tokens_of(articles: Sequence[Article], teacher: SentenceIds, sample: Article
         elif not first:
             ids = ids[size:]
         rows.append(np.array(ids, dtype=np.int32))
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    lengths = np.zeros(len(read), dtype=np.int64)
+    lengths[read] = [len(row) for row in rows]
     flat = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int32)
     return TokenChunk(flat, lengths, np.array(sizes, dtype=np.int64), sample)
 
@@ -265,7 +276,7 @@ def teach(options: argparse.Namespace) -> SurpriseInfo:
         network.to(options.device), SentenceIds(tokenizer).start, context=options.context,
         batch_tokens=options.batch_tokens,
     )  # fmt: skip
-    task = TokenTask(inputs, store.tokenizer().to_text(), place, options.check_every)
+    task = TokenTask(inputs, store.tokenizer().to_text(), place, options.check_every, options.every)
     check, values = AlignmentCheck(store), np.full(store.sentence_count, np.nan)
     limit = options.limit or store.sentence_count
     done, tokens, began = 0, 0, time.monotonic()
@@ -306,9 +317,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
     cuda = torch.cuda.is_available()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("inputs", nargs="+", help="the inputs of `weft prepare`, in its order")
+    parser.add_argument("inputs", nargs="*", help="the inputs of `weft prepare`, in its order")
     parser.add_argument("--store", required=True, help="the store")
-    parser.add_argument("--model", required=True, help="folder or GGUF file of a causal language model")
+    parser.add_argument("--model", help="folder or GGUF file of a causal language model")
+    parser.add_argument("--copy", help="a store with values, of the first inputs of this one; needs no language model")
     parser.add_argument("--held-out", action="append", default=[], help="held-out file of `weft prepare`; repeatable")
     parser.add_argument("--context", type=_positive, default=1024, help="tokens that the model reads at once")
     parser.add_argument("--batch-tokens", type=_positive, default=32768 if cuda else 2048, help="tokens of a batch")
@@ -319,7 +331,11 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=_positive, default=default_workers(), help="processes that read texts")
     parser.add_argument("--check-every", type=_positive, default=100, help="compare every k-th sentence with the store")
     parser.add_argument("--limit", type=_positive, help="number of sentences from the beginning; others stay unknown")
-    return parser.parse_args(arguments)
+    parser.add_argument("--every", type=_positive, default=1, help="read every k-th article; others stay unknown")
+    options = parser.parse_args(arguments)
+    if not options.copy and not (options.inputs and options.model):
+        parser.error("name the inputs and --model, or --copy")
+    return options
 
 
 def default_workers() -> int:
@@ -337,10 +353,12 @@ def _positive(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the values and print their mean and deviation."""
     try:
-        found = teach(parsed(arguments))
+        options = parsed(arguments)
+        found = copy_surprise(options.store, options.copy).surprise_info if options.copy else teach(options)
     except WeftError as error:
         print(error, file=sys.stderr)
         return 2
+    assert found is not None
     print(f"{found.known:,} values, mean {found.mean:.3f}, deviation {found.deviation:.3f} nats per token")
     return 0
 

@@ -141,6 +141,8 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
     if place.type == "cuda":
         torch.cuda.set_device(place)
         torch.set_float32_matmul_precision("high")
+        # cuDNN makes a plan of attention for every new shape, and nearly every batch has another one.
+        torch.backends.cuda.enable_cudnn_sdp(False)
     own_group = numbers.world > 1 and not torch.distributed.is_initialized()
     if own_group:
         torch.distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")

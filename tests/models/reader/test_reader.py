@@ -27,7 +27,7 @@ from weft.models.reader.network import Labels, batch_texts, break_loss, masked_w
 from weft.models.reader.order_search import best_order, order_value
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_encoder import pack
+from weft.models.reader.text_encoder import Texts, pack
 from weft.models.reader.text_tables import TextTables, long_tables
 from weft.models.reader.torch_tables import TorchTableReader
 from weft.protocols import Arranger, NeuralModel, OrderScorer, ShuffleJudge
@@ -248,6 +248,29 @@ def test_masked_words_are_where_the_encoder_puts_them() -> None:
     assert packed.real.flatten()[masked.places].all()
     assert torch.equal(masked.places // packed.source.shape[1], masked.texts)
     assert len(masked.tokens) > 10
+
+
+def test_sentences_are_joined_and_parted_again_with_the_gradients_of_plain_look_ups() -> None:
+    """Reference test: gradients are collected by the opposite order, those of plain look-ups by adding them up."""
+    lengths = torch.tensor([3, 5, 2, 4, 1])
+    places = torch.tensor([[3, 0, -1], [1, 2, 4]])
+    texts = Texts(torch.zeros(5, 5, dtype=torch.long), lengths, places, places.clamp(min=0), 8)
+    packed = pack(texts)
+    torch.manual_seed(1)
+    states, weights = torch.randn(5, 5, 6, dtype=torch.float64), torch.randn(2, 8, 6, dtype=torch.float64)
+    kept = packed.used[:, :, None]
+    found, expected = states.clone().requires_grad_(), states.clone().requires_grad_()
+    parted = packed.part(packed.join(found).sin())
+    plain = expected.flatten(0, 1)[packed.source.flatten()].sin()[packed.back.flatten()].view(5, 5, 6)
+    assert torch.equal(torch.where(kept, parted, 0.0), torch.where(kept, plain, 0.0))
+    assert torch.equal(torch.where(kept, parted, 0.0), torch.where(kept, states.sin(), 0.0))
+    for rows in (parted, plain):
+        again = packed.join(torch.where(kept, rows * rows, 0.0))
+        torch.where(packed.real[:, :, None], again * weights, 0.0).sum().backward()  # type: ignore[no-untyped-call]
+    assert found.grad is not None
+    assert expected.grad is not None
+    assert torch.allclose(found.grad, expected.grad)
+    assert not found.grad[~packed.used].any()
 
 
 @pytest.mark.parametrize("reduced", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,50 @@ def test_only_the_first_sentences(store: TokenStore, model: Path) -> None:
     assert teach(store, model, "--limit", "3") == 0
     values = TokenStore(store.folder).surprise(range(store.sentence_count))
     assert np.isfinite(values).tolist() == [True] * 3 + [False] * (store.sentence_count - 3)
+
+
+def test_every_second_article(store: TokenStore, model: Path) -> None:
+    """The values of the articles that are read do not change."""
+    found = []
+    for every in ("1", "2"):
+        assert teach(store, model, "--every", every) == 0
+        found.append(TokenStore(store.folder).surprise(range(store.sentence_count)))
+    articles = np.asarray(store.paragraph_offsets)[np.asarray(store.article_offsets)]
+    known = np.isfinite(found[1])
+    assert known.any()
+    assert not known.all()
+    assert all(len(set(known[low:high].tolist())) == 1 for low, high in pairwise(articles.tolist()))
+    assert found[1][known] == pytest.approx(found[0][known], abs=2e-3)
+
+
+def test_values_of_a_store_of_the_first_inputs(
+    store: TokenStore, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are the same whether they are copied or computed, and those of other sentences are unknown."""
+    held_out = tmp_path / "test.jsonl"
+    first, last = (
+        prepare(
+            [tmp_path / f"{name}.jsonl"], tmp_path / f"only-{name}", tokenizer=store.tokenizer(), workers=1,
+            held_out=[held_out], drop_overlap=True,
+        )
+        for name in "ab"
+    )  # fmt: skip
+    assert main(["--store", str(store.folder), "--copy", str(first.folder)]) == 2
+    assert "has no values" in capsys.readouterr().err
+    assert teach(store, model) == 0
+    whole = TokenStore(store.folder).surprise(range(store.sentence_count))
+    for part, inputs in ((first, "a"), (last, "b")):
+        given = [str(tmp_path / f"{inputs}.jsonl"), "--store", str(part.folder), "--model", str(model)]
+        assert (
+            main([*given, "--held-out", str(held_out), "--workers", "1", "--device", "cpu", "--dtype", "float32"]) == 0
+        )
+    assert main(["--store", str(store.folder), "--copy", str(first.folder)]) == 0
+    copied = TokenStore(store.folder).surprise(range(store.sentence_count))
+    count = first.sentence_count
+    assert copied[:count] == pytest.approx(whole[:count], abs=2e-3)
+    assert np.isnan(copied[count:]).all()
+    assert main(["--store", str(store.folder), "--copy", str(last.folder)]) == 2
+    assert "are not the first ones" in capsys.readouterr().err
 
 
 def test_another_model_or_context_has_another_fingerprint(store: TokenStore, model: Path) -> None:

@@ -75,6 +75,39 @@ def write_surprise(folder: str | Path, values: npt.ArrayLike, teacher: Teacher) 
     return TokenStore(folder)
 
 
+def copy_surprise(folder: str | Path, first: str | Path) -> TokenStore:
+    """Write the values of a store whose texts are the first of this one; those of all other sentences are unknown.
+
+    A language model can so read the first inputs while others still arrive.
+
+    Args:
+        folder: The folder of the store.
+        first: The folder of the other store.
+
+    Raises:
+        CorpusError: The other store has no values, or its sentences are not the first ones of this store.
+    """
+    store, other = TokenStore(folder), TokenStore(first)
+    known = other.surprise_info
+    if known is None:
+        raise CorpusError(
+            f"{other.folder} has no values", seen="no entry surprise", allowed="a store with surprise.bin",
+            next_step="compute them with tools/teach_surprise.py",
+        )  # fmt: skip
+    count = other.sentence_count
+    same_lengths = np.array_equal(store.lengths()[:count], other.lengths())
+    if not same_lengths or not np.array_equal(store.ids[: len(other.ids)], other.ids):
+        raise CorpusError(
+            f"the sentences of {other.folder} are not the first ones of {store.folder}",
+            seen=f"{count} sentences, at least one of them different",
+            allowed="a store of the first inputs of this one",
+            next_step="name the inputs in the same order",
+        )
+    values = np.full(store.sentence_count, np.nan, dtype=np.float32)
+    values[:count] = other.surprise(np.arange(count))
+    return write_surprise(folder, values, Teacher(known.teacher, known.name, known.context))
+
+
 def _write_entry(folder: Path, info: SurpriseInfo | None) -> None:
     """Write or remove the entry of ``store.json``."""
     body = {name: value for name, value in read_info(folder).body.items() if name != SURPRISE}

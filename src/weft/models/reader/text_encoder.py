@@ -8,6 +8,7 @@ only tells which words belong to the same sentence.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -59,12 +60,47 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class PackedTokens:
-    """Where the tokens of each text stand when its sentences are joined."""
+    """Where the tokens of each text stand when its sentences are joined; every sentence is in one text."""
 
     source: Tensor  # [texts, longest] row of the token among all tokens, [sentences · time]
     owner: Tensor  # [texts, longest] place of the sentence of each token
     real: Tensor  # [texts, longest] false after the end of a text
     firsts: Tensor  # [texts, most] where each sentence starts
+    back: Tensor  # [sentences, time] row of the token among all joined tokens, [texts · longest]; any row for padding
+    used: Tensor  # [sentences, time] false for padding
+
+    def join(self, states: Tensor) -> Tensor:
+        """Return the states of sentences as those of joined texts: [sentences, time, …] → [texts, longest, …]."""
+        rows = _rearranged(states.flatten(0, 1), self.source.flatten(), self.back.flatten(), self.used.flatten())
+        return rows.view(*self.source.shape, -1)
+
+    def part(self, states: Tensor) -> Tensor:
+        """Return the states of joined texts as those of sentences: [texts, longest, …] → [sentences, time, …]."""
+        rows = _rearranged(states.flatten(0, 1), self.back.flatten(), self.source.flatten(), self.real.flatten())
+        return rows.view(*self.back.shape, -1)
+
+
+class _Rearranged(torch.autograd.Function):
+    """Rows in another order, in which each real row occurs once, with padding.
+
+    Gradients are collected by the opposite order: adding them up row by row is slow, and in random order on a GPU.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, there: Tensor, back: Tensor, kept: Tensor) -> Tensor:
+        ctx.save_for_backward(back, kept)
+        return rows.index_select(0, there)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        back, kept = ctx.saved_tensors
+        return gradients[0].index_select(0, back) * kept[:, None], None, None, None
+
+
+def _rearranged(rows: Tensor, there: Tensor, back: Tensor, kept: Tensor) -> Tensor:
+    """Return ``rows[there]``; ``back`` is the way back, and ``kept`` is false for rows that are padding."""
+    found: Tensor = _Rearranged.apply(rows, there, back, kept)  # type: ignore[no-untyped-call]
+    return found
 
 
 def joined_width(longest: int, most: int, time: int) -> int:
@@ -88,10 +124,15 @@ def pack(texts: Texts) -> PackedTokens:
     longest = joined_width(texts.longest, most, time)
     order = used.logical_not().to(torch.uint8).argsort(dim=1, stable=True)[:, :longest]  # real ones first
     rows = (texts.places.clamp(min=0)[:, :, None] * time + inside).view(count, most * time)
-    firsts = lengths.cumsum(dim=1) - lengths
+    firsts = (lengths.cumsum(dim=1) - lengths).clamp(max=order.shape[1] - 1)
+    starts = firsts + order.shape[1] * torch.arange(count, device=order.device)[:, None]  # among all joined tokens
+    sentences = len(texts.ids)
+    own = torch.where(texts.real, texts.places, sentences).flatten()  # one row more takes the places without a sentence
+    begins = starts.new_zeros(sentences + 1).scatter(0, own, starts.flatten())[:sentences]
     return PackedTokens(
-        rows.gather(1, order), order // time, used.gather(1, order), firsts.clamp(max=order.shape[1] - 1)
-    )
+        rows.gather(1, order), order // time, used.gather(1, order), firsts,
+        (begins[:, None] + inside).clamp(max=order.numel() - 1), inside < texts.lengths[:, None],
+    )  # fmt: skip
 
 
 class EncoderLayer(nn.Module):
@@ -108,18 +149,27 @@ class EncoderLayer(nn.Module):
         self.norm = nn.LayerNorm(sizes.hidden, eps=NORM_EPSILON)
         self.dropout = nn.Dropout(sizes.dropout)
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return new states, [rows, time, hidden]; ``mask``, [rows, 1, 1, time], is false for padding."""
-        rows, time, hidden = states.shape
-        parts = self.inputs(states).view(rows, time, 3, self.heads, hidden // self.heads)
-        query, key, value = parts.permute(2, 0, 3, 1, 4)  # [rows, heads, time, hidden / heads] each
-        rate = self.rate if self.training else 0.0
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
-        mixed = self.output(mixed.transpose(1, 2).reshape(rows, time, hidden))
-        states = self.attention_norm(states + self.dropout(mixed))
+    def forward(self, states: Tensor, packed: PackedTokens, *, local: bool) -> Tensor:
+        """Return new states of joined texts, [texts, longest, hidden].
+
+        In a local layer, only attention sees sentences with padding; without, they have little more than half as many
+        tokens, which is what all other operations cost.
+        """
+        parts = self.inputs(states)  # [texts, longest, 3 · hidden]
+        mixed = packed.join(self._mixed(packed.part(parts), packed.used)) if local else self._mixed(parts, packed.real)
+        states = self.attention_norm(states + self.dropout(self.output(mixed)))
         wider = functional.gelu(self.wide(states))
         found: Tensor = self.norm(states + self.dropout(self.narrow(wider)))
         return found
+
+    def _mixed(self, parts: Tensor, real: Tensor) -> Tensor:
+        """Return what attention makes of queries, keys and values: [rows, time, 3 · hidden] → [rows, time, hidden]."""
+        rows, time, hidden = parts.shape[0], parts.shape[1], parts.shape[2] // 3
+        divided = parts.view(rows, time, 3, self.heads, hidden // self.heads)
+        query, key, value = divided.permute(2, 0, 3, 1, 4)  # [rows, heads, time, hidden / heads] each
+        rate, mask = self.rate if self.training else 0.0, real[:, None, None]
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=rate)
+        return mixed.transpose(1, 2).reshape(rows, time, hidden)
 
 
 class TextEncoder(nn.Module):
@@ -152,14 +202,12 @@ class TextEncoder(nn.Module):
         if masked is not None:
             words = torch.where(masked[:, :, None], self.mask.to(words.dtype), words)
         states = self.dropout(self.norm(words + self.positions.weight[:time]))
-        real = torch.arange(time, device=texts.ids.device) < texts.lengths[:, None]  # [sentences, time]
+        joined: Tensor = packed.join(states)  # [texts, longest, hidden]
         for layer in self.layers[: self.local_layers]:
-            states = layer(states, real[:, None, None])
-        joined: Tensor = states.flatten(0, 1).index_select(0, packed.source.flatten())  # needs no sorting for gradients
-        joined = joined.view(*packed.source.shape, -1)  # [texts, longest, hidden]
+            joined = layer(joined, packed, local=True)
         joined = joined + self.slots(texts.slots.gather(1, packed.owner)).to(joined.dtype)
         for layer in self.layers[self.local_layers :]:
-            joined = layer(joined, packed.real[:, None, None])
+            joined = layer(joined, packed, local=False)
         return joined
 
 
