@@ -60,6 +60,9 @@ class RunSection:
     start: str = key("", "A trained model folder whose weights training starts from.")
     parts: tuple[str, ...] = key((), "The parts of a neural model to train; if empty, all that `base` does not have.")
     device: str = key("auto", "`auto`, `cpu` or `cuda`.")
+    precision: str = key(
+        "auto", "Of matrix products: `float32`, `bfloat16`, or `auto` (bfloat16 on a GPU, float32 on a CPU)."
+    )
     deterministic: bool = key(False, "Whether operations whose result depends on timing are errors.")
 
 

@@ -19,6 +19,7 @@ from weft.errors import ModelError, check_known
 from weft.io.devices import DEVICES, no_gpu
 from weft.io.torchrun_processes import process_numbers
 
+PRECISIONS = ("auto", "float32", "bfloat16")
 LONGEST_WAIT = timedelta(days=30)  # for the first process, which may prepare a large corpus
 
 
@@ -120,7 +121,7 @@ def _all_processes_running() -> Iterator[None]:
 
 
 @contextmanager
-def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Iterator[Runtime]:
+def start_runtime(device: str = "auto", *, deterministic: bool = False, precision: str = "auto") -> Iterator[Runtime]:
     """Set up the device and, under ``torchrun``, the process group; close the group at the end.
 
     A process group that exists already, such as that of Ray Train, is used and not closed.
@@ -129,6 +130,10 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
         device: ``auto`` (a GPU if there is one), ``cpu`` or ``cuda``.
         deterministic: Whether operations whose result depends on timing are errors, so that a run can be repeated
             exactly.
+        precision: Of matrix products: ``float32``, ``bfloat16``, or ``auto`` (bfloat16 on a GPU, float32 on a CPU).
+
+    Raises:
+        ConfigError: The device or the precision is unknown, or there is no GPU.
 
     Example:
         >>> with start_runtime("cpu") as runtime:
@@ -136,6 +141,8 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
         (1, True)
     """
     place = _device(device)
+    check_known("precision", precision, PRECISIONS)
+    bf16 = precision == "bfloat16" or (precision == "auto" and place.type == "cuda")
     numbers = process_numbers()
     _set_deterministic(deterministic)
     if place.type == "cuda":
@@ -149,7 +156,7 @@ def start_runtime(device: str = "auto", *, deterministic: bool = False) -> Itera
     # The other groups have a limit of minutes, after which a process that hangs ends the run.
     waiting = torch.distributed.new_group(backend="gloo", timeout=LONGEST_WAIT) if numbers.world > 1 else None
     try:
-        yield Runtime(place, numbers.rank, numbers.world, bf16=place.type == "cuda", waiting=waiting)
+        yield Runtime(place, numbers.rank, numbers.world, bf16=bf16, waiting=waiting)
     finally:
         _set_deterministic(False)
         if own_group:

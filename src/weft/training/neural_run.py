@@ -61,7 +61,8 @@ def train_parts(
     check_neural_run(config, parts, model.parts)
     model.prepare()
     folder = Path(config.run.folder or f"{config.run.out}.run")
-    with start_runtime(config.run.device, deterministic=config.run.deterministic) as runtime:
+    run = config.run
+    with start_runtime(run.device, deterministic=run.deterministic, precision=run.precision) as runtime:
         with runtime.main_first():
             corpus = _open_corpus(config, files, folder, data_root, progress)
         tokenizer = corpus.train.tokenizer()
