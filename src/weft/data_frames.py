@@ -13,7 +13,7 @@ LIBRARIES = ("pandas", "polars")
 # The columns of a frame of scores; a frame of no results has them too.
 SCORE_COLUMNS = (
     "id", "sentences", "value", "percentile", "percentile_shuffled", "genre", "genre_guessed", "shuffles_beaten",
-    "transitions", "breaks", "break_probabilities", "warnings", "warning_codes",
+    "fluency", "transitions", "breaks", "break_probabilities", "warnings", "warning_codes",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COLUMNS = [
     "id", "sentences", "value", "percentile_written", "percentile_shuffled", "genre", "shuffles_beaten",
-    "warning_codes",
+    "fluency", "warning_codes",
 ]  # fmt: skip
 GENRE_HELP = "Genre whose texts the percentile is among, such as essay, or all. [default: guessed from the text]"
 SHUFFLES_HELP = (
@@ -185,7 +185,7 @@ def write_scores(scores: Iterable[Score], *, form: str, explain: bool) -> None:
 
 
 def _row(document: Document, score: Score) -> list[Any]:
-    cells = (score.value, score.percentile, score.percentile_shuffled, score.genre, score.shuffles_beaten)
+    cells = (score.value, score.percentile, score.percentile_shuffled, score.genre, score.shuffles_beaten, score.fluency)
     codes = " ".join(warning.code for warning in score.warnings)
     return [document.id, len(document), *("" if cell is None else cell for cell in cells), codes]
 

@@ -179,7 +179,8 @@ def _headline(document: Document, score: Score) -> Text:
     size, name = counted(len(document), "sentence"), (printable(document.id), "bold cyan")
     if score.value is None:
         return Text.assemble(name, "  coherence ", (f"–: no transition in {size}", "bold"))
-    return Text.assemble(name, "  coherence ", (f"{score.value:.2f}", "bold"), f"  {size}")
+    fluency = "" if score.fluency is None else f"  fluency {score.fluency:.2f}"
+    return Text.assemble(name, "  coherence ", (f"{score.value:.2f}", "bold"), f"{fluency}  {size}")
 
 
 def _bar_line(score: Score, number: int, share: float) -> Text:
@@ -192,8 +193,14 @@ def _bar_line(score: Score, number: int, share: float) -> Text:
         ("█" * filled, colour),
         ("░" * (BAR_WIDTH - filled), "dim"),
         f" {score.transitions[number]:6.2f}",
-        (f"  ← {score.mark}" if weak else "", "bold red"),
+        (f"  ← {_marked(score, number)}" if weak else "", "bold red"),
     )
+
+
+def _marked(score: Score, gap: int) -> str:
+    """Return the name of a mark, with its probability if the model estimates it."""
+    known = score.break_probabilities
+    return f"{score.mark} ({whole_percent(100 * known[gap])}%)" if known else score.mark
 
 
 def counted(number: int, noun: str) -> str:

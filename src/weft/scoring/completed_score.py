@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from weft.corpora.text.text_limits import readable
 from weft.document import Document, Score, weak_links
-from weft.protocols import BreakModel, CalibratedModel, CoherenceModel, CombinableModel, ShuffleJudge
+from weft.protocols import (
+    BreakModel,
+    CalibratedModel,
+    CoherenceModel,
+    CombinableModel,
+    FluencyModel,
+    ShuffleJudge,
+)
 from weft.scoring.genre_choice import choose_genre
 from weft.scoring.percentiles import placed
 from weft.scoring.score_warnings import warnings_of
@@ -32,6 +39,8 @@ def completed(score: Score, document: Document, model: CoherenceModel, name: str
     found = _with_breaks(found, read, model)
     if isinstance(model, ShuffleJudge):
         found = replace(found, shuffles_beaten=model.shuffles_beaten(read))
+    if isinstance(model, FluencyModel):
+        found = replace(found, fluency=model.fluency(read))
     reference = model.reference if isinstance(model, CalibratedModel) else None
     if reference is None:
         return found

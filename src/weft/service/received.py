@@ -32,6 +32,7 @@ def received_score(record: Record, given: str | Document) -> Score:
         percentile=places["written"],
         percentile_shuffled=places["shuffled"],
         shuffles_beaten=record["shuffles_beaten"],
+        fluency=record["fluency"],
         reference=record["reference"] or "",
         genre=record["genre"] or "",
         genre_guessed=record["genre_guessed"],

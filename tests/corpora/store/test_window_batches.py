@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from weft.corpora.negatives.damaged_windows import (
     damaged,
 )
 from weft.corpora.store.prepare import prepare
+from weft.corpora.store.sentence_surprise import Teacher, write_surprise
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.store.window_batches import WindowOptions, WindowStream, marked_rows, mixture_weights
 from weft.errors import ConfigError, CorpusError
@@ -184,3 +187,14 @@ def test_a_mixture_that_cannot_be_read_is_refused(store: TokenStore) -> None:
             mixture_weights(store.article_inputs(), mixture)
     with pytest.raises(CorpusError, match="no article for training"):
         stream(store, mixture="a.=0 b.=0")
+
+
+def test_articles_with_surprise_values_are_drawn_more_often(store: TokenStore, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(store.folder, tmp_path / "taught"))
+    values = np.full(store.sentence_count, np.nan)
+    values[12:24] = -3.0  # the second of nine articles of 12 sentences
+    taught = write_surprise(folder, values, Teacher("0" * 64, "lm", 64))
+    even, more = (stream(taught, taught=weight).draws for weight in (1.0, 5.0))
+    assert more[1] == pytest.approx(5 * even[1])
+    assert np.delete(more, 1).tolist() == np.delete(even, 1).tolist()
+    assert stream(store, taught=5.0).draws.tolist() == stream(store).draws.tolist()  # a store without values

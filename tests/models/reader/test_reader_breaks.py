@@ -58,7 +58,7 @@ def test_gaps_above_the_threshold_are_marked(capsys: pytest.CaptureFixture[str])
     assert score.breaks == (highest,) and score.break_threshold == second
     assert f"break after sentence {highest + 1}" in repr(score)
     lines = [line.plain for line in explain_lines(text, score)]
-    assert sum("← break" in line for line in lines) == 1 and "no break found" not in lines
+    assert sum("← break (" in line for line in lines) == 1 and "no break found" not in lines
     page = score._repr_html_()
     assert page.count('weft-mark">break ') == 1 and "weak link" not in page
     write_scores(model.score_stream(iter([text])), form="csv", explain=True)

@@ -17,11 +17,14 @@ from weft.corpora.store.token_store import TokenStore
 from weft.corpora.store.window_batches import WindowBatch
 from weft.document import Document
 from weft.errors import CorpusError, ModelError
+from weft.hub import load_model
 from weft.io.model_folder import load_artifact, save_artifact
+from weft.loaded_model import Model
 from weft.models.reader.export import export
 from weft.models.reader.network import Labels, ReaderNetwork, surprise_loss
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.report.terminal import explain_lines
 from weft.training.devices import start_runtime
 from weft.training.loop import Report
 from weft.training.part_training import Corpus, train_part
@@ -177,3 +180,12 @@ def test_a_store_without_values_is_refused(tmp_path: Path) -> None:
     store = prepare([tmp_path / "t.txt"], tmp_path / "s", vocabulary_size=300, workers=1)
     with pytest.raises(CorpusError, match="no surprise values"):
         first_batch(store)
+
+
+def test_a_score_has_the_fluency_of_its_text(trained: Reader) -> None:
+    text = Document("d", ("The first cat.", "The second cat.", "The third cat."))
+    score = Model(trained, "tiny").score([text])[0]
+    assert score.fluency == pytest.approx(np.mean(trained.surprises(text)))
+    assert score.to_dict()["fluency"] == score.rows()[0]["fluency"] == score.fluency
+    assert f"fluency {score.fluency:.2f}" in explain_lines(text, score)[0].plain
+    assert Model(load_model("foltz-glove"), "words").score([text])[0].fluency is None

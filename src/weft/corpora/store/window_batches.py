@@ -91,6 +91,7 @@ class WindowOptions:
         changes: Number of changed orders of each window.
         slots: Number of slots.
         mixture: How often the windows of an input are drawn in an epoch, by a part of its name.
+        taught: How often the windows of articles with surprise values are drawn, compared with those of others.
         masked: Share of tokens that are hidden, without the marks of start and end.
     """
 
@@ -104,6 +105,7 @@ class WindowOptions:
     changes: int = 1
     slots: int = 64
     mixture: str = ""
+    taught: float = 1.0
     masked: float = 0.0
 
 
@@ -143,6 +145,9 @@ class WindowStream:
         self.groups = self.articles[group_bounds(store.article_inputs())]  # [groups + 1]
         sizes = np.diff(self.articles)
         weights = mixture_weights(store.article_inputs(), options.mixture) * (sizes >= options.fewest)
+        if taught is not None and options.taught != 1:
+            firsts = self.articles[:-1][sizes > 0]  # an article is read by the language model as a whole
+            weights[sizes > 0] *= np.where(np.isfinite(store.surprise(firsts)), options.taught, 1.0)
         mean_size = (
             options.fewest + min(options.most, options.window_tokens / max(1.0, float(self.lengths.mean())))
         ) / 2

@@ -61,6 +61,9 @@ class ReaderSettings(Settings):
         "How often the windows of an input are drawn: `all`, `open` for files of open texts only, and numbers by a part"
         " of a file's name, such as `open story5=0.5 train-=1`.",
     )
+    taught: float = setting(
+        1.0, "How often windows of articles with surprise values are drawn, compared with those of others.", above=0
+    )
     precedence_weight: float = setting(0.1, "Weight of the mean precedence in a score.", minimum=0, adjustable=True)
     neighbour_weight: float = setting(
         0.0, "Further weight of the precedence of neighbours, in a score and in the search for an order.",
@@ -91,7 +94,7 @@ class ReaderSettings(Settings):
             fewest=self.fewest, most=self.most, window_tokens=self.window_tokens, slots=self.slots,
             sentence_tokens=max(3, min(self.sentence_tokens, longest_sentence)), at_paragraphs=self.at_paragraphs,
             damaged=self.damaged, strangers=self.strangers, changes=self.changes, mixture=self.mixture,
-            masked=self.masked,
+            taught=self.taught, masked=self.masked,
         )  # fmt: skip
 
 

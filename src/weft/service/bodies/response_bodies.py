@@ -97,6 +97,9 @@ class ScoreBody(Body):
     genre_guessed: bool
     genre_probability: float | None
     shuffles_beaten: float | None = Field(description="Share of its own random orders that score lower, 0 to 1.")
+    fluency: float | None = Field(
+        description="How predictable its sentences are, whatever their order: nats per token, higher is more fluent."
+    )
     model: str
     warnings: list[str]
     warning_codes: list[str]
