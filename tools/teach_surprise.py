@@ -50,7 +50,7 @@ from weft.models.causal_lm.model_files import Place, find_causal, read_causal
 from weft.models.causal_lm.predictor import ANCHOR, SentenceIds
 
 CHUNK_CHARACTERS = 2**20
-BUFFERED_TOKENS = 2**22  # sorted by length together, so that a batch has little padding
+BUFFERED_BATCHES = 128  # sorted by length together, so that a batch has little padding; progress is shown after them
 LOGITS_AT_ONCE = 2**29  # tokens times vocabulary that are converted to float32 at once: 2 GiB
 DTYPES = ("float32", "bfloat16", "float16")
 OVERLAP = 4  # a window begins with this part of the window before it
@@ -255,12 +255,12 @@ def token_chunks(task: TokenTask, check: AlignmentCheck, workers: int, limit: in
             yield found
 
 
-def buffers(chunks: Iterator[TokenChunk]) -> Iterator[list[TokenChunk]]:
-    """Yield chunks in groups of about `BUFFERED_TOKENS` tokens."""
+def buffers(chunks: Iterator[TokenChunk], tokens: int) -> Iterator[list[TokenChunk]]:
+    """Yield chunks in groups of about so many tokens."""
     group: list[TokenChunk] = []
     for chunk in chunks:
         group += [chunk] if len(chunk.sentences) else []
-        if sum(len(one.ids) for one in group) >= BUFFERED_TOKENS:
+        if sum(len(one.ids) for one in group) >= tokens:
             yield group
             group = []
     if group:
@@ -280,7 +280,7 @@ def teach(options: argparse.Namespace) -> SurpriseInfo:
     check, values = AlignmentCheck(store), np.full(store.sentence_count, np.nan)
     limit = options.limit or store.sentence_count
     done, tokens, began = 0, 0, time.monotonic()
-    for group in buffers(token_chunks(task, check, options.workers, limit)):
+    for group in buffers(token_chunks(task, check, options.workers, limit), BUFFERED_BATCHES * options.batch_tokens):
         means = teacher.sentence_means(group)
         values[done : done + len(means)] = means
         done, tokens = done + len(means), tokens + sum(len(chunk.ids) for chunk in group)

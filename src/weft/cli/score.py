@@ -185,7 +185,14 @@ def write_scores(scores: Iterable[Score], *, form: str, explain: bool) -> None:
 
 
 def _row(document: Document, score: Score) -> list[Any]:
-    cells = (score.value, score.percentile, score.percentile_shuffled, score.genre, score.shuffles_beaten, score.fluency)
+    cells = (
+        score.value,
+        score.percentile,
+        score.percentile_shuffled,
+        score.genre,
+        score.shuffles_beaten,
+        score.fluency,
+    )
     codes = " ".join(warning.code for warning in score.warnings)
     return [document.id, len(document), *("" if cell is None else cell for cell in cells), codes]
 

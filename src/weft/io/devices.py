@@ -25,9 +25,9 @@ def on_device(model: AnyModel, device: str) -> AnyModel:
         if device == "cuda" or (device == "auto" and "cuda" in model.devices()):
             model.to("cuda")
     elif isinstance(model, MovableModel):
-        if device == "cuda" and not _has_gpu(load=True):
+        if device == "cuda" and not has_gpu(load=True):
             raise no_gpu()
-        if device == "cuda" or (device == "auto" and _has_gpu(load=False)):
+        if device == "cuda" or (device == "auto" and has_gpu(load=False)):
             model.to("cuda")
     elif device == "cuda":
         raise ConfigError("this model runs on the CPU only", seen=device, allowed="auto, cpu", next_step=NEXT_STEP)
@@ -39,7 +39,10 @@ def no_gpu() -> ConfigError:
     return ConfigError("no GPU was found", seen="cuda", allowed="auto, cpu", next_step=NEXT_STEP)
 
 
-def _has_gpu(*, load: bool) -> bool:
-    """Return whether PyTorch sees a GPU; without ``load``, False if it is not imported yet."""
-    torch = importlib.import_module("torch") if load else sys.modules.get("torch")
+def has_gpu(*, load: bool = True) -> bool:
+    """Return whether PyTorch sees a GPU: False if it is not installed or, without ``load``, not imported yet."""
+    try:
+        torch = importlib.import_module("torch") if load else sys.modules.get("torch")
+    except ImportError:
+        return False
     return torch is not None and bool(torch.cuda.is_available())

@@ -176,11 +176,12 @@ def _copied(network: nn.Module) -> Weights:
 def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
     """Return the networks of a model folder that the run builds on."""
     base = load_model(model_folder(folder))
-    if not isinstance(base, NetworkModel) or base.tokenizer is None or not base.networks():
+    networks = base.networks() if isinstance(base, NetworkModel) else {}
+    if not isinstance(base, NetworkModel) or base.tokenizer is None or not networks:
         raise ConfigError(
             "this model has no networks to build on",
             seen=folder,
-            allowed="a folder with a neural model that was not exported",
+            allowed="a folder with a neural model",
             next_step="change run.base or run.start",
         )
     if base.tokenizer.fingerprint != tokenizer.fingerprint:
@@ -190,7 +191,7 @@ def _networks_of(folder: str, tokenizer: Tokenizer) -> dict[str, nn.Module]:
             allowed=tokenizer.fingerprint,
             next_step="prepare the store with --tokenizer and the tokenizer.json of that model's folder",
         )
-    return base.networks()
+    return networks
 
 
 def _check_shapes(model: NeuralModel, networks: Mapping[str, nn.Module], tokenizer: Tokenizer, folder: str) -> None:

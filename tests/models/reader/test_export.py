@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import torch
 from onnx import TensorProto, helper
 from tests.helpers.command_line import ok, refused
 from tests.helpers.tiny_reader import TEXTS, trained_reader, untrained_reader
@@ -21,9 +22,12 @@ from weft.errors import ConfigError, ModelError
 from weft.io.devices import on_device
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.reader.export import export
+from weft.models.reader.exported_weights import exported_weights
 from weft.models.reader.network_constants import GRAPHS, TEXT
 from weft.models.reader.onnx_tables import Ids, OnnxTableReader, States
 from weft.models.reader.reader import Reader
+from weft.models.reader.reader_settings import PART
+from weft.models.reader.reader_training import MASKED_WORDS
 from weft.models.reader.text_tables import TextTables
 from weft.protocols import Arranger, OrderScorer, PlacedModel
 from weft.report.model_facts import read_facts
@@ -145,7 +149,6 @@ def test_the_folder_holds_graphs_and_no_other_weights(trained: Path, exported: P
 def test_it_keeps_the_contracts_of_scoring_and_ordering(exported: Path) -> None:
     model = Reader.load(exported)
     assert isinstance(model, OrderScorer) and isinstance(model, Arranger) and isinstance(model, PlacedModel)
-    assert model.networks() == {}
     with pytest.raises(ModelError, match="an exported model has no weights to save"):
         model.save(exported.with_name("copy"))
 
@@ -179,11 +182,32 @@ def test_the_command(trained: Path, tmp_path: Path) -> None:
     assert weft.load(tmp_path / "out").score("The first cat. The second cat.").value is not None
 
 
-def test_training_does_not_start_from_an_exported_model(exported: Path) -> None:
+@pytest.mark.parametrize("arithmetic", ["float32", "int16", "int8"])
+def test_the_weights_come_back(arithmetic: str, trained: Path, tmp_path: Path) -> None:
+    folder, name = tmp_path / "out", f"{PART}/"
+    graphs = load_artifact(export(trained, folder, arithmetic=arithmetic)).graphs
+    saved = {key.removeprefix(name): value for key, value in load_artifact(trained).tensors.items()}
+    found = exported_weights(graphs)
+    assert {key for key in saved if not key.startswith(MASKED_WORDS)} == set(found)
+    for key, value in found.items():
+        assert value.dtype == saved[key].dtype and np.allclose(value, saved[key], atol=1e-7), key
+
+
+def test_training_goes_on_from_an_exported_model(trained: Path, exported: Path) -> None:
     tokenizer = Reader.load(exported).tokenizer
     assert tokenizer is not None
-    with pytest.raises(ConfigError, match="no networks to build on.*a neural model that was not exported"):
-        _networks_of(str(exported), tokenizer)
+    (own,), (other,) = (_networks_of(str(folder), tokenizer).values() for folder in (trained, exported))
+    for key, value in own.state_dict().items():
+        if not key.startswith(MASKED_WORDS):
+            assert torch.allclose(value, other.state_dict()[key], atol=1e-7), key
+    assert all(parameter.requires_grad for parameter in other.parameters())
+
+
+def test_an_exported_model_without_some_of_its_weights_is_no_start(exported: Path, tmp_path: Path) -> None:
+    artifact = load_artifact(exported)
+    save_artifact(replace(artifact, config={**artifact.config, "surprise_weight": 1.0}), tmp_path / "m")
+    with pytest.raises(ModelError, match="do not fit its settings.*surprise"):
+        Reader.load(tmp_path / "m").networks()
 
 
 def test_a_gpu_that_onnxruntime_does_not_have(exported: Path) -> None:

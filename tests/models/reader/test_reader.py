@@ -27,7 +27,7 @@ from weft.models.reader.network import Labels, batch_texts, break_loss, masked_w
 from weft.models.reader.order_search import best_order, order_value
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_encoder import Texts, pack
+from weft.models.reader.text_encoder import Texts, pack, plain_attention
 from weft.models.reader.text_tables import TextTables, long_tables
 from weft.models.reader.torch_tables import TorchTableReader
 from weft.protocols import Arranger, NeuralModel, OrderScorer, ShuffleJudge
@@ -393,6 +393,21 @@ def test_its_layers_are_those_of_bert(tmp_path: Path) -> None:
     bert = transformers.BertModel(config, add_pooling_layer=False).eval()
     bert.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
     assert torch.allclose(bert(given.ids).last_hidden_state[0], states, atol=1e-4)
+
+
+def test_plain_attention_is_that_of_pytorch() -> None:
+    """Reference test: result and gradients equal those of PyTorch's fused attention, with hidden tokens."""
+    generator = torch.Generator().manual_seed(1)
+    parts = torch.randn(3, 2, 4, 9, 8, generator=generator)  # query, key and value: [rows, heads, time, hidden / heads]
+    mask = torch.arange(9) < torch.tensor([9, 4])[:, None]
+    found = []
+    for attend in (plain_attention, torch.nn.functional.scaled_dot_product_attention):
+        given = parts.clone().requires_grad_()
+        mixed = attend(*given, attn_mask=mask[:, None, None], dropout_p=0.0)
+        mixed.square().sum().backward()
+        found.append((mixed, given.grad))
+    assert torch.allclose(found[0][0], found[1][0], atol=1e-5)
+    assert torch.allclose(found[0][1], found[1][1], atol=1e-4)
 
 
 # What a score says ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ does with numpy, and their integer products are the ones that onnxruntime is fas
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from weft.models.reader.network_constants import (
     SMALLEST_DEVIATION,
     SURPRISES,
 )
-from weft.models.reader.onnx_writer import Arithmetic, GraphWriter, Matrix
+from weft.models.reader.onnx_writer import Arithmetic, GraphWriter, Matrix, Vector
 from weft.models.reader.reader_settings import BOTH, ReaderSettings
 
 INT32, INT64, FLOAT, BOOL = TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT, TensorProto.BOOL
@@ -57,16 +58,16 @@ class SavedWeights:
         """
         key = self.prefix + name
         if key + SCALE in self.packed:
-            return Matrix(self._array(name), self.packed[key + SCALE])
-        return Matrix(*packed_rows(self._array(name).astype(np.float32)))
+            return Matrix(self._array(name), self.packed[key + SCALE], key)
+        return Matrix(*packed_rows(self._array(name).astype(np.float32)), key)
 
-    def vector(self, name: str) -> npt.NDArray[np.float32]:
+    def vector(self, name: str) -> Vector:
         """Return weights that are not a matrix, as float32.
 
         Raises:
             ValueError: There are no such weights.
         """
-        return self._array(name).astype(np.float32)
+        return Vector(self._array(name).astype(np.float32), self.prefix + name)
 
     def _array(self, name: str) -> npt.NDArray[Any]:
         if not self.has(name):
@@ -141,7 +142,7 @@ def break_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: Ari
     gaps = graph.op("Gelu", graph.op("Sum", one, other, both, scores))  # [gaps, width]
     mixed = graph.op("Unsqueeze", graph.op("Transpose", gaps, perm=[1, 0]), graph.whole(0))  # [1, width, gaps]
     for name in ("mix_first", "mix_second"):
-        kernel, bias = graph.store(head.vector(f"{name}.weight")), graph.store(head.vector(f"{name}.bias"))
+        kernel, bias = graph.vector(head.vector(f"{name}.weight")), graph.vector(head.vector(f"{name}.bias"))
         mixed = graph.op("Add", mixed, graph.op("Gelu", graph.op("Conv", mixed, kernel, bias, pads=[1, 1])))
     rows = graph.op("Transpose", graph.op("Squeeze", mixed, graph.whole(0)), perm=[1, 0])  # [gaps, width]
     found = _fast_linear(graph, rows, head.under("output"))
@@ -202,9 +203,10 @@ def _surprise_head(graph: GraphWriter, vectors: str, weights: SavedWeights) -> s
     normed = _norm(graph, vectors, weights.under("norm"), HEAD_NORM_EPSILON)
     inner = graph.op("Gelu", _fast_linear(graph, normed, weights.under("inner")))
     found = graph.op("Squeeze", _fast_linear(graph, inner, weights.under("output")), graph.whole(1))
-    mean, deviation = weights.vector("moments")
-    scaled = graph.op("Mul", found, graph.store(np.float32(max(deviation, SMALLEST_DEVIATION))))
-    return graph.op("Add", scaled, graph.store(np.float32(mean)))
+    moments = weights.vector("moments")
+    mean, deviation = moments.values
+    scaled = graph.op("Mul", found, graph.store(np.float32(max(deviation, SMALLEST_DEVIATION)), f"{moments.name}.1"))
+    return graph.op("Add", scaled, graph.store(np.float32(mean), f"{moments.name}.0"))
 
 
 def _gap_scores(graph: GraphWriter, odds: str, follows: str, left: str, right: str) -> str:
@@ -233,5 +235,6 @@ def _linear(graph: GraphWriter, given: str, weights: SavedWeights) -> str:
 def _fast_linear(graph: GraphWriter, given: str, weights: SavedWeights) -> str:
     """Add a layer of a head, in float32: it has few rows, and its weights are stored divided by `RATE`."""
     matrix = weights.matrix("weight")
-    bias = RATE * weights.vector("bias") if weights.has("bias") else None
-    return graph.exact_linear(given, Matrix(matrix.values, np.float32(RATE) * matrix.scale), bias)
+    bias = weights.vector("bias") if weights.has("bias") else None
+    scaled = replace(bias, values=np.float32(RATE) * bias.values) if bias else None
+    return graph.exact_linear(given, replace(matrix, scale=np.float32(RATE) * matrix.scale), scaled)

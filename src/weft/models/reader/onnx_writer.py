@@ -19,13 +19,15 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from weft.io.quantization import SCALE
+
 Arithmetic = Literal["int8", "int16", "float32"]
 OPSET = 20
 IR_VERSION = 9  # of onnx 1.15, the first with this opset
 RUNTIME_DOMAIN, RUNTIME_VERSION = "com.microsoft", 1  # operators that onnxruntime adds to those of ONNX
 REST_STEPS, REST_ZERO = 254, 128  # the rest is at most half a coarse step, in either direction
 
-Values = npt.NDArray[Any]
+TURNED = ".turned"  # ends the name of a matrix that is stored as [inputs, outputs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,15 @@ class Matrix:
 
     values: npt.NDArray[np.int8]
     scale: npt.NDArray[np.float32]
+    name: str  # in the network
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Weights that are not a matrix."""
+
+    values: npt.NDArray[np.float32]
+    name: str  # in the network
 
 
 @dataclass
@@ -57,11 +68,19 @@ class GraphWriter:
         self.nodes.append(helper.make_node("Identity", [value], [name]))
         self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 
-    def store(self, values: npt.ArrayLike) -> str:
-        """Add weights."""
-        name = f"w{len(self.stored)}"
+    def store(self, values: npt.ArrayLike, name: str = "") -> str:
+        """Add weights; those of the network have their name in it, so that training can go on from them."""
+        name = name or f"constant{len(self.stored)}"
         self.stored.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
+
+    def vector(self, vector: Vector) -> str:
+        """Add weights that are not a matrix."""
+        return self.store(vector.values, vector.name)
+
+    def _matrix(self, matrix: Matrix) -> tuple[str, str]:
+        """Add a matrix, turned: [inputs, outputs], and the scales of its outputs."""
+        return self.store(matrix.values.T, matrix.name + TURNED), self.store(matrix.scale, matrix.name + SCALE)
 
     def whole(self, *numbers: int) -> str:
         """Add a list of whole numbers, such as a shape."""
@@ -92,30 +111,33 @@ class GraphWriter:
 
     # Parts of networks ------------------------------------------------------------------------------------------------
 
-    def norm(self, given: str, weight: Values, bias: Values, epsilon: float) -> str:
+    def norm(self, given: str, weight: Vector, bias: Vector, epsilon: float) -> str:
         """Add a layer normalisation."""
-        return self.op("LayerNormalization", given, self.store(weight), self.store(bias), epsilon=epsilon)
+        return self.op("LayerNormalization", given, self.vector(weight), self.vector(bias), epsilon=epsilon)
 
     def rows(self, table: Matrix, numbers: str) -> str:
         """Add a look-up of rows of an int8 matrix: [rows] → [rows, inputs]."""
-        values = self.op("Cast", self.op("Gather", self.store(table.values), numbers), to=TensorProto.FLOAT)
-        return self.op("Mul", values, self.op("Gather", self.store(table.scale[:, None]), numbers))
+        values = self.store(table.values, table.name)
+        looked_up = self.op("Cast", self.op("Gather", values, numbers), to=TensorProto.FLOAT)
+        return self.op(
+            "Mul", looked_up, self.op("Gather", self.store(table.scale[:, None], table.name + SCALE), numbers)
+        )
 
-    def exact_linear(self, given: str, matrix: Matrix, bias: Values | None) -> str:
+    def exact_linear(self, given: str, matrix: Matrix, bias: Vector | None) -> str:
         """Add a linear layer in float32; the runtime multiplies weights and scales once, when it loads the graph."""
-        weights = self.op("Cast", self.store(matrix.values.T), to=TensorProto.FLOAT)
-        scaled = self.op("Mul", weights, self.store(matrix.scale))  # [inputs, outputs]
-        return self.op("Gemm", given, scaled, *([] if bias is None else [self.store(bias)]))
+        values, scale = self._matrix(matrix)
+        scaled = self.op("Mul", self.op("Cast", values, to=TensorProto.FLOAT), scale)  # [inputs, outputs]
+        return self.op("Gemm", given, scaled, *([] if bias is None else [self.vector(bias)]))
 
-    def linear(self, given: str, matrix: Matrix, bias: Values) -> str:
+    def linear(self, given: str, matrix: Matrix, bias: Vector) -> str:
         """Add a linear layer of the graph's kind: [rows, inputs] → [rows, outputs]."""
         if self.arithmetic == "float32":
             return self.exact_linear(given, matrix, bias)
-        values, scale = self.store(matrix.values.T), self.store(matrix.scale)
+        values, scale = self._matrix(matrix)
         if self.arithmetic == "int8":
-            return self.runtime_op("DynamicQuantizeMatMul", given, values, scale, "", self.store(bias))
+            return self.runtime_op("DynamicQuantizeMatMul", given, values, scale, "", self.vector(bias))
         coarse, step, zero = self.ops("DynamicQuantizeLinear", 3, [given])
-        whole = self.runtime_op("MatMulIntegerToFloat", coarse, values, step, scale, zero, "", self.store(bias))
+        whole = self.runtime_op("MatMulIntegerToFloat", coarse, values, step, scale, zero, "", self.vector(bias))
         rest = self.op("Sub", given, self.op("DequantizeLinear", coarse, step, zero))
         fine_step = self.op("Div", step, self.store(np.float32(REST_STEPS)))
         fine_zero = self.store(np.uint8(REST_ZERO))

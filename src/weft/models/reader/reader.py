@@ -16,9 +16,10 @@ import numpy as np
 from weft.corpora.store.window_batches import WindowBatch, WindowStream
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
+from weft.io.devices import has_gpu
 from weft.io.model_folder import Artifact, load_artifact
 from weft.io.seeded_hash import hash_key
-from weft.models.common.network_parts import saved_break_calibration, saved_tokenizer
+from weft.models.common.network_parts import fitting_weights, saved_break_calibration, saved_tokenizer
 from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
@@ -89,6 +90,7 @@ class Reader:
         self.break_calibration: BreakCalibration | None = None
         self._reader: TableReader | None = None
         self._networks: dict[str, torch.nn.Module] = {}
+        self._exported: str | Path | None = None  # the folder, if it was exported
         self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
         self._long_memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(1)  # large
 
@@ -185,8 +187,18 @@ class Reader:
         return self._reader
 
     def networks(self) -> dict[str, torch.nn.Module]:
-        """Return the trained network by part; an exported model has none."""
-        return dict(self._networks)
+        """Return the trained network by part; that of an exported model is built in PyTorch.
+
+        Raises:
+            ModelError: The weights of an exported model do not fit its settings.
+        """
+        if self._networks or self._exported is None:
+            return dict(self._networks)
+        from weft.models.reader.reader_training import exported_network
+
+        assert self.tokenizer is not None
+        with fitting_weights(PART, self._exported):
+            return {PART: exported_network(self.settings, self.tokenizer, load_artifact(self._exported).graphs)}
 
     def devices(self) -> tuple[str, ...]:
         """Return the devices that the model can run on here."""
@@ -198,8 +210,12 @@ class Reader:
         Raises:
             ConfigError: The model cannot use the device.
         """
-        if self._reader is not None:
-            self._reader.to(str(device))
+        if self._reader is None:
+            return self
+        if str(device).startswith("cuda") and "cuda" not in self._reader.devices() and has_gpu():
+            assert self.tokenizer is not None
+            self._take(self.networks(), self.tokenizer)  # an exported model, where onnxruntime has no GPU
+        self._reader.to(str(device))
         return self
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
@@ -207,8 +223,8 @@ class Reader:
         other = type(self)(self.settings.adjusted(changes))
         other.tokenizer, other.reference = self.tokenizer, self.reference
         other.break_calibration = self.break_calibration
-        other._reader, other._networks, other._memory = self._reader, self._networks, self._memory
-        other._long_memory = self._long_memory
+        other._reader, other._networks, other._exported = self._reader, self._networks, self._exported
+        other._memory, other._long_memory = self._memory, self._long_memory
         return other
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -386,7 +402,7 @@ class Reader:
         from weft.models.reader.onnx_tables import OnnxTableReader, checked_graphs
 
         chosen, graphs = self.settings, checked_graphs(artifact, folder)
-        self.tokenizer = tokenizer
+        self.tokenizer, self._exported = tokenizer, folder
         self._reader = OnnxTableReader(graphs, tokenizer, chosen.sentence_tokens, chosen.slots)
 
     def _build(self, artifact: Artifact, tokenizer: Tokenizer, folder: str | Path) -> None:

@@ -1,7 +1,8 @@
-"""Networks of the reader to train, and the loss of a batch; imported for training only, because it needs PyTorch."""
+"""Networks of the reader in PyTorch, and the loss of a batch; imported only where PyTorch is needed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -9,7 +10,9 @@ import torch
 from weft.corpora.store.window_batches import WindowBatch
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import CorpusError
+from weft.io.quantization import unpack
 from weft.models.common.neural.batch_tensors import to_device
+from weft.models.common.neural.network_folder import as_tensors
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.network import (
     ReaderNetwork,
@@ -24,6 +27,8 @@ from weft.models.reader.network import (
 from weft.models.reader.reader_settings import BOTH, ReaderSettings
 from weft.models.reader.text_encoder import EncoderSizes
 from weft.training.loop import LossPart
+
+MASKED_WORDS = ("encoder.mask", "word")  # weights that only masked words need
 
 
 def empty_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork:
@@ -41,6 +46,24 @@ def new_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork
     network = empty_network(settings, tokenizer)
     if settings.encoder:
         load_encoder(network.encoder, encoder_folder(settings.encoder), tokenizer)
+    return network
+
+
+def exported_network(settings: ReaderSettings, tokenizer: Tokenizer, graphs: Mapping[str, bytes]) -> ReaderNetwork:
+    """Return the network of an exported reader; weights that only masked words need are new.
+
+    Raises:
+        ValueError: The weights in the graphs do not fit the settings.
+    """
+    from weft.models.reader.exported_weights import exported_weights
+
+    network = empty_network(settings, tokenizer)
+    found = as_tensors(unpack(exported_weights(graphs)))
+    known = network.state_dict()
+    missing = [name for name in known if name not in found and not name.startswith(MASKED_WORDS)]
+    if missing or not found.keys() <= known.keys():
+        raise ValueError(f"other weights than those of the settings: {(missing or sorted(found.keys() - known))[0]}")
+    network.load_state_dict(known | found)
     return network
 
 
