@@ -188,9 +188,9 @@ class Score(Tabular):
         percentile_shuffled: The same percentage among the shuffled reference texts.
         shuffles_beaten: Share of random orders of the text that score lower than its own order, from 0 to 1, for models
             that compare orders quickly; None for other models and for fewer than three sentences.
-        fluency: How predictable the sentences are, whatever their order: the mean log-likelihood per token, in nats, of a
-            language model. It agrees with people's ratings of generated texts more than the value does. None for models
-            without it.
+        fluency: How predictable the sentences are, whatever their order: the mean log-likelihood per token, in nats, of
+            a language model. It agrees with people's ratings of generated texts more than the value does. None for
+            models without it.
         reference: Name of the reference texts, such as ``news texts``.
         genre: Genre of the reference texts, for models with reference scores by genre: the genre that was given, or
             guessed; ``all`` for the texts of all genres.

@@ -306,7 +306,7 @@ def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.opti
         {"params": matrices, "weight_decay": settings.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=matrices[0].is_cuda)
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.98), fused=True)
 
 
 def learning_rate(settings: TrainingSettings, step: int, share: float) -> float:

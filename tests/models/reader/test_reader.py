@@ -22,12 +22,13 @@ from weft.loaded_model import Model
 from weft.models.common.token_cache import TokenCache
 from weft.models.reader import reader as reader_module
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
+from weft.models.reader.cpu_attention import attention_by_text, plain_attention
 from weft.models.reader.heads import PairHeads
 from weft.models.reader.network import Labels, batch_texts, break_loss, masked_words, near_loss
 from weft.models.reader.order_search import best_order, order_value
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
-from weft.models.reader.text_encoder import Texts, pack, plain_attention
+from weft.models.reader.text_encoder import Texts, pack
 from weft.models.reader.text_tables import TextTables, long_tables
 from weft.models.reader.torch_tables import TorchTableReader
 from weft.protocols import Arranger, NeuralModel, OrderScorer, ShuffleJudge
@@ -408,6 +409,39 @@ def test_plain_attention_is_that_of_pytorch() -> None:
         found.append((mixed, given.grad))
     assert torch.allclose(found[0][0], found[1][0], atol=1e-5)
     assert torch.allclose(found[0][1], found[1][1], atol=1e-4)
+
+
+def test_attention_by_text_is_that_of_pytorch() -> None:
+    """Reference test: result and gradients equal those of PyTorch's fused attention over padded texts."""
+    parts = torch.randn(2, 9, 3 * 32, generator=torch.Generator().manual_seed(1))  # [texts, longest, 3 · hidden]
+    lengths = torch.tensor([9, 4])
+    real = torch.arange(9) < lengths[:, None]
+
+    def fused(given: torch.Tensor) -> torch.Tensor:
+        divided = given.view(2, 9, 3, 4, 8).permute(2, 0, 3, 1, 4)
+        mixed = torch.nn.functional.scaled_dot_product_attention(*divided, attn_mask=real[:, None, None])
+        return mixed.transpose(1, 2).reshape(2, 9, 32)
+
+    found = []
+    for attend in (lambda given: attention_by_text(given, lengths, 4), fused):
+        given = parts.clone().requires_grad_()
+        mixed = attend(given) * real[:, :, None]
+        mixed.square().sum().backward()
+        found.append((mixed, given.grad))
+    assert torch.allclose(found[0][0], found[1][0], atol=1e-5)
+    assert torch.allclose(found[0][1], found[1][1], atol=1e-4)
+
+
+def test_frozen_layers_keep_their_weights_in_training() -> None:
+    weights = []
+    for steps in (1, 3):
+        settings = TrainingSettings(steps=steps, batch_tokens=200, learning_rate=0.01)
+        model = fit_documents(Reader(replace(SMALL, frozen_layers=1)), [TEXT] * 4, settings=settings, vocabulary=400)
+        weights.append(model.networks()[PART].state_dict())
+    kept = {name for name, value in weights[0].items() if torch.equal(value, weights[1][name])}
+    frozen = ("encoder.words.", "encoder.positions.", "encoder.norm.", "encoder.layers.0.")
+    assert {name for name in weights[0] if name.startswith(frozen)} <= kept
+    assert not any(name.startswith("encoder.layers.1.") and name.endswith("weight") for name in kept)
 
 
 # What a score says ----------------------------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ class ReaderSettings(Settings):
     hidden: int = setting(384, "Size of token states.", minimum=4)
     layers: int = setting(6, "Number of layers.", minimum=1)
     local_layers: int = setting(3, "Number of lower layers that read each sentence alone.", minimum=0)
+    frozen_layers: int = setting(
+        0, "Number of lower layers that keep their weights in training, together with the word vectors.", minimum=0
+    )
     heads: int = setting(12, "Number of attention heads.", minimum=1)
     feed_forward: int = setting(1536, "Size of the hidden layer after attention.", minimum=1)
     dropout: float = setting(0.1, "Dropout rate in training.", minimum=0, below=1)
@@ -74,7 +77,8 @@ class ReaderSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check(self.local_layers <= self.layers, "local_layers", self.local_layers, f"0 to layers, {self.layers}")
+        for name in ("local_layers", "frozen_layers"):
+            self._check(getattr(self, name) <= self.layers, name, getattr(self, name), f"0 to layers, {self.layers}")
         self._check(self.hidden % self.heads == 0, "heads", self.heads, f"a divisor of hidden, {self.hidden}")
         self._check(self.most >= self.fewest, "most", self.most, f"at least fewest, {self.fewest}")
 

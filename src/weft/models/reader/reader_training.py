@@ -46,6 +46,8 @@ def new_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork
     network = empty_network(settings, tokenizer)
     if settings.encoder:
         load_encoder(network.encoder, encoder_folder(settings.encoder), tokenizer)
+    if settings.frozen_layers:
+        network.encoder.freeze(settings.frozen_layers)
     return network
 
 

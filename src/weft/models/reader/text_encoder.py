@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from weft.models.reader.cpu_attention import attention_by_text, plain_attention
 from weft.models.reader.network_constants import NORM_EPSILON
 
-HIDDEN = -1e4  # score of a token that must not be attended to
+SHORT = 64  # tokens; of rows that are not longer, many at once are faster than one after the other
 ALIGNMENT = 8  # joined texts have a multiple of this many tokens, which attention on a GPU is fastest with
 
 
@@ -166,26 +167,20 @@ class EncoderLayer(nn.Module):
     def _mixed(self, parts: Tensor, real: Tensor) -> Tensor:
         """Return what attention makes of queries, keys and values: [rows, time, 3 · hidden] → [rows, time, hidden]."""
         rows, time, hidden = parts.shape[0], parts.shape[1], parts.shape[2] // 3
+        rate, mask = self.rate if self.training else 0.0, real[:, None, None]
+        slow = _fused_is_slow(parts)
+        if slow and not rate and time > SHORT:
+            return attention_by_text(parts, real.sum(dim=1), self.heads)
         divided = parts.view(rows, time, 3, self.heads, hidden // self.heads)
         query, key, value = divided.permute(2, 0, 3, 1, 4)  # [rows, heads, time, hidden / heads] each
-        rate, mask = self.rate if self.training else 0.0, real[:, None, None]
-        attend = plain_attention if _fused_is_slow(parts) else functional.scaled_dot_product_attention
+        attend = plain_attention if slow else functional.scaled_dot_product_attention
         mixed = attend(query, key, value, attn_mask=mask, dropout_p=rate)
         return mixed.transpose(1, 2).reshape(rows, time, hidden)
 
 
 def _fused_is_slow(states: Tensor) -> bool:
     """Return whether PyTorch's fused attention is slow: its gradient in bfloat16 on a CPU, 40% of a training step."""
-    return states.dtype == torch.bfloat16 and states.device.type == "cpu" and torch.is_grad_enabled()
-
-
-def plain_attention(query: Tensor, key: Tensor, value: Tensor, *, attn_mask: Tensor, dropout_p: float) -> Tensor:
-    """Return attention as two products and a softmax, with the arguments of `scaled_dot_product_attention`."""
-    scores = (query * query.shape[3] ** -0.5) @ key.transpose(2, 3)  # [rows, heads, time, time]
-    scores = scores + torch.where(attn_mask, 0.0, HIDDEN).to(scores.dtype)
-    shares = torch.softmax(scores, dim=3, dtype=scores.dtype)  # autocast would take float32
-    mixed: Tensor = functional.dropout(shares, dropout_p) @ value  # [rows, heads, time, hidden / heads]
-    return mixed
+    return states.dtype == torch.bfloat16 and states.device.type == "cpu" and states.requires_grad
 
 
 class TextEncoder(nn.Module):
@@ -204,6 +199,11 @@ class TextEncoder(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 nn.init.normal_(module.weight, std=0.02)
+
+    def freeze(self, layers: int) -> None:
+        """Let the word vectors and so many of the lower layers keep their weights in training."""
+        for module in (self.words, self.positions, self.norm, *self.layers[:layers]):
+            module.requires_grad_(False)
 
     def forward(self, texts: Texts, packed: PackedTokens, masked: Tensor | None = None) -> Tensor:
         """Return the states of all words: [texts, longest, hidden].
