@@ -109,7 +109,7 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--models", nargs="+", default=["weft-small", "foltz-glove"])
+    parser.add_argument("--models", nargs="+", default=["weft-reader", "foltz-glove"])
     parser.add_argument("--lengths", nargs="+", type=int, default=[4, 8, 16, 32, 64, 128, 256])
     parser.add_argument("--numbers", nargs="+", type=int, default=[8, 16, 32, 64, 128])
     parser.add_argument("--order-lengths", nargs="+", type=int, default=[4, 8, 16, 32, 64])

@@ -216,7 +216,7 @@ def words_of(rng: random.Random, place: Path) -> tuple[list[str], bytes]:
         words += [rng.choice(TASKS), "--data", usually(rng, files[0], *ODD_PATHS)]
     elif name in {"models", "config", "table"}:
         words += rng.choice(
-            ([], ["weft-small"], [files[0]], ["4"], ["no-such"], ["foltz-lsa"], [rng.choice(ODD_PATHS)])
+            ([], ["weft-reader"], [files[0]], ["4"], ["no-such"], ["foltz-lsa"], [rng.choice(ODD_PATHS)])
         )
     elif name == "calibrate":
         words += ["foltz-sif", "--data", files[0]]
@@ -456,11 +456,13 @@ def model_folder(rng: random.Random, place: Path) -> Done:
     """Load a damaged copy of a model folder inside the package and score a text with it."""
     import weft
     from weft.hub import PACKAGE_FOLDERS
+    from weft.hub import model_folder as model_folder_of
     from weft.io.package_files import PRETRAINED
     from weft.registry import DEFAULT_MODEL, model_class
 
     name = rng.choice((DEFAULT_MODEL, DEFAULT_MODEL, "foltz-glove"))
-    source, folder = PRETRAINED / PACKAGE_FOLDERS.get(name, name), place / "model"
+    source = PRETRAINED / PACKAGE_FOLDERS[name] if name in PACKAGE_FOLDERS else model_folder_of(name)
+    folder = place / "model"
     shutil.copytree(source, folder)
     what = f"{source.name}: {damage_folder(rng, folder)}"
     by_class = (

@@ -146,7 +146,7 @@ def summary(times: list[float]) -> dict[str, Any]:
 def main() -> None:
     """Measure and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--model", default="weft-small")
+    parser.add_argument("--model", default="weft-reader")
     parser.add_argument("--rounds", type=int, default=30, help="edits")
     parser.add_argument("--first", type=int, default=10, help="fresh pages")
     parser.add_argument("--out", type=Path)

@@ -312,7 +312,7 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the research data")
-    parser.add_argument("--weft", nargs="*", default=["weft-small", "foltz-glove", "foltz-sif"], metavar="NAME[:mmi]")
+    parser.add_argument("--weft", nargs="*", default=["weft-reader", "foltz-glove", "foltz-sif"], metavar="NAME[:mmi]")
     parser.add_argument("--peers", nargs="*", default=[peer.file for peer in PEERS], help="files of benchmarks/peers")
     parser.add_argument("--limit", type=int, help="number of documents of every set [default: all]")
     parser.add_argument("--order-limit", type=int, default=5, help="number of documents to order; 0: none")

@@ -273,7 +273,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--engine", default="processes", help="engine that is disturbed")
     parser.add_argument("--model", default="foltz-glove", help="model of kills and memory")
     parser.add_argument("--speed-documents", type=int, default=2000)
-    parser.add_argument("--speed-model", default="weft-small")
+    parser.add_argument("--speed-model", default="weft-reader")
     parser.add_argument("--engines", nargs="+", default=["processes", "ray"], help="engines whose speed is measured")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory-documents", type=int, default=1_000_000)

@@ -1,6 +1,6 @@
 """The service under load and under requests of any kind.
 
-    python benchmarks/service.py [--clients 64] [--seconds 60] [--requests 10000] [--model weft-small] [--seed 1]
+    python benchmarks/service.py [--clients 64] [--seconds 60] [--requests 10000] [--model weft-reader] [--seed 1]
         [--rounds 3] [--parts load memory killed requests] [--out results/benchmarks/service.json]
 
 Load: as many clients as given send texts of 15 sentences over the loopback, each the next one as soon as it has the
@@ -432,7 +432,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--model", default="weft-small")
+    parser.add_argument("--model", default="weft-reader")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)

@@ -2,8 +2,9 @@
 
     python examples/rerank_answers.py
 
-A text that repeats itself scores high, because nothing predicts a sentence better than its copy. weft warns about it,
-and an answer with such a warning never wins here.
+The default model gives links of repeated sentences a low score; models of neighbouring sentences give them a high one,
+because nothing predicts a sentence better than its copy. weft warns about repetition whatever the model, and an answer
+with such a warning never wins here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ CANDIDATES = [
 DISTRUSTED = {"repetition", "unknown-words", "no-score"}  # warnings that make a score worthless
 
 
-def rerank(answers: list[str], *, model: str = "weft-small") -> list[weft.Score]:
+def rerank(answers: list[str], *, model: str = "weft-reader") -> list[weft.Score]:
     """Return the scores of the answers, the best first; those that cannot be trusted come last."""
     scores = weft.score(answers, model=model)
 

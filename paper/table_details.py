@@ -10,7 +10,8 @@ from weft.errors import CorpusError
 from weft.evaluation.metrics import Comparison
 from weft.evaluation.model_comparison import average_seeds
 from weft.evaluation.result import Key, Result, compare_results
-from weft.report.model_facts import BUILT_IN, ModelFacts
+from weft.registry import NAMED_MODELS
+from weft.report.model_facts import ModelFacts
 from weft.report.paper_numbers import TABLES, PaperTable
 from weft.report.row_groups import Group, Line, groups_of, split_variant
 from weft.report.row_names import AS_IN_PAPER, WAYS_OF_WRITING
@@ -34,7 +35,7 @@ def models_behind(results: Results, known: Sequence[ModelFacts]) -> str:
 
 def _is_of(result: Result, facts: ModelFacts) -> bool:
     """Return whether a result was measured with these weights."""
-    same = facts.model in BUILT_IN or facts.command == result.training.get("command")
+    same = facts.model in NAMED_MODELS or facts.command == result.training.get("command")
     return facts.model == result.model and same
 
 

@@ -42,8 +42,8 @@ from weft.training.config import parse_settings
 
 PRECEDENCE = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 BESIDE = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2)
-ORDER = (0.5, 1.0, 2.0, 4.0)
-ORDER_BESIDE = (0.0, 0.5)
+ORDER = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+ORDER_BESIDE = (0.0, 0.3)
 NEGATIVES = 20
 TIE = 1e-9  # smaller differences of scores are rounding errors
 

@@ -47,7 +47,7 @@ class Published:
         """The model as the command names it: a name or a folder."""
         words = self.command
         places = [number for number, word in enumerate(words) if word in {"-m", "--model"}]
-        return words[places[0] + 1] if places else "weft-small"
+        return words[places[0] + 1] if places else str(self.content["model"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -47,7 +47,7 @@ PROBE_FILES = {
 
 def bill() -> Json:
     """Return the bill of materials; equal files give the same one, so it has no date and no random number."""
-    folders = sorted(folder for folder in PRETRAINED.iterdir() if (folder / MANIFEST).is_file())
+    folders = sorted(path.parent for path in PRETRAINED.rglob(MANIFEST))
     return {
         "$schema": f"http://cyclonedx.org/schema/bom-{SPECIFICATION}.schema.json",
         "bomFormat": "CycloneDX",

@@ -30,7 +30,7 @@ def models_with_cards() -> list[str]:
     """Return the names of the models in the package and in zoo/, in order.
 
     Example:
-        >>> {"weft-small", "foltz-glove"} <= set(models_with_cards())
+        >>> {"weft-reader", "foltz-glove"} <= set(models_with_cards())
         True
     """
     inside = (row.name for row in known_models() if row.source == "weft" or (ROOT / "zoo" / row.name).is_dir())

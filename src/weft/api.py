@@ -19,7 +19,7 @@ from weft.models.common.thread_pool import few_threads
 from weft.ordering.order import Objective, Search
 from weft.ordering.ordering import Ordering
 from weft.progress import Progress, silent
-from weft.registry import DEFAULT_MODEL
+from weft.registry import DEFAULT_MODEL, DEFAULT_WRITER
 from weft.settings import check_count, check_type
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def generate(
 def generate(
     texts: Any,
     *,
-    model: AnyModel = DEFAULT_MODEL,
+    model: AnyModel = DEFAULT_WRITER,
     sentences: int = 1,
     combine: str | None = None,
     rerank: AnyModel | None = None,
@@ -163,7 +163,7 @@ def generate(
         combine: ``uni`` takes the first choice of the search; ``bi`` and ``mmi`` rerank its N-best list. The default
             is the model's own.
         rerank: Another model that chooses among the N-best list: name, folder, or what `load` returned. The default
-            is the model itself, and weft-small for `hf`.
+            is the model itself, and weft-reader for `hf`.
         decoding: How sentences are searched or sampled.
         language: Language of the sentence splitter.
         options: Fields of `weft.Decoding` by name, such as ``method="sample"`` or ``seed=3``; they change ``decoding``.

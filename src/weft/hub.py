@@ -3,8 +3,8 @@
 A name is looked up in this order:
 
 1. a path: a folder with a ``model.json``;
-2. models of the package, and of other packages, that need no training, such as ``weft-small``;
-3. model folders in installed packages, such as ``weft-zoo`` (entry point group ``weft.models``);
+2. models of the package, and of other packages, that need no training, such as ``foltz-glove``;
+3. model folders inside the package (``weft-reader``) and in installed ones (``weft-zoo``; group ``weft.models``);
 4. model folders in ``zoo/`` below the working folder;
 5. model folders in the folders that the environment variable ``WEFT_MODELS`` lists.
 
@@ -23,12 +23,13 @@ from typing import Any
 
 from weft.errors import ConfigError, ModelError, WeftError, closest_name, did_you_mean
 from weft.io.model_folder import MANIFEST, load_artifact, read_manifest, save_artifact
-from weft.io.package_files import PRETRAINED
+from weft.io.package_files import PRETRAINED, PRETRAINED_MODELS
 from weft.protocols import AdjustableModel, CoherenceModel, ModelCard
 from weft.registry import (
     DEFAULT_MODEL,
     MODEL_GROUP,
     MODELS,
+    NAMED_MODELS,
     TORCH_MODELS,
     create_model,
     entry_points,
@@ -44,11 +45,11 @@ ZOO_FOLDER = "zoo"
 ZOO_PACKAGE = "weft-zoo"
 INSTALL_ZOO = "pip install ./zoo"
 EXTRAS = {"parse": ("spacy",), "hf": ("sentence_transformers", "transformers")}  # the packages of each extra
-PACKAGE = "weft"  # the source of models that need no training
+PACKAGE = "weft"  # the source of models inside this package
 # Folders inside the package with the weights of models that need no training.
-PACKAGE_FOLDERS = {"weft-small": "weft-small", "foltz-glove": "glove", "foltz-sif": "glove"}
+PACKAGE_FOLDERS = {"foltz-glove": "glove", "foltz-sif": "glove"}
 # Texts of 15 sentences scored in a second by one core: medians in results/benchmarks/scoring.json.
-SPEEDS = {"weft-small": 9.6, "foltz-embedding": 5.5, "hf": 0.7}
+SPEEDS = {"weft-reader": 18.2, "foltz-embedding": 5.4, "hf": 0.7}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def find_model(name: str | Path) -> FoundModel:
         ModelError: The model has to be trained first, or its folder is damaged.
 
     Example:
-        >>> find_model("weft-small").source
+        >>> find_model("weft-reader").source
         'weft'
     """
     text = str(name)
@@ -130,7 +131,7 @@ def find_model(name: str | Path) -> FoundModel:
     for source, place in _places():
         if os.path.isfile(place / text / MANIFEST):
             return FoundModel(text, read_manifest(place / text)["model"], place / text, source)
-    raise _untrained(text) if registered else _unknown(text)
+    raise _untrained(text) if registered or text in NAMED_MODELS else _unknown(text)
 
 
 def model_folder(name: str | Path) -> Path:
@@ -194,10 +195,10 @@ def is_model(name: str | Path) -> bool:
 
 
 def known_models() -> list[KnownModel]:
-    """Return all models: those of the registry first, then further trained ones, such as those for one domain."""
+    """Return all models: the default, those of the registry, then further ones, such as those for one domain."""
     trained = _trained()
-    rest = [name for name in trained if name not in model_names()]
-    return [_known(name, trained) for name in [*model_names(), *rest]]
+    rest = [name for name in trained if name not in (DEFAULT_MODEL, *model_names())]
+    return [_known(name, trained) for name in [DEFAULT_MODEL, *model_names(), *rest]]
 
 
 def describe_model(name: str | Path) -> ModelDescription:
@@ -229,7 +230,8 @@ def _places() -> Iterator[tuple[str, Path]]:
 
 
 def _package_places() -> Iterator[tuple[str, Path]]:
-    """Yield the folders of installed packages of models, each with the name of its package."""
+    """Yield the folders of installed packages that hold models, this one first, each with the name of its package."""
+    yield PACKAGE, PRETRAINED_MODELS
     for entry in entry_points(MODEL_GROUP):
         if ":" not in entry.value:
             yield from ((package_of(entry), place) for place in _package_folders(entry.value))
@@ -335,8 +337,8 @@ def _no_folder(name: str) -> ModelError:
 
 def _how_to_get(name: str, trained: Mapping[str, FoundModel]) -> str:
     """Return how to get a trained model of a registered name, as the next step of a message."""
-    train = f"train it (weft train configs/{name}.toml)" if name in MODELS else "train it"
-    variants = sorted(other for other, found in trained.items() if found.model == name)
+    train = f"train it (weft train configs/{name}.toml)" if name in (*MODELS, *NAMED_MODELS) else "train it"
+    variants = sorted(other for other, found in trained.items() if found.model == name and other not in NAMED_MODELS)
     first = f"use {' or '.join(variants)}, which are trained for one domain; or " if variants else ""
     if not variants and _in_zoo(name) and not _has_zoo():
         first = f"{INSTALL_ZOO} (in a clone); or "
@@ -345,7 +347,7 @@ def _how_to_get(name: str, trained: Mapping[str, FoundModel]) -> str:
 
 def _in_zoo(name: str) -> bool:
     """Return whether the zoo has trained weights of a registered model, or of its variants for one domain."""
-    return INSTALL_ZOO in model_class(name).card.needs
+    return name in NAMED_MODELS or INSTALL_ZOO in model_class(name).card.needs
 
 
 def _has_zoo() -> bool:

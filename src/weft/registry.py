@@ -9,6 +9,7 @@ does not have, or when names are listed; never by ``import weft``. A name of thi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,10 @@ from weft.protocols import CoherenceModel
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-DEFAULT_MODEL = "weft-small"
+DEFAULT_MODEL = "weft-reader"
+DEFAULT_WRITER = "weft-small"  # the default model cannot write
+# Trained models with a name of their own, and their classes; others are called after their class and their domain.
+NAMED_MODELS: Mapping[str, str] = {"weft-reader": "reader", "weft-reader-large": "reader", "weft-small": "seq2seq"}
 
 MODELS: Mapping[str, str] = {
     "foltz-glove": "weft.models.lexical.glove:FoltzGlove",
@@ -39,7 +43,6 @@ MODELS: Mapping[str, str] = {
     "hmm-lda-gm": "weft.models.topic.hmm_lda_gm:HmmLdaGm",
     "seq2seq": "weft.models.seq2seq.seq2seq:Seq2Seq",
     "vlv-gm": "weft.models.vlv.vlv_gm:VlvGm",
-    "weft-small": "weft.models.seq2seq.weft_small:WeftSmall",
     "hf": "weft.models.causal_lm.causal_lm:Hf",
     "discriminative": "weft.models.discriminative.clique_model:Discriminative",
     "discriminative-pair": "weft.models.discriminative.pair_model:DiscriminativePair",
@@ -126,6 +129,17 @@ def is_installed(package: str) -> bool:
         return find_spec(package) is not None
     except ValueError:  # a module without a spec stands in its place
         return False
+
+
+def result_name(name: str | Path, kind: str) -> str:
+    """Return the name of a model in results, from its name or folder and the name of its class.
+
+    Example:
+        >>> result_name("zoo/weft-small", "seq2seq"), result_name("zoo/seq2seq-accidents", "seq2seq")
+        ('weft-small', 'seq2seq')
+    """
+    own = Path(name).absolute().name
+    return own if NAMED_MODELS.get(own) == kind else kind
 
 
 def model_class(name: str) -> type[CoherenceModel]:

@@ -38,8 +38,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def site(browser: Browser) -> Iterator[str]:
-    """Address of the page with the model `weft-small`, which has weak links and percentiles."""
-    with running_service("weft-small") as address:
+    """Address of the page with the model `weft-reader`, which has weak links and percentiles."""
+    with running_service("weft-reader") as address:
         yield address
 
 

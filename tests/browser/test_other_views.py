@@ -133,7 +133,7 @@ def test_downloads_of_a_text(tab: Page, site: str, tmp_path: Path) -> None:
         tab.get_by_role("button", name="Download", exact=True).click()
         files[name] = save(tab, name, tmp_path)
     record = json.loads(files["JSON"].read_text(encoding="utf-8"))
-    assert record["text"] == text and len(record["transitions"]) == 5 and record["model"] == "weft-small"
+    assert record["text"] == text and len(record["transitions"]) == 5 and record["model"] == "weft-reader"
     rows = list(csv.DictReader(io.StringIO(files["CSV"].read_bytes().decode())))
     assert [float(row["value"]) for row in rows] == record["transitions"]
     assert rows[4]["left_sentence"] == '<b>My "uncle"</b> bought a motorbike in 1987.'

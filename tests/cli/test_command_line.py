@@ -50,7 +50,7 @@ def test_help_has_placeholders_and_defaults() -> None:
     assert ok("score", "-h") == ok("score", "--help")
     text = ok("score", "--help")
     assert (
-        "-m, --model NAME" in text and "[default: weft-small]" in text and "-f, --format table|json|jsonl|csv" in text
+        "-m, --model NAME" in text and "[default: weft-reader]" in text and "-f, --format table|json|jsonl|csv" in text
     )
     assert "FILE..." in text and "-e, --explain  " in text
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.command_line import ESSAY, REVISED, ROOT, ok, weft
+from tests.helpers.zoo_models import WEFT_SMALL
 
 ORDERS = ROOT / "results" / "wikipedia-order"
 
@@ -99,7 +100,8 @@ def test_two_models_evaluated_on_the_spot(year_texts: str, tmp_path: Path) -> No
     assert record["metrics"]["swaps_2"]["first"] == 1.0
 
 
-def test_a_fresh_comparison_names_the_way(tmp_path: Path) -> None:
+def test_a_fresh_comparison_names_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_MODELS", str(WEFT_SMALL.parent))
     texts = [{"id": f"d{n}", "sentences": [f"In {1900 + i} {n} things." for i in range(3)]} for n in range(3)]
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, texts)))
     fresh = ("-t", "wikipedia-pairs", "--data", "mine.jsonl", "--limit", "2")
@@ -145,7 +147,7 @@ def test_a_limit_is_not_met_by_results_of_the_whole() -> None:
         (("random", "foltz-sif", "-t", "probes", "--set", "seed=3"), ("--set seed=3", "weft evaluate")),
         ((str(ORDERS / "random.json"), str(ORDERS / "year-sort.json"), "--set", "seed=3"), ("--set seed=3",)),
         (("random", "foltz-sif", "-t", "probes", "--changes-only"), ("--changes-only", "two texts")),
-        (("random", "foltz-sif", "-t", "probes", "-m", "weft-small"), ("--model weft-small", "two models")),
+        (("random", "foltz-sif", "-t", "probes", "-m", "weft-reader"), ("--model weft-reader", "two models")),
         ((str(ESSAY), str(ESSAY), "--metric", "accuracy"), ("--metric accuracy", "add --task")),
         ((str(ESSAY), str(ESSAY), "--data", "wikipedia"), ("--data wikipedia", "add --task")),
         ((str(ESSAY), str(ESSAY), "--limit", "3"), ("--limit 3", "add --task")),
@@ -172,11 +174,11 @@ def test_a_file_of_several_texts_is_refused(tmp_path: Path) -> None:
 
 
 def test_percentiles_of_two_versions_are_among_the_same_texts() -> None:
-    found = json.loads(ok("compare", ESSAY, REVISED, "-m", "weft-small", "-f", "json"))
+    found = json.loads(ok("compare", ESSAY, REVISED, "-m", "weft-reader", "-f", "json"))
     places = []
     for path in (ESSAY, REVISED):
         scored = [
-            json.loads(ok("score", path, "-m", "weft-small", "-f", "json", *genre))
+            json.loads(ok("score", path, "-m", "weft-reader", "-f", "json", *genre))
             for genre in ((), ("--genre", "all"))
         ]
         places.append([one["percentiles"]["written"] for one in scored])

@@ -84,7 +84,7 @@ def test_null_is_an_empty_field_in_every_csv(
     )
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out + render(table, "csv"))))
     assert rows[1] == ["pairs", "random", "", "accuracy", "", "", ""]
-    assert rows[3] == ["one", "1", *[""] * 5, "no-score"]
+    assert rows[3] == ["one", "1", *[""] * 6, "no-score"]
     assert rows[5] == ["m", *[""] * 7]
 
 

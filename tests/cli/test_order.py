@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from tests.helpers.command_line import SHUFFLED, ok, weft
+from tests.helpers.zoo_models import WEFT_SMALL
 
 
 def test_order_restores_the_years() -> None:
@@ -65,7 +66,7 @@ def test_a_lower_score_is_explained(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("It rained all day. The river rose in the night. The bridge was closed.")
 
     def said(*words: str | Path) -> tuple[float, float, bool]:
-        stderr = weft("order", *words, cwd=tmp_path, default_model=True).stderr
+        stderr = weft("order", *words, "--model", WEFT_SMALL, cwd=tmp_path).stderr
         found = re.search(r"score (\S+) as given, (\S+) in this order(.*)", stderr)
         assert found is not None, stderr
         return float(found[1]), float(found[2]), "because precedence" in found[3]

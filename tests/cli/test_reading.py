@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from tests.helpers.command_line import ESSAY, ok, refused, weft
+from tests.helpers.zoo_models import WEFT_SMALL
 
 TEXT = "A cat sat on the mat. The cat slept. It dreamt of mice."
-GENERATE = ("generate", "--max-tokens", "8", "--beam", "1")
+GENERATE = ("generate", "--model", str(WEFT_SMALL), "--max-tokens", "8", "--beam", "1")
 TABLE = "key;author;text;value\n7;Ann;A cat sat. It slept.;high\n8;Bob;;low\n9;Cat;Rain fell. It stopped.;\n"
 
 
@@ -120,7 +121,7 @@ def test_other_columns_of_every_command(tmp_path: Path) -> None:
     for command in (
         ("order",),
         ("order", "--move-one"),
-        ("generate", "--max-tokens", "8", "--beam", "1"),
+        GENERATE,
         ("score", "-e"),
     ):
         found = rows(*command, "t.csv", cwd=tmp_path)
@@ -189,9 +190,7 @@ def test_an_empty_row_keeps_its_place_and_strict_stops(tmp_path: Path) -> None:
     assert [record["value"] is None for record in records("score", "t.csv", cwd=tmp_path)] == [False, True, False]
     assert "t:3" in refused_after("score", "t.csv", "--strict", cwd=tmp_path)
     assert "t:3" in refused_after("order", "t.csv", "--strict", cwd=tmp_path)
-    (empty,) = (
-        r for r in records("generate", "t.csv", "--beam", "1", "--max-tokens", "8", cwd=tmp_path) if not r["sentences"]
-    )
+    (empty,) = (r for r in records(*GENERATE, "t.csv", cwd=tmp_path) if not r["sentences"])
     assert empty["id"] == "t:3" and "no sentence" in empty["warnings"][0]
 
 

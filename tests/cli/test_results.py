@@ -57,7 +57,7 @@ def test_a_built_in_model_is_calibrated_as_a_copy(tmp_path: Path) -> None:
         {"sentences": [f"The {n} cats saw {i} dogs." for i in range(size)]} for size in (3, 5, 10) for n in range(20)
     ]
     (tmp_path / "cats.jsonl").write_text("\n".join(map(json.dumps, texts)))
-    command = ("calibrate", "weft-small", "--data", "cats.jsonl", "--texts", "stories of cats")
+    command = ("calibrate", "weft-reader", "--data", "cats.jsonl", "--texts", "stories of cats")
     assert "next: give --out FOLDER" in refused(*command, cwd=tmp_path)
     ok(*command, "--out", "mine", cwd=tmp_path)
     assert "of stories of cats" in ok("score", ESSAY, "--model", "mine", "--explain", cwd=tmp_path)

@@ -88,12 +88,12 @@ def test_several_texts_make_an_aligned_table_with_a_summary(four_texts: Path) ->
 
 
 def test_percentiles_are_explained_once(four_texts: Path) -> None:
-    shown = ok("score", "four.jsonl", "-m", "weft-small", cwd=four_texts)
+    shown = ok("score", "four.jsonl", "-m", "weft-reader", cwd=four_texts)
     assert shown.count("percentile: ") == 1
     header, *rows = [line.split() for line in shown.splitlines()]
     records = [
         json.loads(line)
-        for line in ok("score", "four.jsonl", "-m", "weft-small", "-f", "json", cwd=four_texts).splitlines()
+        for line in ok("score", "four.jsonl", "-m", "weft-reader", "-f", "json", cwd=four_texts).splitlines()
     ]
     genres = {record["id"]: record["genre"] for record in records}
     place = header.index("genre")
@@ -109,7 +109,7 @@ def test_texts_are_sorted_in_every_format(four_texts: Path) -> None:
         lines = ok(*command, "--sort", sort, cwd=four_texts).splitlines()[1:5]
         assert [line.split("  [")[0].split()[-1] for line in lines] == list(expected)
     assert "has no percentiles" in weft(*command, "--sort", "percentile", cwd=four_texts).stderr
-    calibrated = ("score", "four.jsonl", "--model", "weft-small", "--sort", "percentile", "-f", "json")
+    calibrated = ("score", "four.jsonl", "--model", "weft-reader", "--sort", "percentile", "-f", "json")
     places = [json.loads(line) for line in ok(*calibrated, cwd=four_texts).splitlines()]
     known = [place["percentiles"]["written"] for place in places[:3]]
     assert known == sorted(known, reverse=True)

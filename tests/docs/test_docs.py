@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.running_service import running
+from tests.helpers.zoo_models import ZOO
 from typer.testing import CliRunner
 
 from weft.cli import app
@@ -41,6 +42,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("docs")
     for name in ("examples", "configs"):
         shutil.copytree(ROOT / name, place / name)
+    (place / "benchmarks").mkdir()
+    shutil.copy(ROOT / "benchmarks" / "damaged_texts.py", place / "benchmarks")
     (place / "results").mkdir()
     return place
 
@@ -51,7 +54,7 @@ def run(line: str) -> tuple[int, str]:
     if words[:1] == ["weft"] and not set("|<>;&$") & set("".join(words)):
         done = CliRunner().invoke(app, words[1:])
         return done.exit_code, done.output + str(done.exception or "")
-    weft = f'weft() {{ "{sys.executable}" -m weft "$@"; }}\n'
+    weft = f'weft() {{ "{sys.executable}" -m weft "$@"; }}\npython() {{ "{sys.executable}" "$@"; }}\n'
     bash = subprocess.run(["bash", "-euo", "pipefail", "-c", weft + line], capture_output=True, text=True, check=False)
     return bash.returncode, bash.stdout + bash.stderr
 
@@ -59,6 +62,7 @@ def run(line: str) -> tuple[int, str]:
 @pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=lambda p: p.stem)
 def test_commands_run(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
+    monkeypatch.setenv("WEFT_MODELS", str(ZOO))  # as if ./zoo were installed
     with service_for(page) as addressed:
         for line in "".join(runnable(page)).replace("\\\n", " ").splitlines():
             if "curl " in line and shutil.which("curl") is None:
@@ -89,6 +93,7 @@ def write_files_for(text: str, page: Path) -> None:
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.stem)
 def test_python_runs(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
+    monkeypatch.setenv("WEFT_MODELS", str(ZOO))
     with service_for(page) as addressed:
         for _, text in blocks(page, "python"):
             write_files_for(text, page)

@@ -209,7 +209,7 @@ def test_commands_that_need_no_network_import_no_torch() -> None:
         ["score", str(essay)],
         ["score", str(essay), "-m", "foltz-sif"],
         ["order", str(essay), "-m", "foltz-glove"],
-        ["config", "weft-small"],
+        ["config", "foltz-glove"],
         ["config", "foltz-lsa"],
         ["table", "--results", str(ROOT / "results")],
     ]

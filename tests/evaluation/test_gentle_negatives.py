@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.helpers.scorers import OracleTable, synthetic
+from tests.helpers.zoo_models import WEFT_SMALL
 
 from weft.corpora.negatives.permute import inner_permutations, permutations
 from weft.corpora.negatives.permuted_document import PermutedDocument
@@ -123,7 +124,7 @@ def test_mmi_and_bi_agree_where_the_ends_stay() -> None:
     """What MMI adds to bi on a permutation is what a language model says of the two ends."""
     essay = (Path(__file__).parents[2] / "examples" / "essay.txt").read_text(encoding="utf-8")
     document = Document("essay", tuple(essay.replace("\n", " ").strip().split(". ")))
-    model: Any = load_model("weft-small")
+    model: Any = load_model(WEFT_SMALL)
     inner = [PermutedDocument(document, inner_permutations(document))]
     whole = [PermutedDocument(document, permutations(document))]
     gaps = []

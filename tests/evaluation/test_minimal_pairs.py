@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.scorers import Constant, TestScorer
+from tests.helpers.zoo_models import WEFT_SMALL
 
 from weft.document import Document, Score
 from weft.errors import CorpusError
@@ -153,7 +154,7 @@ def test_without_context_crossed_pairs_are_right_as_often_as_wrong(opinion: Call
 def test_the_language_model_alone_tells_about_half_of_all_pairs() -> None:
     """Also where pairs are not crossed: no phenomenon is given away by its sentences."""
     sentences = list(dict.fromkeys(s for pair in PROBES for t in (pair.better, pair.worse) for s in t.sentences))
-    prior = load_model("weft-small").scorer.prior  # type: ignore[attr-defined]
+    prior = load_model(WEFT_SMALL).scorer.prior  # type: ignore[attr-defined]
     known = dict(zip(sentences, prior_log_probs(prior, sentences), strict=True))
     found = score_pairs(ContextFree(lambda sentence: float(known[sentence])), PROBES)
     ties = found.ties / len(PROBES)

@@ -28,7 +28,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 WARM_UP = (
     ("score", str(EXAMPLES / "essay.txt"), "--model", "foltz-sif", "--device", "cpu"),
     ("order", str(EXAMPLES / "shuffled.txt"), "--model", "foltz-sif"),
-    ("models", "weft-small"),
+    ("models", "weft-reader"),
 )
 # Further modules that take long to import; torch is the slowest of all.
 PRELOADED = (
@@ -37,7 +37,7 @@ PRELOADED = (
     "weft.evaluation.tasks",
     "weft.evaluation.text_comparison",
     "weft.models.seq2seq.seq2seq",
-    "weft.models.seq2seq.weft_small",
+    "weft.models.reader.reader",
     "weft.report.plots",
     "weft.report.tables",
     "weft.training.runs",

@@ -25,10 +25,13 @@ TEXTS = [
 ]  # fmt: skip
 
 
-def untrained_reader(local_layers: int = 1, precision: str = "int8", directions: str = "next") -> Reader:
+def untrained_reader(
+    local_layers: int = 1, precision: str = "int8", directions: str = "next", surprise: bool = False
+) -> Reader:
     """A reader with random weights."""
     torch.manual_seed(1)
-    model = Reader(replace(SMALL, local_layers=local_layers, precision=precision, directions=directions))
+    changes = {"local_layers": local_layers, "precision": precision, "directions": directions}
+    model = Reader(replace(SMALL, **changes, surprise_weight=float(surprise)))
     tokenizer = BpeTokenizer.train(SENTENCES, vocabulary_size=400)
     return model.assemble({PART: model.new_network(PART, tokenizer)}, tokenizer)
 

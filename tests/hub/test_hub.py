@@ -23,12 +23,13 @@ from weft.hub import (
     writable_folder,
 )
 from weft.io.model_folder import Artifact, Shared, save_artifact
+from weft.io.package_files import PRETRAINED_MODELS
 from weft.models.trivial import RandomModel, RandomSettings
-from weft.registry import MODELS, model_class
+from weft.registry import DEFAULT_MODEL, MODELS, model_class
 
 ROOT = Path(__file__).parents[2]
 NEED_NO_TRAINING = (
-    "entity-graph", "foltz-embedding", "foltz-glove", "foltz-sif", "hf", "random", "weft-small", "year-sort",
+    "entity-graph", "foltz-embedding", "foltz-glove", "foltz-sif", "hf", "random", "year-sort",
 )  # fmt: skip
 
 
@@ -89,8 +90,8 @@ def test_a_folder_of_the_zoo_does_not_replace_a_model_that_needs_no_training() -
 
 
 def test_a_folder_that_is_no_model_does_not_hide_a_name() -> None:
-    Path("weft-small").mkdir()
-    assert find_model("weft-small").folder is None
+    Path("weft-reader").mkdir()
+    assert find_model("weft-reader").folder == PRETRAINED_MODELS / "weft-reader"
     Path("notes").mkdir()
     with pytest.raises(ModelError, match="no model folder.*model.json"):
         find_model("notes")
@@ -120,7 +121,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
 
 def test_a_model_without_a_folder_cannot_be_built_on() -> None:
     with pytest.raises(ConfigError, match="comes ready to use and has no folder of its own: saw .*allowed: .*next: "):
-        model_folder("weft-small")
+        model_folder("foltz-sif")
 
 
 def test_a_model_that_no_package_has_is_to_be_trained() -> None:
@@ -152,11 +153,10 @@ def test_models_for_one_domain_are_named_where_there_is_no_general_one() -> None
 def test_the_list_has_every_model_with_where_it_is_or_how_to_get_it() -> None:
     random_model(1, "zoo/mine")
     rows = {row.name: row for row in known_models()}
-    assert list(rows) == [*MODELS, "mine"]
-    assert [row.name for row in rows.values() if row.default] == ["weft-small"]
+    assert list(rows) == [DEFAULT_MODEL, *MODELS, "mine"]
+    assert [row.name for row in rows.values() if row.default] == [DEFAULT_MODEL]
     assert all(bool(row.source) != bool(row.missing) for row in rows.values())
-    assert rows["weft-small"].size is not None
-    assert rows["weft-small"].size > 10**7
+    assert (rows[DEFAULT_MODEL].size or 0) > 10**7
     assert "pip install ./zoo" in rows["seq2seq"].missing
     assert rows["mine"].size == Path("zoo/mine/model.json").stat().st_size
 
@@ -209,7 +209,7 @@ def test_the_card_of_a_model() -> None:
 def test_speeds_are_those_of_the_benchmark() -> None:
     medians = json.loads((ROOT / "results/benchmarks/scoring.json").read_text())["medians"]
     names = {
-        "weft-small": "weft-small", "foltz-embedding": "minilm-adjacent-cosine", "hf": "smollm2-135m-log-likelihood",
+        "weft-reader": "weft-reader", "foltz-embedding": "minilm-adjacent-cosine", "hf": "smollm2-135m-log-likelihood",
     }  # fmt: skip
     measured = {name: medians[f"{there} documents per CPU second"] for name, there in names.items()}
     assert pytest.approx(measured, abs=0.05) == SPEEDS

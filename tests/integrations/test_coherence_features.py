@@ -35,7 +35,7 @@ def light(**options: Any) -> Any:
 
 
 def test_the_numbers_are_those_of_the_scores() -> None:
-    features = light(model="weft-small", genre="essay")
+    features = light(model="weft-reader", genre="essay")
     rows = features.fit_transform(TEXTS)
     assert [*features.get_feature_names_out()] == [
         "coherence", "lowest_link", "breaks", "own_shuffles", "percentile", "lexical",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers.scorers import OracleTable, OracleWhole, synthetic
+from tests.helpers.zoo_models import WEFT_SMALL
 
 import weft
 from weft.document import Document
@@ -80,8 +81,10 @@ def test_the_public_function() -> None:
     assert found.to_dict()["was"] == 1 and "sentence 1 to place 3" in repr(found)
     assert "<table" in found._repr_html_()
     assert weft.best_move("Hello.", model="foltz-sif").warnings
-    small = weft.best_move("A cat sat. Rates rose. It purred. Banks fell.", objective="both")
-    assert small.objective == "both"
+    text = "A cat sat. Rates rose. It purred. Banks fell."
+    assert weft.best_move(text, model=WEFT_SMALL, objective="both").objective == "both"
+    with pytest.raises(ConfigError, match="a rule of its own"):
+        weft.best_move(text, objective="both")
 
 
 # Keeping the given order ----------------------------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from tests.helpers.zoo_models import WEFT_SMALL
 
 from weft.document import Document, Score
 from weft.loaded_model import load
@@ -55,7 +58,8 @@ def test_a_text_without_a_mark_says_so() -> None:
 
 
 @pytest.mark.parametrize(("model", "combine", "expected"), [
-    ("foltz-sif", None, (0.0, 1.0)), ("weft-small", "bi", (-8.0, 0.0)), ("weft-small", None, (-3.0, 3.0)),
+    ("foltz-sif", None, (0.0, 1.0)), (WEFT_SMALL, "bi", (-8.0, 0.0)), (WEFT_SMALL, None, (-3.0, 3.0)),
+    ("weft-reader", None, (-3.0, 3.0)),
 ])  # fmt: skip
-def test_the_range_belongs_to_the_model(model: str, combine: str | None, expected: tuple[float, float]) -> None:
+def test_the_range_belongs_to_the_model(model: str | Path, combine: str | None, expected: tuple[float, float]) -> None:
     assert load(model).score("A cat sat. It slept. Rain fell.", combine=combine).bar_range == expected

@@ -6,16 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.helpers.zoo_models import WEFT_SMALL
 
 import weft
 from weft.document import Document
 from weft.errors import ConfigError, CorpusError, ModelError
 from weft.evaluation.calibration import FEWEST_TEXTS, LENGTH_CLASSES, UNITS, calibrate
-from weft.hub import load_model
+from weft.hub import load_model, model_folder
 from weft.io.model_folder import load_artifact
+from weft.models.reader.reader import Reader
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
-from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall, WeftSmallSettings
-from weft.scoring.percentiles import REFERENCE, Group, Reference, make_group, read_reference
+from weft.registry import DEFAULT_MODEL
+from weft.scoring.percentiles import Group, Reference, make_group, read_reference
 
 LINE = tuple(float(n) for n in range(101))
 
@@ -67,9 +69,10 @@ def test_it_survives_the_disk_and_refuses_what_it_did_not_write() -> None:
             read_reference(json.dumps(short), source="here")
 
 
-def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
-    model = WeftSmall()
-    assert model.reference is not None
+def test_the_default_model_is_calibrated() -> None:
+    model = load_model(DEFAULT_MODEL)
+    assert isinstance(model, Reader)
+    assert model.reference is not None and model.break_calibration is not None
     assert [group.fewest for group in model.reference.groups] == list(LENGTH_CLASSES)
     assert {"essay", "news", "fiction", "encyclopedia"} <= set(model.reference.genres)
     for group in model.reference.groups:
@@ -77,10 +80,13 @@ def test_the_embedded_model_is_calibrated_and_only_for_its_own_way() -> None:
         assert group.written[50] > group.shuffled[50]
     for groups in model.reference.genres.values():
         assert all(group.n >= FEWEST_TEXTS for group in groups)
-    assert model.combined("bi").reference is None
-    assert WeftSmall(WeftSmallSettings(combine="uni")).reference is None
     assert "WEFT_DATA" not in model.reference.command
-    assert load_artifact(EMBEDDED).texts[REFERENCE]
+
+
+def test_percentiles_belong_to_one_combination() -> None:
+    model = Seq2Seq.load(WEFT_SMALL)
+    assert model.reference is not None
+    assert model.combined("bi").reference is None
 
 
 @pytest.fixture(scope="module")
@@ -119,17 +125,17 @@ def test_a_copy_of_the_model_inside_the_package_is_calibrated(tmp_path: Path) ->
         for size in (3, 6, 11)
         for n in range(20)
     ]
-    before = (EMBEDDED / "model.json").read_bytes()
-    found = calibrate("weft-small", texts, texts="dogs", out=tmp_path / "mine")
+    before = (model_folder(DEFAULT_MODEL) / "model.json").read_bytes()
+    found = calibrate(DEFAULT_MODEL, texts, texts="dogs", out=tmp_path / "mine")
     copy = load_model(tmp_path / "mine")
-    assert isinstance(copy, WeftSmall)
+    assert isinstance(copy, Reader)
     assert copy.reference == found
-    assert copy.score(texts[:2]) == WeftSmall().score(texts[:2])
-    assert (EMBEDDED / "model.json").read_bytes() == before
+    assert copy.score(texts[:2]) == load_model(DEFAULT_MODEL).score(texts[:2])
+    assert (model_folder(DEFAULT_MODEL) / "model.json").read_bytes() == before
     with pytest.raises(ConfigError, match="not empty.*mine.*next: give another --out"):
-        calibrate("weft-small", texts, texts="dogs", out=tmp_path / "mine")
+        calibrate(DEFAULT_MODEL, texts, texts="dogs", out=tmp_path / "mine")
     with pytest.raises(CorpusError, match="too few texts"):
-        calibrate("weft-small", texts[:10], texts="dogs", out=tmp_path / "other")
+        calibrate(DEFAULT_MODEL, texts[:10], texts="dogs", out=tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 
@@ -152,13 +158,14 @@ def numbered(count: int, sizes: tuple[int, ...], genre: str = "") -> list[Docume
 
 def test_thirty_essays_are_enough_for_any_model(tmp_path: Path) -> None:
     essays = numbered(30, (7, 12, 25))
-    for name in ("random", "foltz-glove", "weft-small"):
+    for name in ("random", "foltz-glove", DEFAULT_MODEL):
         found = calibrate(name, essays, texts="essays", unit="text", out=tmp_path / name)
         assert [(group.fewest, group.n) for group in found.groups] == [(5, 30)]  # classes of ten texts are joined
         score = weft.score(essays[0], model=tmp_path / name)
         assert score.percentile is not None and (score.genre, score.reference) == ("", "essays")
-        weft.load(tmp_path / name).inner.save(tmp_path / "again")
-        assert weft.score(essays[0], model=tmp_path / "again").percentile == score.percentile
+        if name != DEFAULT_MODEL:  # it was exported, and is copied as a folder
+            weft.load(tmp_path / name).inner.save(tmp_path / "again")
+            assert weft.score(essays[0], model=tmp_path / "again").percentile == score.percentile
 
 
 def test_what_counts_as_a_text(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.helpers.running_service import GatedModel, Running, running
+from tests.helpers.zoo_models import WEFT_SMALL
 
 from weft.service.settings import ServiceSettings
 
@@ -14,8 +15,8 @@ from weft.service.settings import ServiceSettings
 def service() -> Iterator[Running]:
     """A service with a fast model and small limits."""
     settings = ServiceSettings(
-        models=("foltz-sif", "weft-small"), body_bytes=20_000, texts=8, sentences=50, characters=8_000, tokens=1_500,
-        order_sentences=12, stream_bytes=40_000, request_seconds=20.0,
+        models=("foltz-sif", "weft-reader"), body_bytes=20_000, texts=8, sentences=50, characters=8_000, tokens=1_500,
+        order_sentences=12, writer=str(WEFT_SMALL), stream_bytes=40_000, request_seconds=20.0,
     )  # fmt: skip
     with running(settings) as found:
         yield found

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from tests.helpers.running_service import GatedModel, Running, SteppedModel, running, wait_for
+from tests.helpers.zoo_models import WEFT_SMALL
 
 import weft
 from weft.service.settings import ServiceSettings
@@ -140,17 +141,22 @@ def stands_still(model: SteppedModel) -> bool:
     return model.steps == before
 
 
-def test_an_edited_text_computes_only_its_new_pairs(service: Running) -> None:
-    scorer = service.engine.served("weft-small").model.inner.scorer  # type: ignore[attr-defined]
+def test_an_edited_text_computes_only_its_new_pairs() -> None:
+    with running(ServiceSettings(models=(str(WEFT_SMALL),))) as service:
+        check_edited_text(service)
+
+
+def check_edited_text(service: Running) -> None:
+    scorer = service.engine.served(None).model.inner.scorer  # type: ignore[attr-defined]
     sentences = ["Bees visit flowers.", "They drink nectar.", "It becomes honey.", "Honey feeds the hive."]
 
     def score(*texts: str) -> float:
-        answer = service.http.post("/v1/score", json={"model": "weft-small", "text": {"sentences": list(texts)}})
+        answer = service.http.post("/v1/score", json={"text": {"sentences": list(texts)}})
         value: float = answer.json()["scores"][0]["value"]
         return value
 
     score(*sentences)
     known = len(scorer.known._pairs)
     edited = [*sentences[:3], "Honey feeds the bees."]
-    assert score(*edited) == pytest.approx(weft.score(weft.Document("d", tuple(edited)), model="weft-small").value)
+    assert score(*edited) == pytest.approx(weft.score(weft.Document("d", tuple(edited)), model=WEFT_SMALL).value)
     assert len(scorer.known._pairs) == known + 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.helpers.running_service import BEES, GatedModel, Running, running
+from tests.helpers.zoo_models import WEFT_SMALL
 
 import weft
 from weft.service.settings import ServiceSettings
@@ -32,8 +33,7 @@ def same(found: weft.Score, expected: weft.Score) -> None:
 
 def test_scores(client: weft.Client) -> None:
     same(client.score(BEES), weft.score(BEES, model="foltz-sif"))
-    same(client.score(BEES, model="weft-small", genre="essay"), weft.score(BEES, genre="essay"))
-    same(client.score(BEES, model="weft-small", combine="bi"), weft.score(BEES, combine="bi"))
+    same(client.score(BEES, model="weft-reader", genre="essay"), weft.score(BEES, genre="essay"))
     found = client.score(DOCUMENT)
     same(found, weft.score(DOCUMENT, model="foltz-sif"))
     assert found.document is DOCUMENT
@@ -66,19 +66,19 @@ def test_orders_comparisons_and_models(client: weft.Client) -> None:
         [BEES, DOCUMENT], first_given=True, model="foltz-sif"
     )
     assert client.compare(BEES, OTHER) == weft.compare(BEES, OTHER, model="foltz-sif")
-    assert [model["name"] for model in client.models()] == ["foltz-sif", "weft-small"]
+    assert [model["name"] for model in client.models()] == ["foltz-sif", "weft-reader"]
 
 
 @pytest.mark.slow
 def test_continuations(client: weft.Client) -> None:
     decoding = weft.Decoding(method="beam", beam=2, max_tokens=12)
-    assert client.generate(DOCUMENT, decoding=decoding) == weft.generate(DOCUMENT, decoding=decoding)
+    assert client.generate(DOCUMENT, decoding=decoding) == weft.generate(DOCUMENT, model=WEFT_SMALL, decoding=decoding)
     with pytest.raises(weft.ConfigError, match="draws"):
         client.generate(DOCUMENT, decoding=weft.Decoding(draws=7))
 
 
 def test_errors_are_those_of_the_service(client: weft.Client) -> None:
-    with pytest.raises(weft.WeftError, match="does not serve this model.*saw 'nope'.*allowed: foltz-sif, weft-small"):
+    with pytest.raises(weft.WeftError, match="does not serve this model.*saw 'nope'.*allowed: foltz-sif, weft-reader"):
         client.score(BEES, model="nope")
     with pytest.raises(weft.CorpusError, match="not a text"):
         client.score(3)  # type: ignore[call-overload]

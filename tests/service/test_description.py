@@ -56,7 +56,7 @@ def test_the_examples_of_the_description_work(service: Running) -> None:
     described = service.http.get("/openapi.json").json()
     schemas = described["components"]["schemas"]
     for name, path in (("ScoreRequest", "score"), ("OrderRequest", "order"), ("CompareRequest", "compare")):
-        example = schemas[name]["example"] | {"model": "weft-small"}
+        example = schemas[name]["example"] | {"model": "weft-reader"}
         assert service.http.post(f"/v1/{path}", json=example).status_code == 200, name
 
 

@@ -36,7 +36,7 @@ def test_a_score_is_that_of_the_library(service: Running) -> None:
 
 
 def test_the_default_model_has_percentiles_and_a_genre(service: Running) -> None:
-    body = {"text": BEES, "model": "weft-small", "genre": "essay"}
+    body = {"text": BEES, "model": "weft-reader", "genre": "essay"}
     (found,) = service.http.post("/v1/score", json=body).json()["scores"]
     expected = weft.score(BEES, genre="essay")
     assert found["value"] == pytest.approx(expected.value, abs=1e-5)
@@ -143,7 +143,7 @@ def test_models_and_limits_are_listed(service: Running) -> None:
     found = service.http.get("/v1/models").json()
     assert [(one["name"], one["default"], one["writes"]) for one in found["models"]] == [
         ("foltz-sif", True, False),
-        ("weft-small", False, True),
+        ("weft-reader", False, False),
     ]
     assert "essay" in found["models"][1]["genres"]
     assert found["limits"]["sentences"] == 50

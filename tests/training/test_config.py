@@ -174,20 +174,13 @@ def test_every_training_setting_is_written_out_for_models_trained_by_steps() -> 
     """So that what is printed can be saved, edited and given to `weft train`."""
     shown = tomllib.loads(render_config(config_of("seq2seq", ["training.minutes=5", "training.prior.steps=7"])))
     assert shown["training"] == {**TRAINING_DEFAULTS, "minutes": 5, "prior": {"steps": 7}}
-    for name in ("foltz-lsa", "weft-small"):  # weft-small is trained already
-        assert "training" not in tomllib.loads(render_config(config_of(name)))
+    assert "training" not in tomllib.loads(render_config(config_of("foltz-lsa")))
 
 
 @pytest.mark.parametrize("name", ["seq2seq", "foltz-lsa"])
 def test_every_line_of_a_printed_configuration_says_what_it_means(name: str) -> None:
     lines = [line for line in render_config(config_of(name)).splitlines() if " = " in line]
     assert [line for line in lines if "  # " not in line] == [f'name = "{name}"']
-
-
-def test_a_model_that_is_already_trained_says_so() -> None:
-    text = render_config(config_of("weft-small"))
-    assert text.startswith("# weft-small is already trained")
-    assert list(tomllib.loads(text)) == ["model"]
 
 
 @pytest.mark.parametrize("text", ["seed=3", "run.seed", ".seed=3", "run.=3", "=", "training..steps=2", "a. .b=1"])

@@ -12,10 +12,12 @@ from tests.helpers.tiny_reader import trained_reader
 
 import weft
 from weft.corpora.store.split_files import split_files
-from weft.errors import ConfigError, CorpusError
+from weft.errors import ConfigError, CorpusError, ModelError
 from weft.io.model_folder import read_manifest
+from weft.registry import DEFAULT_MODEL
+from weft.training import own_texts
 from weft.training.config import build_config
-from weft.training.own_texts import MOST_STEPS, plan_for_texts
+from weft.training.own_texts import MOST_STEPS, RATES, plan_for_texts
 
 ESSAYS = ROOT / "examples" / "essays.jsonl"
 
@@ -44,13 +46,21 @@ def test_a_reader_is_trained_further_on_essays(start: Path, tmp_path: Path) -> N
     assert (start / "tokenizer.json").read_text() == (tmp_path / "my-reader" / "tokenizer.json").read_text()
 
 
-def test_without_a_trained_model_the_network_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_start_is_the_model_in_the_package() -> None:
     plan = plan_for_texts("reader", str(ESSAYS), ["run.out=mine"])
-    if plan.start:
-        pytest.skip("a trained reader is installed")
-    assert plan.config.model.settings["hidden"] == 128
-    assert plan.config.run.out == "mine" and plan.config.training["learning_rate"] == 1e-3
+    assert plan.start == DEFAULT_MODEL and plan.config.run.out == "mine"
+    assert plan.config.training["learning_rate"] == RATES[True]
+
+
+def test_without_a_trained_model_training_starts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(own_texts, "find_model", no_model)
+    plan = plan_for_texts("seq2seq", str(ESSAYS))
+    assert plan.start == "" and plan.config.training["learning_rate"] == RATES[False]
+
+
+def no_model(name: str) -> None:
+    raise ModelError("no trained model was found", seen=name)
 
 
 def test_long_files_do_not_make_long_runs(start: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def calibrate(
 
     Example: weft calibrate my-model --data essays.jsonl --texts "student essays" --unit text
 
-    Example: weft calibrate weft-small --data essays.jsonl --texts "student essays" --out my-model
+    Example: weft calibrate weft-reader --data essays.jsonl --texts "student essays" --out my-model
     """
     from weft.cli.output import message, progress_bar, read_options
     from weft.corpora.readers.formats import read_labelled

@@ -73,7 +73,7 @@ def evaluate(
 
     Example: weft evaluate pairs --data wikipedia --model foltz-glove
 
-    Example: weft evaluate order --data mine.jsonl --model weft-small
+    Example: weft evaluate order --data mine.jsonl --model weft-reader
     """
     from weft.api import evaluate
     from weft.cli.output import chosen_format, message, progress_bar, read_options

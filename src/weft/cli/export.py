@@ -24,6 +24,9 @@ def export(
     arithmetic: Annotated[
         Arithmetic, option("Rounding of the inputs of linear layers; weights are int8.", "float32|int16|int8")
     ] = Arithmetic.float32,
+    notice: Annotated[
+        Path | None, option("Text file to keep in the folder, such as a licence notice. [default: none]", "FILE")
+    ] = None,
 ) -> None:
     """Write a trained reader as ONNX graphs, which score without PyTorch.
 
@@ -33,6 +36,8 @@ def export(
     from weft.hub import model_folder
     from weft.models.reader.export import export
 
-    place = export(model_folder(folder), out, arithmetic=arithmetic.value, command=options.command_line())
+    place = export(
+        model_folder(folder), out, arithmetic=arithmetic.value, notice=notice, command=options.command_line()
+    )
     size = sum(path.stat().st_size for path in place.iterdir())
     message(f"wrote the exported model ({size / 1e6:.1f} MB) to {place}")

@@ -20,14 +20,14 @@ METHOD_HELP = "beam, diverse (groups of beams that avoid each other) or sample."
 DRAWS_HELP = "Latent variables drawn per sentence, by a model that has them (vlv-gm). [default: 5]"
 RERANK_HELP = (
     "Name or folder of another model that chooses among the N-best list. "
-    "[default: the writing model itself, by --combine; weft-small for hf]"
+    "[default: the writing model itself, by --combine; weft-reader for hf]"
 )
 DEFAULTS = Decoding()
 
 
 def generate(
     files: options.Files,
-    model: options.Model = options.DEFAULT_MODEL,
+    model: options.Model = options.DEFAULT_WRITER,
     sentences: Annotated[int, option("Number of sentences to write.", "N", low=1, high=100)] = 1,
     combine: options.Combine = None,
     rerank: Annotated[str | None, option(RERANK_HELP, "NAME")] = None,

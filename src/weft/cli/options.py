@@ -14,7 +14,8 @@ import typer
 from weft.corpora.data_folder import DATA_VARIABLE
 from weft.settings import HIGHEST_COUNT
 
-DEFAULT_MODEL = "weft-small"  # a literal, so that --help imports no models; a test compares it with the registry
+DEFAULT_MODEL = "weft-reader"  # a literal, so that --help imports no models; tests compare both with the registry
+DEFAULT_WRITER = "weft-small"
 
 
 class OutputFormat(StrEnum):

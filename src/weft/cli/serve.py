@@ -17,7 +17,7 @@ WRITER_HELP = "Model that continues texts if a request names none."
 
 def serve(
     model: Annotated[list[str], option(MODELS_HELP, "NAME", "--model", "-m")] = [options.DEFAULT_MODEL],  # noqa: B006
-    writer: Annotated[str, option(WRITER_HELP, "NAME")] = "weft-small",
+    writer: Annotated[str, option(WRITER_HELP, "NAME")] = options.DEFAULT_WRITER,
     device: options.Device = options.DeviceName.auto,
     host: Annotated[str, option(HOST_HELP, "ADDRESS")] = "127.0.0.1",
     port: Annotated[int, option("Port to listen on; 0 for a free one.", "N", low=0, high=65535)] = 8000,

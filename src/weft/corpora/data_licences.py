@@ -94,6 +94,20 @@ DATA_LICENCES = (
     ),
     DataLicence("train.textbook.jsonl", "OpenStax", "CC BY 4.0 (two books); CC BY-NC-SA 4.0 (others)", False),
 )
+# What `tools/split_by_licence.py` keeps of files that also have sources for research or non-commercial use.
+OPEN_PARTS = (
+    DataLicence(
+        "train.blog.open.jsonl",
+        "18F, digital.gov; Rust; Go; Let's Encrypt; rOpenSci, The Carpentries",
+        "CC0; MIT or Apache 2.0; CC BY 4.0; MPL 2.0; CC BY 4.0",
+        True,
+    ),
+    DataLicence("train.essay.open.jsonl", "Ghostbuster; essays from PERSUADE", "mixed; CC BY 4.0 or mixed", True),
+    DataLicence("train.llm.open.jsonl", "Ghostbuster", "CC BY 3.0, with parts of mixed origin", True),
+    DataLicence("train.news.open.jsonl", "Wikinews; Ghostbuster (Reuters)", "CC BY 2.5; mixed", True),
+    DataLicence("train.speech.open.jsonl", "US presidents", "public domain", True),
+    DataLicence("train.textbook.open.jsonl", "OpenStax (two books)", "CC BY 4.0", True),
+)
 ENCODERS = {"minilm": DataLicence("", "all-MiniLM-L6-v2 (weights to start from)", "Apache 2.0", True)}
 
 
@@ -107,7 +121,9 @@ def licence_of(file: str) -> DataLicence:
     name = PurePath(file).name
     for ending in (".xz", ".gz", ".bz2"):
         name = name.removesuffix(ending)
-    return next((one for one in DATA_LICENCES if fnmatchcase(name, one.file)), UNKNOWN)
+    whole = name.replace(".open.", ".")  # of a file whose sources are all open, the part is the whole
+    known = (*OPEN_PARTS, *DATA_LICENCES)
+    return next((one for one in known if fnmatchcase(name, one.file) or fnmatchcase(whole, one.file)), UNKNOWN)
 
 
 def training_files(data: Any) -> dict[str, str]:

@@ -16,6 +16,7 @@ from weft.hub import find_model, load_model
 from weft.io.file_hash import sha256_of
 from weft.io.model_folder import MANIFEST, read_manifest
 from weft.protocols import CoherenceModel, CombinableModel
+from weft.registry import result_name
 
 CONTROL = "control-"
 
@@ -69,7 +70,7 @@ def combined_subject(task: str, subject: Subject, combine: str = "") -> Subject:
 
 
 def loaded_subject(model: CoherenceModel, name: str, settings: Mapping[str, Any], variant: str = "") -> Subject:
-    """Return the subject of a loaded model; its name is that of the model's class, also if a folder is given.
+    """Return the subject of a loaded model, under the name of its class, or its own if it has one (`NAMED_MODELS`).
 
     Args:
         model: The model.
@@ -81,7 +82,7 @@ def loaded_subject(model: CoherenceModel, name: str, settings: Mapping[str, Any]
     manifest = read_manifest(found.folder) if found.folder else {}
     return Subject(
         model,
-        found.model,
+        result_name(name, found.model),
         variant or variant_of(settings),
         {**manifest.get("config", {}), **settings},
         manifest.get("training", {}),

@@ -44,7 +44,7 @@ def writing_model(model: object, name: str) -> WritingModel:
         raise ConfigError(
             "this model cannot write",
             seen=name,
-            allowed="a generative model, such as weft-small, or a causal language model (hf)",
+            allowed="a generative model, such as weft-small of the zoo, or a causal language model (hf)",
             next_step="choose another model",
         )
     return model

@@ -6,4 +6,5 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
 PRETRAINED = _PACKAGE / "pretrained"
+PRETRAINED_MODELS = PRETRAINED / "models"  # folders of models that a name finds
 PROBES = _PACKAGE / "probes"

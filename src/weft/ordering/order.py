@@ -250,7 +250,7 @@ def precedence_of(model: object, document: Document, objective: Objective) -> tu
     """Return the precedence table if the objective uses one, and the objective that results.
 
     Raises:
-        ConfigError: The objective needs precedence, and the model has not learned it.
+        ConfigError: The objective needs precedence, and the model has not learned it or weighs it by itself.
     """
     if objective == "coherence":
         return None, objective
@@ -260,7 +260,7 @@ def precedence_of(model: object, document: Document, objective: Objective) -> tu
         return found, "both" if objective == "auto" else objective
     if objective == "auto":
         return None, "coherence"
-    raise _no_precedence(objective)
+    raise _own_rule(objective) if isinstance(model, Arranger) else _no_precedence(objective)
 
 
 def _beam_width(search: str, beam: int) -> int:
@@ -287,6 +287,15 @@ def _order_search(model: SearchableModel, document: Document, precedence: Table 
     if objective == "precedence":
         return pairs
     return WeightedOrderSearch((model.order_search(document), pairs), np.ones(2))
+
+
+def _own_rule(objective: str) -> ConfigError:
+    return ConfigError(
+        "this model orders by a rule of its own, with its own weight of precedence",
+        seen=objective,
+        allowed="auto, coherence",
+        next_step="omit --objective",
+    )
 
 
 def _no_precedence(objective: str) -> ConfigError:

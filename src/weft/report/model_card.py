@@ -32,7 +32,7 @@ def model_card(name: str, results: str | Path | Mapping[Key, Result] = "results"
         ModelError: It has to be trained first, or its folder is damaged.
 
     Example:
-        >>> "## What it has read" in model_card("weft-small", "no-such-folder")
+        >>> "## What it has read" in model_card("weft-reader", "no-such-folder")
         True
     """
     found = find_model(name)

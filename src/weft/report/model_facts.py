@@ -15,12 +15,13 @@ from weft.errors import CorpusError, is_number
 from weft.evaluation.result import Result
 from weft.io.atomic_files import write_atomically
 from weft.io.model_folder import MANIFEST, load_artifact, read_manifest
-from weft.io.package_files import PRETRAINED
+from weft.io.package_files import PRETRAINED_MODELS
 from weft.io.quantization import SCALE
+from weft.registry import NAMED_MODELS, result_name
 
 RECORD = "models.json"
 LOGS = "training"
-BUILT_IN = ("weft-small",)  # folders inside the package that are models
+BUILT_IN = "weft-reader"  # the folder inside the package that is a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,12 @@ class ModelFacts:
     minutes_before: float | None  # training time of the models it starts from
 
 
-def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> ModelFacts:
+def read_facts(folder: str | Path, logs: str | Path) -> ModelFacts:
     """Return the facts about a model folder.
 
     Args:
         folder: The model folder.
         logs: The folder of training logs, ``NAME/PART.jsonl``.
-        model: The model's name in the results, if the folder has another.
 
     Raises:
         ModelError: The folder is damaged.
@@ -60,7 +60,7 @@ def read_facts(folder: str | Path, logs: str | Path, *, model: str = "") -> Mode
         before = _started_from(training)
         return ModelFacts(
             name=place.name,
-            model=model or artifact.model,
+            model=result_name(place, artifact.model),
             parameters=sum(tensor.size for name, tensor in tensors.items() if not name.endswith(SCALE))
             or int(training.get("export", {}).get("parameters", 0)),  # of an exported model, as its folder records it
             size=size + sum(tensor.nbytes for tensor in shared),
@@ -126,8 +126,7 @@ def record_facts(zoo: str | Path, results: str | Path) -> Path:
             next_step="check the path",
         )
     logs = Path(results) / LOGS
-    found = [read_facts(PRETRAINED / name, logs, model=name) for name in BUILT_IN]
-    found += [read_facts(folder, logs) for folder in folders]
+    found = [read_facts(folder, logs) for folder in (PRETRAINED_MODELS / BUILT_IN, *folders)]
     commands = {(facts.model, facts.command) for facts in found}
     found += [facts for facts in load_facts(results) if (facts.model, facts.command) not in commands]
     path = Path(results) / RECORD
@@ -177,7 +176,7 @@ def facts_of(result: Result, known: Sequence[ModelFacts]) -> ModelFacts | None:
     """Return the facts about the model of a result: trained by the same command, else on the same data."""
     fingerprint, command = result.training.get("data_fingerprint", ""), result.training.get("command", "")
     of_model = [facts for facts in known if facts.model == result.model]
-    if result.model in BUILT_IN:
+    if result.model in NAMED_MODELS:
         return of_model[0] if of_model else None
     same = [facts for facts in of_model if fingerprint and facts.fingerprint == fingerprint]
     return next((facts for facts in same if facts.command == command), same[0] if same else None)

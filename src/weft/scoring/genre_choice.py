@@ -65,7 +65,7 @@ def check_genre(genre: str | None, model: object, name: str) -> str:
         raise ConfigError(
             f"{name} has no reference scores by genre",
             seen=f"genre {genre}",
-            allowed="a model that was calibrated with texts of several genres, such as weft-small",
+            allowed="a model that was calibrated with texts of several genres, such as weft-reader",
             next_step="omit the genre, or run `weft calibrate` with labelled texts",
         )
     known = genre_of_label(genre) if isinstance(genre, str) else genre

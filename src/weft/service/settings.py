@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from weft.registry import DEFAULT_MODEL
-
-WRITER = "weft-small"  # writes continuations if the default model cannot
+from weft.registry import DEFAULT_MODEL, DEFAULT_WRITER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +36,7 @@ class ServiceSettings:
     """
 
     models: tuple[str, ...] = (DEFAULT_MODEL,)
-    writer: str = WRITER
+    writer: str = DEFAULT_WRITER
     device: str = "auto"
     api_key: str = field(default="", repr=False)
     requests: int = 256

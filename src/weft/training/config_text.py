@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from weft.protocols import NetworkModel
 from weft.registry import model_class
 from weft.settings import Settings
 from weft.training.config import DataSection, RunConfig, RunSection, split_tables
@@ -16,8 +15,6 @@ from weft.training.settings import TrainingSettings
 
 def render_config(config: RunConfig) -> str:
     """Return a configuration as TOML, with all defaults and the help text of each setting.
-
-    A model that is already trained has its settings alone, because it cannot be trained.
 
     Example:
         >>> from weft.training.config import config_of
@@ -28,10 +25,6 @@ def render_config(config: RunConfig) -> str:
     """
     kind: Any = model_class(config.model.name)
     model = _section("model", {"name": config.model.name, **config.model.settings}, _helps(kind.Settings))
-    # The class has all that a model with networks has; one that needs no training has its networks already.
-    if not kind.card.needs_training and isinstance(kind, NetworkModel):
-        remark = f"# {config.model.name} is already trained; --set changes its settings, and `weft train` refuses it."
-        return f"{remark}\n{model}"
     data = _section("data", asdict(config.data), _key_helps(config.data))
     run = _section("run", asdict(config.run), _key_helps(config.run))
     training = [_section("training", config.training, _helps(TrainingSettings))] if config.training else []

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from weft.corpora.readers.formats import read_documents
-from weft.errors import ConfigError, ModelError, WeftError
+from weft.errors import ConfigError, WeftError
 from weft.hub import find_model
 from weft.io.model_folder import read_manifest
 from weft.registry import is_registered, model_class
 from weft.training.config import RunConfig, build_config, with_overrides
 
-# Trained models that a family is started from, the first that is found and has weights to train further.
+# Trained models that a family is started from, the first that is found.
 STARTS = {"reader": ("weft-reader", "reader")}
-# Sizes for a few hundred texts, if there is no trained model to start from.
-FROM_SCRATCH: Mapping[str, Mapping[str, Any]] = {
-    "reader": {"hidden": 128, "layers": 4, "local_layers": 2, "heads": 4, "feed_forward": 512, "pair": 64}
-}
 VOCABULARY = 4096
 BATCH_TOKENS = 4000
 TOKENS_PER_WORD = 1.5  # word pieces, punctuation and marks among them
@@ -92,22 +87,17 @@ def _start_of(model: str) -> str:
             found = find_model(name)
         except WeftError:
             continue
-        if found.folder is not None and not _is_exported(found.folder):
+        if found.folder is not None:
             return name
     if not is_registered(model):
         find_model(model)  # raises with what is allowed
-        raise _exported(model)
     return ""
 
 
-def _is_exported(folder: Path) -> bool:
-    return any(name.endswith(".onnx") for name in read_manifest(folder)["files"])
-
-
 def _family(model: str, start: str) -> tuple[str, dict[str, Any]]:
-    """Return the name of the model class and its settings: those of the model to start from, or small ones."""
+    """Return the name of the model class and its settings: those of the model to start from, or none."""
     if not start:
-        return model, dict(FROM_SCRATCH.get(model, {}))
+        return model, {}
     folder = find_model(start).folder
     assert folder is not None
     manifest = read_manifest(folder)
@@ -123,12 +113,3 @@ def _family(model: str, start: str) -> tuple[str, dict[str, Any]]:
 def _steps(data: str) -> int:
     words = sum(len(sentence.split()) for document in read_documents(data) for sentence in document.sentences)
     return max(FEWEST_STEPS, min(MOST_STEPS, round(PASSES * TOKENS_PER_WORD * words / BATCH_TOKENS)))
-
-
-def _exported(model: str) -> ModelError:
-    return ModelError(
-        "an exported model has no weights to train further",
-        seen=model,
-        allowed="a folder that `weft train` wrote",
-        next_step="name the folder that it was exported from",
-    )

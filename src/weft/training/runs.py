@@ -18,7 +18,7 @@ from weft.io.atomic_files import explain_write_errors
 from weft.io.folder_locks import sweep_folders
 from weft.io.model_folder import MANIFEST, check_replaceable, read_manifest
 from weft.progress import Progress, silent
-from weft.protocols import CoherenceModel, NetworkModel, NeuralModel
+from weft.protocols import CoherenceModel, NeuralModel
 from weft.registry import create_model
 from weft.training.config import RunConfig
 
@@ -62,13 +62,6 @@ def train(
         from weft.training.neural_run import train_parts  # imports torch
 
         train_parts(model, config, files, parts=parts, data_root=data_root, command=command, progress=progress)
-    elif isinstance(model, NetworkModel):
-        raise ConfigError(
-            f"{config.model.name} is already trained",
-            seen=config.model.name,
-            allowed="a model that can be trained",
-            next_step="train a seq2seq",
-        )
     else:
         from weft.training.records import files_record, training_record
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.helpers.zoo_models import WEFT_SMALL
 
 from weft.corpora.store.paragraph_batches import FEWEST, ParagraphStream
 from weft.corpora.store.prepare import prepare
@@ -22,7 +23,6 @@ from weft.evaluation.metrics import kendall_tau
 from weft.io.model_folder import load_artifact, read_manifest
 from weft.models.common.neural.precedence import PrecedenceNetwork, make_bag
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
-from weft.models.seq2seq.weft_small import EMBEDDED
 from weft.ordering.order import order_document, order_table
 from weft.ordering.search import beam_order, exact_order, greedy_order, order_gain
 from weft.training.config import build_config
@@ -282,7 +282,7 @@ def test_training_starts_from_given_weights(store: TokenStore, tmp_path: Path) -
         for name, value in first.networks()[part].state_dict().items():
             assert torch.allclose(weights[name], value, atol=1e-3), name
     with pytest.raises(ConfigError, match="different tokenizers"):
-        train(build_config(config(store, tmp_path, start=str(EMBEDDED), out=str(tmp_path / "no"))))
+        train(build_config(config(store, tmp_path, start=str(WEFT_SMALL), out=str(tmp_path / "no"))))
     with pytest.raises(ConfigError, match="has no folder"):
         train(build_config(config(store, tmp_path, base="foltz-sif", out=str(tmp_path / "no"))))
 
@@ -348,9 +348,6 @@ def test_what_cannot_be_trained_is_refused(store: TokenStore, tmp_path: Path) ->
     limited["data"]["limit"] = 5
     with pytest.raises(ConfigError, match=r"data\.limit"):
         train(build_config(limited))
-    small = {"model": {"name": "weft-small"}, "data": limited["data"], "run": {"out": str(tmp_path / "no")}}
-    with pytest.raises(ConfigError, match="already trained"):
-        train(build_config(small))
     assert not (tmp_path / "no").exists()
 
 

@@ -19,12 +19,13 @@ from tests.helpers.tiny_reader import TEXTS, trained_reader, untrained_reader
 import weft
 from weft.document import Document
 from weft.errors import ConfigError, ModelError
+from weft.evaluation.calibration import calibrate
 from weft.io.devices import on_device
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.reader.export import export
-from weft.models.reader.exported_weights import exported_weights
+from weft.models.reader.exported.exported_weights import exported_weights
+from weft.models.reader.exported.onnx_tables import Ids, OnnxTableReader, States
 from weft.models.reader.network_constants import GRAPHS, TEXT
-from weft.models.reader.onnx_tables import Ids, OnnxTableReader, States
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART
 from weft.models.reader.reader_training import MASKED_WORDS
@@ -182,6 +183,18 @@ def test_the_command(trained: Path, tmp_path: Path) -> None:
     assert weft.load(tmp_path / "out").score("The first cat. The second cat.").value is not None
 
 
+def test_a_notice_stays_beside_the_weights(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "notice.txt").write_text("Made from the weights of others.")
+    ok("export", str(trained), "--out", "out", "--notice", "notice.txt", cwd=tmp_path)
+    texts = [Document(f"d{n}", (f"Cat {n} sat.", "Then it slept.", f"Later cat {n} ate.")) for n in range(20)]
+    calibrate(tmp_path / "out", texts, texts="cats")
+    assert (tmp_path / "out" / "NOTICE.txt").read_text() == "Made from the weights of others."
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    for name, said in (("none.txt", "no such file"), (".", "a folder"), ("binary", "decode")):
+        assert said in refused("export", str(trained), "--out", "other", "--notice", name, cwd=tmp_path)
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.mark.parametrize("arithmetic", ["float32", "int16", "int8"])
 def test_the_weights_come_back(arithmetic: str, trained: Path, tmp_path: Path) -> None:
     folder, name = tmp_path / "out", f"{PART}/"
@@ -201,6 +214,16 @@ def test_training_goes_on_from_an_exported_model(trained: Path, exported: Path) 
         if not key.startswith(MASKED_WORDS):
             assert torch.allclose(value, other.state_dict()[key], atol=1e-7), key
     assert all(parameter.requires_grad for parameter in other.parameters())
+
+
+def test_values_of_surprise_come_back(tmp_path: Path) -> None:
+    model = untrained_reader(surprise=True)
+    head = model.networks()[PART].surprise
+    head.set_moments(torch.tensor([-3.5, 0.75]))  # type: ignore[operator, union-attr]
+    model.save(tmp_path / "trained")
+    other = Reader.load(export(tmp_path / "trained", tmp_path / "exported"))
+    assert other.networks()[PART].surprise.moments.tolist() == [-3.5, 0.75]  # type: ignore[operator, union-attr]
+    assert other.surprises(DOCUMENTS[0]) == pytest.approx(model.surprises(DOCUMENTS[0]), abs=1e-3)
 
 
 def test_an_exported_model_without_some_of_its_weights_is_no_start(exported: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.loaded_model import Model
 from weft.models.common.token_cache import TokenCache
-from weft.models.reader import reader as reader_module
+from weft.models.reader import text_tables as text_tables_module
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.cpu_attention import attention_by_text, plain_attention
 from weft.models.reader.heads import PairHeads
@@ -404,11 +404,15 @@ def test_plain_attention_is_that_of_pytorch() -> None:
     found = []
     for attend in (plain_attention, torch.nn.functional.scaled_dot_product_attention):
         given = parts.clone().requires_grad_()
-        mixed = attend(*given, attn_mask=mask[:, None, None], dropout_p=0.0)
-        mixed.square().sum().backward()
-        found.append((mixed, given.grad))
+        found.append(with_gradient(attend(*given, attn_mask=mask[:, None, None], dropout_p=0.0), given))
     assert torch.allclose(found[0][0], found[1][0], atol=1e-5)
     assert torch.allclose(found[0][1], found[1][1], atol=1e-4)
+
+
+def with_gradient(mixed: torch.Tensor, given: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A result and the gradient of the sum of its squares."""
+    (gradient,) = torch.autograd.grad(mixed.square().sum(), given)
+    return mixed, gradient
 
 
 def test_attention_by_text_is_that_of_pytorch() -> None:
@@ -419,15 +423,14 @@ def test_attention_by_text_is_that_of_pytorch() -> None:
 
     def fused(given: torch.Tensor) -> torch.Tensor:
         divided = given.view(2, 9, 3, 4, 8).permute(2, 0, 3, 1, 4)
-        mixed = torch.nn.functional.scaled_dot_product_attention(*divided, attn_mask=real[:, None, None])
+        query, key, value = divided
+        mixed = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=real[:, None, None])
         return mixed.transpose(1, 2).reshape(2, 9, 32)
 
     found = []
     for attend in (lambda given: attention_by_text(given, lengths, 4), fused):
         given = parts.clone().requires_grad_()
-        mixed = attend(given) * real[:, :, None]
-        mixed.square().sum().backward()
-        found.append((mixed, given.grad))
+        found.append(with_gradient(attend(given) * real[:, :, None], given))
     assert torch.allclose(found[0][0], found[1][0], atol=1e-5)
     assert torch.allclose(found[0][1], found[1][1], atol=1e-4)
 
@@ -498,6 +501,6 @@ def test_long_texts_are_read_once_in_a_batch(monkeypatch: pytest.MonkeyPatch) ->
         calls.append(1)
         return plain(*given)
 
-    monkeypatch.setattr(reader_module, "long_tables", counted)
+    monkeypatch.setattr(text_tables_module, "long_tables", counted)
     scores = Model(inner, "tiny").score(texts)
     assert all(score.shuffles_beaten is not None for score in scores) and len(calls) == 3

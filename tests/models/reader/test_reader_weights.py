@@ -7,14 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.tiny_reader import SENTENCES, TEXTS, untrained_reader
+from tests.helpers.tiny_reader import SENTENCES, untrained_reader
 from tools import reader_weights
 
 from weft.document import Document
 from weft.io.model_folder import load_artifact
 from weft.models.reader.reader import Reader
 
-TEXT = Document("d", max(TEXTS, key=len))
+# Without repetition: links of repeated sentences do not depend on the weights.
+TEXT = Document(
+    "d", ("Bees see colours.", "Honey is sweet.", "Many orchards bloom in May.", "A hive hums.", "Then winter came.")
+)
 
 
 def test_the_weighted_parts_are_the_score_of_an_order() -> None:

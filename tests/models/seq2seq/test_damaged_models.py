@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from tests.helpers.command_line import weft
+from tests.helpers.zoo_models import WEFT_SMALL
 
 from weft.cli import app
 from weft.corpora.text.tokenizers import BpeTokenizer
@@ -23,10 +24,8 @@ from weft.io.model_folder import Artifact, load_artifact, save_artifact
 from weft.io.quantization import Packed, unpack
 from weft.models.common.network_parts import check_precedence_weight
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings
-from weft.models.seq2seq.weft_small import EMBEDDED, WeftSmall
 
 SENTENCES = ("Mary ate some apples.", "She likes apples.", "The senate adjourned in 1952.")
-KINDS = ("weft-small", "seq2seq")  # without torch, and with it
 LARGE = 2**1024  # the first whole number that no float can hold
 Damage = Callable[[Artifact], Artifact]
 
@@ -42,7 +41,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     folder = tmp_path_factory.mktemp("whole") / "model"
     model.save(folder)
     artifact = load_artifact(folder)
-    return replace(artifact, texts={**artifact.texts, "reference.json": (EMBEDDED / "reference.json").read_text()})
+    return replace(artifact, texts={**artifact.texts, "reference.json": (WEFT_SMALL / "reference.json").read_text()})
 
 
 def weights(**changes: Any) -> Damage:
@@ -141,8 +140,8 @@ SETTINGS: dict[str, Damage] = {
 }
 
 
-def damaged(whole: Artifact, kind: str, damage: Damage, folder: Path) -> Path:
-    save_artifact(replace(damage(whole), model=kind), folder)
+def damaged(whole: Artifact, damage: Damage, folder: Path) -> Path:
+    save_artifact(damage(whole), folder)
     return folder
 
 
@@ -170,55 +169,49 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_folder_in_good_order_is_read(whole: Artifact, kind: str, tmp_path: Path, text: Path) -> None:
-    folder = damaged(whole, kind, lambda artifact: artifact, tmp_path / "m")
+def test_the_folder_in_good_order_is_read(whole: Artifact, tmp_path: Path, text: Path) -> None:
+    folder = damaged(whole, lambda artifact: artifact, tmp_path / "m")
     for command in ("score", "order"):
         app([command, str(text), "--model", str(folder)], standalone_mode=False)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("damage", WEIGHTS.values(), ids=WEIGHTS)
-def test_weights_that_do_not_fit(whole: Artifact, kind: str, damage: Damage, tmp_path: Path, text: Path) -> None:
-    said = refused(damaged(whole, kind, damage, tmp_path / "m"), text)
+def test_weights_that_do_not_fit(whole: Artifact, damage: Damage, tmp_path: Path, text: Path) -> None:
+    said = refused(damaged(whole, damage, tmp_path / "m"), text)
     assert "weights of the " in said.what
     assert str(tmp_path / "m") in said.what
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("damage", PARTS.values(), ids=PARTS)
-def test_parts_that_are_not_there(whole: Artifact, kind: str, damage: Damage, tmp_path: Path, text: Path) -> None:
-    said = refused(damaged(whole, kind, damage, tmp_path / "m"), text)
+def test_parts_that_are_not_there(whole: Artifact, damage: Damage, tmp_path: Path, text: Path) -> None:
+    said = refused(damaged(whole, damage, tmp_path / "m"), text)
     assert "`parts`" in said.what
     assert str(tmp_path / "m") in said.what
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("damage", TEXTS.values(), ids=TEXTS)
-def test_texts_that_are_broken(whole: Artifact, kind: str, damage: Damage, tmp_path: Path, text: Path) -> None:
-    assert str(tmp_path / "m") in str(refused(damaged(whole, kind, damage, tmp_path / "m"), text))
+def test_texts_that_are_broken(whole: Artifact, damage: Damage, tmp_path: Path, text: Path) -> None:
+    assert str(tmp_path / "m") in str(refused(damaged(whole, damage, tmp_path / "m"), text))
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("damage", SETTINGS.values(), ids=SETTINGS)
-def test_settings_that_make_no_sense(whole: Artifact, kind: str, damage: Damage, tmp_path: Path, text: Path) -> None:
-    said = refused(damaged(whole, kind, damage, tmp_path / "m"), text)
+def test_settings_that_make_no_sense(whole: Artifact, damage: Damage, tmp_path: Path, text: Path) -> None:
+    said = refused(damaged(whole, damage, tmp_path / "m"), text)
     assert str(tmp_path / "m") in said.what
     assert "precedence_weight" in said.what or "combine" in said.what
 
 
 @pytest.mark.parametrize("value", ["much", None, [0.1], True, float("nan"), 1.0])
 def test_a_share_that_is_none(whole: Artifact, value: object, tmp_path: Path, text: Path) -> None:
-    said = refused(damaged(whole, "seq2seq", settings(dropout=value), tmp_path / "m"), text)
+    said = refused(damaged(whole, settings(dropout=value), tmp_path / "m"), text)
     assert "dropout" in said.what
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", ["score", "order"])
-def test_the_commands_say_so_in_one_line(kind: str, command: str, tmp_path: Path, text: Path) -> None:
-    """The model inside the package, as a user would find it damaged."""
+def test_the_commands_say_so_in_one_line(command: str, tmp_path: Path, text: Path) -> None:
+    """A model of the zoo, as a user would find it damaged."""
     short = weights(forward__embedding__weight__scale=lambda scale: scale[:-1])
-    folder = damaged(load_artifact(EMBEDDED), kind, short, tmp_path / "m")
+    folder = damaged(load_artifact(WEFT_SMALL), short, tmp_path / "m")
     done = weft(command, text, "--model", folder)
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
@@ -242,17 +235,16 @@ def test_what_a_matrix_is_packed_with_must_fit_it() -> None:
 # A weight for what was never learned ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_precedence_weighs_nothing_where_it_was_never_learned(whole: Artifact, kind: str, tmp_path: Path) -> None:
+def test_precedence_weighs_nothing_where_it_was_never_learned(whole: Artifact, tmp_path: Path) -> None:
     alone = settings(parts=["forward", "backward", "prior"])
-    folder = damaged(whole, kind, lambda artifact: without("precedence/")(alone(artifact)), tmp_path / "m")
+    folder = damaged(whole, lambda artifact: without("precedence/")(alone(artifact)), tmp_path / "m")
     with pytest.raises(ConfigError, match=r"no precedence part.*saw .*2\.0.*allowed.*next"):
         load_model(folder, {"precedence_weight": 2.0})
     unchanged = load_model(folder, {"precedence_weight": 1, "combine": "bi"})
-    assert isinstance(unchanged, WeftSmall | Seq2Seq)
+    assert isinstance(unchanged, Seq2Seq)
     assert unchanged.combine == "bi"
-    learned = load_model(damaged(whole, kind, lambda artifact: artifact, tmp_path / "n"))
-    assert isinstance(learned, WeftSmall | Seq2Seq)
+    learned = load_model(damaged(whole, lambda artifact: artifact, tmp_path / "n"))
+    assert isinstance(learned, Seq2Seq)
     assert learned.adjusted({"precedence_weight": 2}).settings.precedence_weight == 2.0
 
 
@@ -262,4 +254,4 @@ def test_a_weight_is_a_number_wherever_it_is_given(value: object) -> None:
         with pytest.raises(ConfigError, match="precedence_weight is out of range.*saw.*allowed.*next"):
             check_precedence_weight(value, learned=learned)
     with pytest.raises(ConfigError, match="precedence_weight"):
-        WeftSmall().adjusted({"precedence_weight": value})
+        Seq2Seq().adjusted({"precedence_weight": value})

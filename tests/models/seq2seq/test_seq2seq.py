@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.helpers.zoo_models import WEFT_SMALL  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 from weft.document import Document, Window  # noqa: E402
@@ -20,7 +21,6 @@ from weft.models.common.neural.layers import FeedingDecoder, chunked_cross_entro
 from weft.models.common.neural.pretrained_vectors import vectors_of_tokens  # noqa: E402
 from weft.models.common.neural.source_memory import Memory, Sources  # noqa: E402
 from weft.models.seq2seq.seq2seq import Seq2Seq, Seq2SeqSettings  # noqa: E402
-from weft.models.seq2seq.weft_small import EMBEDDED  # noqa: E402
 from weft.training.fit_documents import fit_documents  # noqa: E402
 from weft.training.settings import TrainingSettings  # noqa: E402
 
@@ -349,7 +349,7 @@ def test_weights_that_are_no_numbers_give_no_score() -> None:
 
 
 def test_the_weight_of_precedence_counts_with_torch_too() -> None:
-    model = Seq2Seq.load(EMBEDDED)
+    model = Seq2Seq.load(WEFT_SMALL)
     text = Document("t", ("Mary ate some apples.", "She likes apples.", "The senate adjourned in 1952."))
     once, more = model.precedence_table(text), model.adjusted({"precedence_weight": -2.5}).precedence_table(text)
     assert once is not None

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tests.helpers.parsed_html import ParsedHtml
+from tests.helpers.zoo_models import WEFT_SMALL
 
 import weft
 from weft.document import Document, Score
@@ -129,7 +130,7 @@ def test_the_matrix_holds_the_pairs_of_the_model(essays: list[Score]) -> None:
 
 
 def test_links_and_matrix_of_a_calibrated_model_have_one_scale() -> None:
-    model = weft.load("weft-small")
+    model = weft.load(WEFT_SMALL)
     score = model.score("Bees visit flowers. They drink nectar. Rates rose. The nectar becomes honey.")
     found = read_matrix(model.inner, score)
     assert found is not None

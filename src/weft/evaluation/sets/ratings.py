@@ -39,11 +39,12 @@ class RatedStory:
 
 def measure_ratings(subject: Subject, data: DataFile, options: EvaluateOptions, progress: Progress) -> Outcome:
     """Correlate the scores of a model with the ratings of people."""
-    stories = read_items(data, FORM, _story)
+    stories = read_items(data, FORM, story_of)
     return correlate_ratings(subject.model, stories, seed=options.seed, progress=progress)
 
 
-def _story(record: Record) -> RatedStory:
+def story_of(record: Record) -> RatedStory:
+    """Return the story of a line of the set."""
     parts = [_object(record, record.fields, key) for key in ("HolisticData", "IncrementalData")]
     sentences = sentences_of(record, "sentences", least=1, fields=parts[1])
     whole, stepwise = (_rating(record, part) for part in parts)

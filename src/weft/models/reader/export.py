@@ -17,11 +17,18 @@ from weft.models.reader.network_constants import BREAKS, SENTENCES, TEXT
 from weft.models.reader.reader_settings import PART, ReaderSettings
 
 ARITHMETICS = ("float32", "int16", "int8")
+NOTICE = "NOTICE.txt"  # the licence notice of the weights that training started from
+LARGEST_NOTICE = 2**20  # bytes
 READER = ReaderSettings.model_name
 
 
 def export(
-    folder: str | Path, out: str | Path | None = None, *, arithmetic: str = "float32", command: str = ""
+    folder: str | Path,
+    out: str | Path | None = None,
+    *,
+    arithmetic: str = "float32",
+    notice: str | Path | None = None,
+    command: str = "",
 ) -> Path:
     """Write a trained reader as ONNX graphs, which score without PyTorch.
 
@@ -29,13 +36,14 @@ def export(
         folder: The folder of a trained reader.
         out: The folder to write; by default the same name with ``-onnx`` at the end.
         arithmetic: How the inputs of linear layers are rounded: ``float32``, ``int16`` or ``int8``. Weights are int8.
+        notice: A text file to keep in the folder, such as the licence notice of the weights that training started from.
         command: The command to record.
 
     Returns:
         The folder that was written.
 
     Raises:
-        ConfigError: The model is not a reader, or the package onnx is not installed.
+        ConfigError: The model is not a reader, the package onnx is not installed, or the notice cannot be read.
         ModelError: The folder is damaged, or holds an exported model already.
     """
     check_known("arithmetic", arithmetic, ARITHMETICS)
@@ -46,6 +54,7 @@ def export(
         raise _no_reader(artifact.model)
     if artifact.graphs:
         raise _exported(folder)
+    texts = {**artifact.texts, **({NOTICE: _text(Path(notice))} if notice is not None else {})}
     tokenizer = saved_tokenizer(artifact, folder)
     settings = restored_settings(ReaderSettings, artifact, folder)
     with fitting_weights(PART, folder):
@@ -55,7 +64,7 @@ def export(
     parameters = sum(value.size for name, value in artifact.tensors.items() if not name.endswith(SCALE))
     record = {"arithmetic": arithmetic, "parameters": parameters, "command": command}
     training = {**artifact.training, "export": record}
-    save_artifact(Artifact(READER, artifact.config, {}, artifact.texts, training, graphs=graphs), place)
+    save_artifact(Artifact(READER, artifact.config, {}, texts, training, graphs=graphs), place)
     return place
 
 
@@ -65,7 +74,7 @@ def _graphs(artifact: Artifact, settings: ReaderSettings, arithmetic: Any) -> di
     Raises:
         ValueError: Weights are missing, or do not have the sizes of the settings.
     """
-    from weft.models.reader.onnx_graphs import SavedWeights, break_graph, sentence_graph, text_graph
+    from weft.models.reader.exported.onnx_graphs import SavedWeights, break_graph, sentence_graph, text_graph
 
     prefix = f"{PART}/"
     weights = SavedWeights(
@@ -81,12 +90,34 @@ def _try(graphs: Mapping[str, bytes], tokenizer: Tokenizer, settings: ReaderSett
     Raises:
         ValueError: They cannot be used, because weights do not have the sizes of the settings.
     """
-    from weft.models.reader.onnx_tables import OnnxTableReader
+    from weft.models.reader.exported.onnx_tables import OnnxTableReader
 
     try:
         OnnxTableReader(graphs, tokenizer, settings.sentence_tokens, settings.slots).tables([("One.", "Two or three.")])
     except Exception as error:  # errors of onnxruntime have no common base class
         raise ValueError(str(error)) from error
+
+
+def _text(path: Path) -> str:
+    """Return the contents of a notice.
+
+    Raises:
+        ConfigError: It is not a text file.
+    """
+    seen = "no such file"
+    if path.is_file() and path.stat().st_size <= LARGEST_NOTICE:
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            seen = str(error)
+    elif path.exists():
+        seen = "a folder, a pipe, or a file that is too large"
+    raise ConfigError(
+        f"cannot read the notice {path}",
+        seen=seen,
+        allowed=f"a text file in UTF-8 of at most {LARGEST_NOTICE:,} bytes",
+        next_step="correct --notice",
+    )
 
 
 def _no_onnx() -> ConfigError:

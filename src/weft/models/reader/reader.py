@@ -18,7 +18,6 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document, Score
 from weft.io.devices import has_gpu
 from weft.io.model_folder import Artifact, load_artifact
-from weft.io.seeded_hash import hash_key
 from weft.models.common.network_parts import fitting_weights, saved_break_calibration, saved_tokenizer
 from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
@@ -31,12 +30,13 @@ from weft.models.reader.text_tables import (
     cut_remarks,
     long_breaks,
     long_surprises,
-    long_tables,
+    sorted_tables,
 )
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.break_calibration import BreakCalibration, sigmoid
 from weft.scoring.percentiles import Reference, reference_for
+from weft.scoring.text_soundness import sentence_soundness
 from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
 
 if TYPE_CHECKING:  # an exported model runs without PyTorch
@@ -49,7 +49,6 @@ if TYPE_CHECKING:  # an exported model runs without PyTorch
     from weft.training.settings import TrainingSettings
 
 REMEMBERED = 64  # texts whose tables are cached, as many as are scored at once
-TIE = 1e-9  # smaller differences of scores are rounding errors
 NO_COMBINATION = ""  # reference scores belong to the model itself
 
 
@@ -59,7 +58,8 @@ class Reader:
     One encoder reads the sentences without their order. For every pair of sentences it gives the log-odds that i
     precedes j, and log p(j follows i). The score of an order is the mean of log p(next) along it, above chance, plus
     `precedence_weight` times the mean log-odds of its pairs and `neighbour_weight` times that of its neighbours: any
-    order of a text is a look-up. A third head reads the given order and gives the probability of a break at each gap.
+    order of a text is a look-up. Links of repeated and of unreadable sentences count as broken, so that neither raises
+    a score. A third head reads the given order and gives the probability of a break at each gap.
 
     Attributes:
         tokenizer: The tokenizer; None before training.
@@ -236,18 +236,15 @@ class Reader:
         """
         if not self._is_long(document):
             return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
-        sentences = document.sentences
-        ranked = sorted(range(len(sentences)), key=lambda number: hash_key(sentences[number]))
-        sorted_text = tuple(sentences[number] for number in ranked)
-        plan = ReadingPlan(group=self._group)
-        found = self._long_memory.get(sorted_text, lambda: long_tables(self.reader, sorted_text, plan))
-        places = np.argsort(ranked)
-        cells = np.ix_(places, places)
-        return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
+        return sorted_tables(self.reader, document.sentences, ReadingPlan(group=self._group), self._long_memory)
 
-    def _weighed(self, tables: TextTables) -> TextTables:
-        """Return tables in which the precedence of neighbours is part of the gain of the next sentence."""
-        return tables.with_neighbours(self.settings.neighbour_weight)
+    def _weighed(self, document: Document, tables: TextTables) -> TextTables:
+        """Return tables in which the precedence of neighbours is part of the gain of the next sentence.
+
+        Links of repeated and unreadable sentences count as broken.
+        """
+        weighed = tables.with_neighbours(self.settings.neighbour_weight)
+        return weighed.with_soundness(sentence_soundness(document.sentences))
 
     def _is_long(self, document: Document) -> bool:
         """Return whether a text is read in groups."""
@@ -266,7 +263,7 @@ class Reader:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            found = self._weighed(known.get(document.sentences) or self.tables(document))
+            found = self._weighed(document, known.get(document.sentences) or self.tables(document))
             order = range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
@@ -289,20 +286,20 @@ class Reader:
         """Return the score of each order, by look-ups in the same tables."""
         if len(document) < 2:
             return [None] * len(orders)
-        tables = self._weighed(self.tables(document))
+        tables = self._weighed(document, self.tables(document))
         return [tables.value(order, self.settings.precedence_weight) for order in orders]
 
     def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:  # noqa: ARG002
         """Return the order with the highest sum of log p(next) and weighted precedence that the search finds."""
         if len(document) < 2:
             return tuple(range(len(document)))
-        tables = self._weighed(self.tables(document))
+        tables = self._weighed(document, self.tables(document))
         size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
         return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
 
     def order_tables(self, document: Document) -> tuple[Table, Table]:
         """Return the transitions and the weighted precedence whose sums over an order make its score."""
-        tables = self._weighed(self.tables(document))
+        tables = self._weighed(document, self.tables(document))
         return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
     def break_odds(self, document: Document) -> Table:
@@ -350,12 +347,8 @@ class Reader:
         """
         if len(document) < 3:
             return None
-        own = np.arange(len(document))
-        generator = np.random.default_rng([seed, len(own)])
-        drawn = generator.permuted(np.tile(own, (shuffles, 1)), axis=1)
-        others = drawn[(drawn != own).any(axis=1)]
-        values = self._weighed(self.tables(document)).values(np.vstack([own, others]), self.settings.precedence_weight)
-        return float(np.sum(values[1:] < values[0] - TIE)) / max(1, len(others))
+        tables = self._weighed(document, self.tables(document))
+        return tables.shuffles_beaten(self.settings.precedence_weight, shuffles=shuffles, seed=seed)
 
     # Saving -----------------------------------------------------------------------------------------------------------
 
@@ -390,24 +383,15 @@ class Reader:
         tokenizer = saved_tokenizer(artifact, folder)
         model = cls(restored_settings(cls.Settings, artifact, folder))
         if artifact.graphs:
-            model._open(artifact, tokenizer, folder)
+            from weft.models.reader.exported.onnx_tables import exported_reader
+
+            model.tokenizer, model._exported = tokenizer, folder
+            model._reader = exported_reader(artifact, tokenizer, model.settings, folder)
         else:
-            model._build(artifact, tokenizer, folder)
+            from weft.models.common.neural.network_folder import load_networks
+
+            empty = partial(model.empty_network, tokenizer=tokenizer)
+            model._take(load_networks(model.parts, empty, artifact, folder), tokenizer)
         model.reference = reference_for(saved_reference(artifact, folder), NO_COMBINATION)
         model.break_calibration = saved_break_calibration(artifact, folder)
         return model
-
-    def _open(self, artifact: Artifact, tokenizer: Tokenizer, folder: str | Path) -> None:
-        """Take the graphs of an exported folder."""
-        from weft.models.reader.onnx_tables import OnnxTableReader, checked_graphs
-
-        chosen, graphs = self.settings, checked_graphs(artifact, folder)
-        self.tokenizer, self._exported = tokenizer, folder
-        self._reader = OnnxTableReader(graphs, tokenizer, chosen.sentence_tokens, chosen.slots)
-
-    def _build(self, artifact: Artifact, tokenizer: Tokenizer, folder: str | Path) -> None:
-        """Take the weights of a trained folder."""
-        from weft.models.common.neural.network_folder import load_networks
-
-        networks = load_networks(self.parts, lambda part: self.empty_network(part, tokenizer), artifact, folder)
-        self._take(networks, tokenizer)

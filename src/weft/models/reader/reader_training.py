@@ -57,7 +57,7 @@ def exported_network(settings: ReaderSettings, tokenizer: Tokenizer, graphs: Map
     Raises:
         ValueError: The weights in the graphs do not fit the settings.
     """
-    from weft.models.reader.exported_weights import exported_weights
+    from weft.models.reader.exported.exported_weights import exported_weights
 
     network = empty_network(settings, tokenizer)
     found = as_tensors(unpack(exported_weights(graphs)))

@@ -15,6 +15,8 @@ from weft.document import TextWarning
 from weft.io.seeded_hash import hash_key
 from weft.models.common.token_cache import TokenCache
 from weft.models.reader.long_texts import ReadingPlan, merged_tables
+from weft.scoring.text_soundness import UNSOUND_LINK
+from weft.scoring.uni_bi_mmi import BoundedCache
 
 Table = npt.NDArray[np.float64]
 Sentences = tuple[str, ...]
@@ -22,6 +24,7 @@ MARKS = 2  # tokens of start and end, which count as tokens of a sentence
 # Share of the tokens of a text that are not read. In 15 of the 20 genres of the dev data no text reaches it; in legal
 # texts and speeches 5% do. A few cut sentences are common, and say little against a score.
 MUCH_CUT = 1 / 3
+TIE = 1e-9  # smaller differences of scores are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,19 @@ class TextTables:
     def with_neighbours(self, weight: float) -> TextTables:
         """Return tables in which j after i also gains ``weight`` times the log-odds that i precedes j."""
         return replace(self, follows=self.follows + weight * self.precedence) if weight else self
+
+    def with_soundness(self, soundness: Sequence[float]) -> TextTables:
+        """Return tables in which a link of an unsound sentence gains `UNSOUND_LINK`, in part or as a whole.
+
+        Args:
+            soundness: How far each sentence is sound, from 0 to 1: [sentences].
+        """
+        values = np.asarray(soundness)
+        if values.size == 0 or values.min() == 1:
+            return self
+        sound = np.minimum(values[:, None], values)  # [sentences, sentences] of both sentences of a link
+        lowered = sound * self.follows + (1 - sound) * UNSOUND_LINK
+        return replace(self, follows=np.minimum(self.follows, lowered))
 
     def transitions(self, order: Sequence[int], weight: float) -> Table:
         """Return the parts of an order's score at each gap: [gaps].
@@ -81,6 +97,15 @@ class TextTables:
         found: Table = steps + weight * np.array(odds) / (size * (size - 1) / 2)
         return found
 
+    def shuffles_beaten(self, weight: float, *, shuffles: int, seed: int) -> float:
+        """Return the share of random orders that score lower than the given one; ties count as not beaten."""
+        own = np.arange(len(self.follows))
+        generator = np.random.default_rng([seed, len(own)])
+        drawn = generator.permuted(np.tile(own, (shuffles, 1)), axis=1)
+        others = drawn[(drawn != own).any(axis=1)]
+        values = self.values(np.vstack([own, others]), weight)
+        return float(np.sum(values[1:] < values[0] - TIE)) / max(1, len(others))
+
 
 class TableReader(Protocol):
     """A trained network that makes the tables of texts, in PyTorch or in onnxruntime."""
@@ -107,6 +132,18 @@ def long_tables(reader: TableReader, sentences: Sentences, plan: ReadingPlan) ->
         return [(tables.follows, tables.precedence) for tables in found]
 
     return TextTables(*merged_tables(len(sentences), read, plan), np.zeros(0))
+
+
+def sorted_tables(
+    reader: TableReader, sentences: Sentences, plan: ReadingPlan, memory: BoundedCache[Sentences, TextTables]
+) -> TextTables:
+    """Return the tables of a text that is read in groups; they do not depend on the given order."""
+    ranked = sorted(range(len(sentences)), key=lambda number: hash_key(sentences[number]))
+    sorted_text = tuple(sentences[number] for number in ranked)
+    found = memory.get(sorted_text, lambda: long_tables(reader, sorted_text, plan))
+    places = np.argsort(ranked)
+    cells = np.ix_(places, places)
+    return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
 
 
 def long_breaks(reader: TableReader, sentences: Sentences, group: int) -> Table:

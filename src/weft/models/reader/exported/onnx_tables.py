@@ -22,6 +22,7 @@ from weft.io.onnx_files import check_graph
 from weft.models.common.thread_pool import in_threads
 from weft.models.common.token_cache import TokenCache
 from weft.models.reader.network_constants import BREAKS, GRAPHS, SENTENCES, SURPRISES, TEXT
+from weft.models.reader.reader_settings import ReaderSettings
 from weft.models.reader.text_tables import Sentences, TextTables, cut_tables, slots_of
 
 if TYPE_CHECKING:
@@ -205,6 +206,17 @@ class OnnxTableReader:
         # A single sentence has no gaps, which a convolution cannot read.
         breaks = self.sessions.breaks.run(["breaks"], gaps)[0] if size > 1 else np.zeros(0)
         return cut_tables(size, *(part.astype(np.float64) for part in (follows, odds, breaks, *surprises)))
+
+
+def exported_reader(
+    artifact: Artifact, tokenizer: Tokenizer, settings: ReaderSettings, folder: str | Path
+) -> OnnxTableReader:
+    """Return the reader of an exported folder.
+
+    Raises:
+        ModelError: A graph is missing, or contains what `weft export` does not write.
+    """
+    return OnnxTableReader(checked_graphs(artifact, folder), tokenizer, settings.sentence_tokens, settings.slots)
 
 
 def _groups(sentences: Sequence[Ids]) -> Iterator[list[Ids]]:

@@ -10,8 +10,8 @@ import onnx
 from onnx import numpy_helper
 
 from weft.io.quantization import SCALE, Packed
+from weft.models.reader.exported.onnx_writer import TURNED
 from weft.models.reader.network_constants import RATE
-from weft.models.reader.onnx_writer import TURNED
 
 HEADS = re.compile(r"(pairs|breaks|surprise)\.(?!norm|mix|moments)")  # layers whose weights are stored times `RATE`
 MOMENTS = "surprise.moments"
@@ -31,7 +31,7 @@ def exported_weights(graphs: Mapping[str, bytes]) -> Packed:
     for name, values in stored.items():
         found[name.removesuffix(TURNED)] = np.ascontiguousarray(values.T) if name.endswith(TURNED) else values
     if moments[0] is not None and moments[1] is not None:
-        found[MOMENTS] = np.stack([moments[0], moments[1]])
+        found[MOMENTS] = np.concatenate([moments[0].reshape(1), moments[1].reshape(1)])
     return found
 
 

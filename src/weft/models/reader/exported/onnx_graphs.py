@@ -20,6 +20,7 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from weft.io.quantization import SCALE, packed_rows
+from weft.models.reader.exported.onnx_writer import Arithmetic, GraphWriter, Matrix, Vector
 from weft.models.reader.network_constants import (
     FEW,
     GAP_LIMIT,
@@ -29,7 +30,6 @@ from weft.models.reader.network_constants import (
     SMALLEST_DEVIATION,
     SURPRISES,
 )
-from weft.models.reader.onnx_writer import Arithmetic, GraphWriter, Matrix, Vector
 from weft.models.reader.reader_settings import BOTH, ReaderSettings
 
 INT32, INT64, FLOAT, BOOL = TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT, TensorProto.BOOL
