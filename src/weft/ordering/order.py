@@ -291,7 +291,7 @@ def _order_search(model: SearchableModel, document: Document, precedence: Table 
 
 def _own_rule(objective: str) -> ConfigError:
     return ConfigError(
-        "this model orders by a rule of its own, with its own weight of precedence",
+        "this model orders by a rule of its own, which no objective changes",
         seen=objective,
         allowed="auto, coherence",
         next_step="omit --objective",

@@ -180,8 +180,8 @@ def test_precedence_is_refused_where_it_was_never_learned() -> None:
     from weft.registry import create_model
 
     text = Document("t", ("A cat sat.", "It slept."))
-    for name in ("foltz-sif", "year-sort"):
-        with pytest.raises(ConfigError, match="has not learned which of two"):
+    for name, why in (("foltz-sif", "has not learned which of two"), ("year-sort", "a rule of its own")):
+        with pytest.raises(ConfigError, match=why):
             order_document(create_model(name), text, objective="precedence")
     with pytest.raises(ConfigError, match="unknown objective"):
         order_document(create_model("foltz-sif"), text, objective="best")  # type: ignore[arg-type]
