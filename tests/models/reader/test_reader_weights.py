@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +56,23 @@ def test_chosen_weights_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert load_artifact(tmp_path / "m").training == {"command": "weft train"}
     monkeypatch.setattr("sys.argv", [*command[:-1], "layers=3"])
     assert reader_weights.main() == 2
+
+
+def test_the_best_weights_of_several_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def result(best: str, order: str) -> dict[str, dict[str, object]]:
+        grid = product(reader_weights.ORDER_BESIDE, reader_weights.PRECEDENCE, reader_weights.ORDER)
+        names = [reader_weights._names(*one) for one in grid]
+        scores = {name: {"swaps": 0.9 if name == best else 0.6, "pairs": 0.9} for name, _ in names}
+        return {"scores": scores, "orders": {name: 0.4 if name == order else 0.2 for _, name in names}}
+
+    untrained_reader().save(tmp_path / "m")
+    best = "neighbour_weight 0.3 precedence_weight 0.5"
+    results = {
+        "one": result(best, "neighbour_weight 0.3 order_weight 8"),
+        "two": result(best, "neighbour_weight 0 order_weight 2"),
+    }
+    (tmp_path / "w.json").write_text(json.dumps(results))
+    monkeypatch.setattr("sys.argv", ["x", str(tmp_path / "m"), "--best", str(tmp_path / "w.json")])
+    assert reader_weights.main() == 0
+    settings = Reader.load(tmp_path / "m").settings
+    assert (settings.neighbour_weight, settings.precedence_weight, settings.order_weight) == (0.3, 0.5, 8)
