@@ -18,6 +18,7 @@ from weft.ordering.best_move import table_gains
 from weft.protocols import Arranger, DocumentScorer, PairwiseModel, TabledModel
 from weft.scoring.uni_bi_mmi import Table
 
+MOST_EXPLAINED = 2000  # sentences; all of them are compared with each other
 FEWEST = 5  # sentences of a text in which a sentence can differ from the others
 PART = 3  # sentences on either side of a gap at which a text can start over
 STARTS_OVER = 1.0  # standard deviations by which links inside the two parts are stronger than those between them
@@ -77,7 +78,7 @@ def break_reasons(model: DocumentScorer, document: Document, gaps: Iterable[int]
         sentence 4 has weak links to all other sentences
     """
     chosen = list(gaps)
-    if not chosen or len(document) < 3:
+    if not chosen or not 3 <= len(document) <= MOST_EXPLAINED:
         return {}
     if isinstance(model, TabledModel):
         follows, precedence = model.order_tables(document)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,17 +20,17 @@ from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.loaded_model import Model
 from weft.models.common.token_cache import TokenCache
-from weft.models.reader import text_tables as text_tables_module
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.cpu_attention import attention_by_text, plain_attention
 from weft.models.reader.heads import PairHeads
 from weft.models.reader.network import Labels, batch_texts, break_loss, masked_words, near_loss
 from weft.models.reader.order_search import best_order, order_value
-from weft.models.reader.reader import Reader
+from weft.models.reader.reader import MOST_PAIRED, Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
 from weft.models.reader.text_encoder import Texts, pack
-from weft.models.reader.text_tables import TextTables, long_tables
+from weft.models.reader.text_tables import TextTables
 from weft.models.reader.torch_tables import TorchTableReader
+from weft.models.reader.window_scores import WindowPlan, window_scores
 from weft.protocols import Arranger, NeuralModel, OrderScorer, ShuffleJudge
 from weft.report.terminal import explain_lines
 from weft.training.fit_documents import fit_documents
@@ -491,16 +491,52 @@ def test_a_score_says_how_many_shuffles_it_beats_and_reads_each_text_once(monkey
     assert scores[-1].meaning == ""
 
 
-def test_long_texts_are_read_once_in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_read_in_windows_once(monkeypatch: pytest.MonkeyPatch) -> None:
     inner = untrained_reader()
-    texts = [Document(f"l{k}", tuple(f"The {n} cat sat on mat {k}." for n in range(70))) for k in range(3)]
-    calls: list[int] = []
-    plain = long_tables
+    size, window = 70, min(inner.settings.most, inner.settings.slots)
+    texts = [Document(f"l{k}", tuple(f"The {n} cat sat on mat {k}." for n in range(size))) for k in range(3)]
+    read: list[tuple[str, ...]] = []
+    tables = inner.reader.tables
 
-    def counted(*given: Any) -> TextTables:
-        calls.append(1)
-        return plain(*given)
+    def counted(given: Sequence[tuple[str, ...]]) -> list[TextTables]:
+        read.extend(given)
+        return tables(given)
 
-    monkeypatch.setattr(text_tables_module, "long_tables", counted)
+    monkeypatch.setattr(inner.reader, "tables", counted)
     scores = Model(inner, "tiny").score(texts)
-    assert all(score.shuffles_beaten is not None for score in scores) and len(calls) == 3
+    starts = WindowPlan(window, 0.1).starts(size)
+    assert read == [text.sentences[start : start + window] for text in texts for start in starts]
+    assert all(score.shuffles_beaten is not None for score in scores)
+
+
+def test_windows_that_cover_a_text_once_give_the_parts_of_its_score() -> None:
+    model = untrained_reader()
+    tables = model.tables(TEXT)
+    plan = WindowPlan(len(TEXT), 0.7)
+    found = window_scores(model.reader, TEXT.sentences, plan, lambda one, _: one)
+    assert found.transitions.tolist() == pytest.approx(tables.transitions(range(len(TEXT)), 0.7).tolist())
+    assert found.breaks.tolist() == pytest.approx(tables.breaks.tolist())
+    assert len(found.surprises) == 0
+
+
+@pytest.mark.parametrize(("size", "window"), [(65, 32), (64, 16), (33, 32), (200, 7), (90, 1), (3, 2)])
+def test_windows_cover_every_gap(size: int, window: int) -> None:
+    starts = WindowPlan(window, 0.1).starts(size)
+    ends = [start + window for start in starts]
+    assert starts[0] == 0 and ends[-1] == size and starts == sorted(set(starts))
+    assert window < 4 or all(left > right for left, right in zip(ends, starts[1:], strict=False))
+    assert len(starts) <= 2 + size // max(1, window * 3 // 4)
+
+
+def test_scores_of_long_texts_take_linear_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = untrained_reader()
+    text = Document("long", tuple(f"Cat {n} sat." for n in range(MOST_PAIRED + 1)))
+    flat = TextTables(np.zeros((16, 16)), np.zeros((16, 16)), np.zeros(15))
+    monkeypatch.setattr(model.reader, "tables", lambda given: [flat] * len(given))
+    tracemalloc.start()
+    (score,) = model.score([text])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(score.transitions) == MOST_PAIRED and peak < 2000 * MOST_PAIRED
+    with pytest.raises(ConfigError, match=f"too long to compare.*{MOST_PAIRED + 1:,} sentences"):
+        model.arrange(text)

@@ -23,15 +23,14 @@ from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
 from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
-from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise
+from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise, too_many_pairs
 from weft.models.reader.text_tables import (
     TableReader,
     TextTables,
     cut_remarks,
-    long_breaks,
-    long_surprises,
     sorted_tables,
 )
+from weft.models.reader.window_scores import WindowPlan, WindowScores, window_memory, window_scores
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.break_calibration import BreakCalibration, sigmoid
@@ -49,6 +48,8 @@ if TYPE_CHECKING:  # an exported model runs without PyTorch
     from weft.training.settings import TrainingSettings
 
 REMEMBERED = 64  # texts whose tables are cached, as many as are scored at once
+MOST_PAIRED = 5000  # sentences whose pairs all fit into tables: 2.3 GB
+SHUFFLES = 200  # of a text, that its own order is compared with
 NO_COMBINATION = ""  # reference scores belong to the model itself
 
 
@@ -93,6 +94,7 @@ class Reader:
         self._exported: str | Path | None = None  # the folder, if it was exported
         self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
         self._long_memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(1)  # large
+        self._windows = window_memory()
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -171,6 +173,7 @@ class Reader:
         self.tokenizer, self._networks = tokenizer, {PART: network}
         self._reader = TorchTableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
         self._memory, self._long_memory = BoundedCache(REMEMBERED), BoundedCache(1)
+        self._windows = window_memory()
         return self
 
     # Networks ---------------------------------------------------------------------------------------------------------
@@ -224,7 +227,7 @@ class Reader:
         other.tokenizer, other.reference = self.tokenizer, self.reference
         other.break_calibration = self.break_calibration
         other._reader, other._networks, other._exported = self._reader, self._networks, self._exported
-        other._memory, other._long_memory = self._memory, self._long_memory
+        other._memory, other._long_memory, other._windows = self._memory, self._long_memory, self._windows
         return other
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -233,7 +236,12 @@ class Reader:
         """Return what the network says about all pairs of sentences of a text, and about each sentence.
 
         A text with more sentences than slots is read in groups; its tables do not depend on the given order.
+
+        Raises:
+            ConfigError: The text is so long that tables of all pairs do not fit into memory.
         """
+        if len(document) > MOST_PAIRED:
+            raise too_many_pairs(document, MOST_PAIRED)
         if not self._is_long(document):
             return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
         return sorted_tables(self.reader, document.sentences, ReadingPlan(group=self._group), self._long_memory)
@@ -246,8 +254,23 @@ class Reader:
         weighed = tables.with_neighbours(self.settings.neighbour_weight)
         return weighed.with_soundness(sentence_soundness(document.sentences))
 
+    def _read_windows(self, document: Document, *, shuffles: int = SHUFFLES, seed: int = 1) -> WindowScores:
+        """Return what the windows of a long text say about its given order."""
+        plan = WindowPlan(self._group, self.settings.precedence_weight, shuffles, seed)
+        beside = self.settings.neighbour_weight
+
+        def read() -> WindowScores:
+            sound = sentence_soundness(document.sentences)
+
+            def weighed(tables: TextTables, place: slice) -> TextTables:
+                return tables.with_neighbours(beside).with_soundness(sound[place])
+
+            return window_scores(self.reader, document.sentences, plan, weighed)
+
+        return self._windows.get((document.sentences, plan, beside), read)
+
     def _is_long(self, document: Document) -> bool:
-        """Return whether a text is read in groups."""
+        """Return whether a text is read in windows to score it, and in groups to order it."""
         return len(document) > max(self.settings.slots, self._group)
 
     @property
@@ -262,6 +285,11 @@ class Reader:
         for document in documents:
             if len(document) < 2:
                 scores.append(Score(None))
+                continue
+            if self._is_long(document):
+                steps = self._read_windows(document).transitions
+                check_numbers(steps)
+                scores.append(Score(float(steps.mean()), tuple(steps.tolist())))
                 continue
             found = self._weighed(document, known.get(document.sentences) or self.tables(document))
             order = range(len(document))
@@ -283,9 +311,11 @@ class Reader:
         return found
 
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
-        """Return the score of each order, by look-ups in the same tables."""
+        """Return the score of each order: by look-ups in the same tables, or by the windows of a long text."""
         if len(document) < 2:
             return [None] * len(orders)
+        if self._is_long(document):
+            return [float(self._read_windows(document.reorder(order)).transitions.mean()) for order in orders]
         tables = self._weighed(document, self.tables(document))
         return [tables.value(order, self.settings.precedence_weight) for order in orders]
 
@@ -298,7 +328,10 @@ class Reader:
         return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
 
     def order_tables(self, document: Document) -> tuple[Table, Table]:
-        """Return the transitions and the weighted precedence whose sums over an order make its score."""
+        """Return the transitions and the weighted precedence whose sums over an order make its score.
+
+        The score of a long text counts only pairs of the same window; the tables have all pairs.
+        """
         tables = self._weighed(document, self.tables(document))
         return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
@@ -307,7 +340,7 @@ class Reader:
         if len(document) < 2:
             return np.zeros(0)
         if self._is_long(document):
-            return long_breaks(self.reader, document.sentences, self._group)
+            return self._read_windows(document).breaks
         return self.tables(document).breaks
 
     def break_probabilities(self, document: Document) -> tuple[float, ...]:
@@ -328,7 +361,7 @@ class Reader:
         if not document.sentences:
             return ()
         if self._is_long(document):
-            return tuple(long_surprises(self.reader, document.sentences, self._group).tolist())
+            return tuple(self._read_windows(document).surprises.tolist())
         return tuple(self.tables(document).surprises.tolist())
 
     def fluency(self, document: Document) -> float | None:
@@ -340,13 +373,15 @@ class Reader:
             return None
         return float(np.mean(self.surprises(document)))
 
-    def shuffles_beaten(self, document: Document, *, shuffles: int = 200, seed: int = 1) -> float | None:
+    def shuffles_beaten(self, document: Document, *, shuffles: int = SHUFFLES, seed: int = 1) -> float | None:
         """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.
 
         Ties count as not beaten.
         """
         if len(document) < 3:
             return None
+        if self._is_long(document):
+            return self._read_windows(document, shuffles=shuffles, seed=seed).shuffles_beaten
         tables = self._weighed(document, self.tables(document))
         return tables.shuffles_beaten(self.settings.precedence_weight, shuffles=shuffles, seed=seed)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.corpora.store.window_batches import WindowOptions
+from weft.document import Document
 from weft.errors import ConfigError, ModelError
 from weft.settings import CORRECT_VALUE, Settings, setting
 
@@ -109,6 +110,16 @@ def no_surprise() -> ModelError:
         seen="surprise_weight 0",
         allowed="a reader that was trained with surprise_weight above 0",
         next_step="train one: docs/reader.md, section Surprise",
+    )
+
+
+def too_many_pairs(document: Document, most: int) -> ConfigError:
+    """Return the error for a text whose sentences cannot all be compared with each other."""
+    return ConfigError(
+        "the text is too long to compare all its sentences with each other",
+        seen=f"{len(document):,} sentences in {document.id}",
+        allowed=f"up to {most:,} sentences; any number to score a text",
+        next_step="order its sections one by one (--input blocks)",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -144,30 +144,6 @@ def sorted_tables(
     places = np.argsort(ranked)
     cells = np.ix_(places, places)
     return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
-
-
-def long_breaks(reader: TableReader, sentences: Sentences, group: int) -> Table:
-    """Return the mean log-odds of a break at each gap over windows that overlap by half: [sentences − 1]."""
-    return _window_means(reader, sentences, group, len(sentences) - 1, lambda tables: tables.breaks)
-
-
-def long_surprises(reader: TableReader, sentences: Sentences, group: int) -> Table:
-    """Return the mean predicted log-likelihood of each sentence over windows that overlap by half: [sentences]."""
-    return _window_means(reader, sentences, group, len(sentences), lambda tables: tables.surprises)
-
-
-def _window_means(
-    reader: TableReader, sentences: Sentences, group: int, size: int, part: Callable[[TextTables], Table]
-) -> Table:
-    """Return the means of a part of the tables over windows of ``group`` sentences that overlap by half: [size]."""
-    starts = range(0, len(sentences) - group // 2, max(1, group // 2))
-    sums, counts = np.zeros(size), np.zeros(size)
-    windows = [sentences[start : start + group] for start in starts]
-    for start, tables in zip(starts, reader.tables(windows), strict=True):
-        values = part(tables)
-        sums[start : start + len(values)] += values
-        counts[start : start + len(values)] += 1
-    return sums / np.maximum(counts, 1)
 
 
 def slots_of(sentences: Sequence[str], slots: int) -> npt.NDArray[np.int64]:
