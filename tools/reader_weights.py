@@ -174,7 +174,7 @@ def best_weights(results: Mapping[str, Any]) -> list[str]:
     def value(neighbours: float, precedence: float, order: float) -> float:
         scores, orders = _names(neighbours, precedence, order)
         found = [{**one["scores"][scores], "orders": one["orders"][orders]} for one in results.values()]
-        return sum(weight * one[kind] for one in found for kind, weight in KIND_WEIGHTS.items())
+        return sum(weight * float(one[kind]) for one in found for kind, weight in KIND_WEIGHTS.items())
 
     neighbours, precedence, order = max(product(ORDER_BESIDE, PRECEDENCE, ORDER), key=lambda one: value(*one))
     return [f"neighbour_weight={neighbours:g}", f"precedence_weight={precedence:g}", f"order_weight={order:g}"]

@@ -30,8 +30,8 @@ def untrained_reader(
 ) -> Reader:
     """A reader with random weights."""
     torch.manual_seed(1)
-    changes = {"local_layers": local_layers, "precision": precision, "directions": directions}
-    model = Reader(replace(SMALL, **changes, surprise_weight=float(surprise)))
+    settings = replace(SMALL, local_layers=local_layers, precision=precision, directions=directions)
+    model = Reader(replace(settings, surprise_weight=float(surprise)))
     tokenizer = BpeTokenizer.train(SENTENCES, vocabulary_size=400)
     return model.assemble({PART: model.new_network(PART, tokenizer)}, tokenizer)
 

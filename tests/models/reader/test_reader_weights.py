@@ -59,7 +59,7 @@ def test_chosen_weights_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_best_weights_of_several_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def result(best: str, order: str) -> dict[str, dict[str, object]]:
+    def result(best: str, order: str) -> dict[str, object]:
         grid = product(reader_weights.ORDER_BESIDE, reader_weights.PRECEDENCE, reader_weights.ORDER)
         names = [reader_weights._names(*one) for one in grid]
         scores = {name: {"swaps": 0.9 if name == best else 0.6, "pairs": 0.9} for name, _ in names}

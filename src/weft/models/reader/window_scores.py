@@ -85,7 +85,7 @@ def window_scores(
         surprises.add(start, tables.surprises)
         found = weighed(tables, slice(start, start + plan.window))
         order = np.arange(len(found.follows))
-        transitions.add(start, found.transitions(order, plan.weight))
+        transitions.add(start, found.transitions(range(len(order)), plan.weight))
         shuffled = np.random.default_rng([plan.seed, size, number]).permuted(np.tile(order, (plan.shuffles, 1)), axis=1)
         values = found.values(np.vstack([order, shuffled]), plan.weight)
         own, others = own + float(values[0]), others + values[1:]
