@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, Unpack, overload
 
 from weft.call_options import OrderOptions, ScoreOptions
 from weft.corpora.text.text_limits import readable
@@ -78,6 +78,12 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.name!r}: {self.card.summary})"
+
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any:
+        """Copy or pickle a loaded model as what it was loaded from: sessions of onnxruntime can be neither."""
+        if not self.source:
+            return super().__reduce_ex__(protocol)
+        return _loaded_again, (self.source, self.settings, self.combination)
 
     @overload  # a str is a text here, never an iterable of letters
     def score(  # type: ignore[overload-overlap]
@@ -366,6 +372,12 @@ def load(
     with few_threads(), packages_named():
         found = load_model(model, settings)
     return Model(on_device(found, device), str(model), source=str(model), settings=settings).combined(combine)
+
+
+def _loaded_again(source: str, settings: Mapping[str, Any], combination: str) -> Model:
+    """Return the model that a copied or pickled one was loaded from; it is loaded once per process."""
+    model = load(source, settings=settings) if settings else as_model(source)
+    return model.combined(combination or None)
 
 
 def _not_a_model(seen: object) -> ConfigError:

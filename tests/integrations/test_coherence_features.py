@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import check_estimator
@@ -21,6 +25,7 @@ from weft.scoring.own_shuffles import own_shuffles_beaten
 
 pd: Any = pytest.importorskip("pandas")
 pl: Any = pytest.importorskip("polars")
+ROOT = Path(__file__).parents[2]
 TEXTS = ["A cat sat on a mat. The cat slept. Rain fell.", "Bees visit flowers. They drink nectar.", "One sentence.", ""]
 # The checks of scikit-learn that pass no numbers; it skips most of its checks for an estimator that takes strings.
 CHECKS = (
@@ -38,13 +43,13 @@ def test_the_numbers_are_those_of_the_scores() -> None:
     features = light(model="weft-reader", genre="essay")
     rows = features.fit_transform(TEXTS)
     assert [*features.get_feature_names_out()] == [
-        "coherence", "lowest_link", "breaks", "own_shuffles", "percentile", "lexical",
+        "coherence", "lowest_link", "breaks", "own_shuffles", "percentile", "fluency", "lexical",
     ]  # fmt: skip
     first = weft.score(TEXTS[0], genre="essay")
-    assert rows[0, [0, 1, 2, 4]] == pytest.approx(
-        [first.value, min(first.transitions), len(first.breaks), first.percentile], abs=1e-5
+    assert rows[0, [0, 1, 2, 4, 5]] == pytest.approx(
+        [first.value, min(first.transitions), len(first.breaks), first.percentile, first.fluency], abs=1e-5
     )
-    assert rows[0, 5] == weft.score(TEXTS[0], model="foltz-glove").value
+    assert rows[0, 6] == weft.score(TEXTS[0], model="foltz-glove").value
     assert 0 <= rows[0, 3] <= 1 and np.isnan(rows[1, 3])  # two sentences have no random orders
     assert np.isnan(rows[2:]).all()
 
@@ -65,7 +70,7 @@ def test_any_kind_of_list_is_taken_and_frames_keep_their_index() -> None:
         assert np.array_equal(light().fit_transform(texts), expected, equal_nan=True)
     frame = light().set_output(transform="pandas").fit_transform(pd.Series(TEXTS, index=[4, 7, 1, 0]))
     assert [*frame.index] == [4, 7, 1, 0] and [*frame.columns] == [*light().get_feature_names_out()]
-    assert light().fit_transform(TEXTS[0]).shape == (1, 6) and light().fit_transform([]).shape == (0, 6)
+    assert light().fit_transform(TEXTS[0]).shape == (1, 7) and light().fit_transform([]).shape == (0, 7)
     with pytest.raises(weft.CorpusError, match="frame\\['text'\\]"):
         light().fit_transform(pd.DataFrame({"text": TEXTS}))
 
@@ -77,7 +82,23 @@ def test_it_works_in_pipelines_and_for_a_column() -> None:
     pipe.set_params(coherencefeatures__shuffles=0).fit(TEXTS, labels)
     table = pd.DataFrame({"text": TEXTS, "other": [1, 2, 3, 4]})
     columns = make_column_transformer((light(shuffles=0), "text"), remainder="passthrough")
-    assert columns.set_output(transform="pandas").fit_transform(table).shape == (4, 6)
+    assert columns.set_output(transform="pandas").fit_transform(table).shape == (4, 7)
+
+
+@pytest.mark.parametrize("model", ["weft-reader", weft.load("weft-reader"), weft.load("random", settings={"seed": 5})])
+def test_copies_and_saved_pipelines_have_the_same_numbers(model: Any) -> None:
+    features = light(model=model, lexical=None, shuffles=0)
+    expected = features.fit_transform(TEXTS)
+    for copied in (clone(features), pickle.loads(pickle.dumps(features))):
+        assert np.array_equal(copied.transform(TEXTS), expected, equal_nan=True)
+
+
+def test_a_pipeline_is_validated_in_folds() -> None:
+    essays = [json.loads(line)["text"] for line in (ROOT / "examples" / "essays.jsonl").read_text().splitlines()[:8]]
+    shuffled = [" ".join(sorted(weft.split_sentences(text))) for text in essays]
+    pipe = make_pipeline(weft.CoherenceFeatures(weft.load(), entity=None, shuffles=0), LogisticRegression())
+    found = cross_val_score(pipe, essays + shuffled, [1] * 8 + [0] * 8, cv=2, error_score="raise")
+    assert found.shape == (2,) and found.mean() > 0.5
 
 
 def test_scikit_learn_accepts_it() -> None:

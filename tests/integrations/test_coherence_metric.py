@@ -62,6 +62,7 @@ def test_repetition_is_counted() -> None:
     found = weft.metric().compute(predictions=["The cat slept on the mat. " * 5, TEXTS[0]])
     assert found["repetitive"] == 1 and "repetition" in found["warning_codes"][0]
     assert found["scores"][0] < found["scores"][1]
+    assert found["fluency"] == fmean(found["fluencies"])
 
 
 def test_the_reranking_example_puts_a_repetitive_answer_last(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_the_default_model_has_percentiles_and_warnings() -> None:
     found = spacy.blank("en")
     found.add_pipe("weft", config={"genre": "essay"})
     coherence = found("The cat slept. " * 4)._.coherence
-    assert coherence.genre == "essay" and coherence.percentile is not None
+    assert coherence.genre == "essay" and coherence.percentile is not None and coherence.fluency is not None
     assert "repetition" in coherence.warning_codes and len(coherence.warnings) == len(coherence.warning_codes)
 
 

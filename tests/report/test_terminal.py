@@ -52,8 +52,9 @@ def test_bars_stand_between_their_sentences_with_two_decimals() -> None:
 
 def test_a_text_without_a_mark_says_so() -> None:
     assert explain_lines(TEXT, Score(0.5, (0.1, 0.1)))[-1].plain == "no weak link found"
-    found = Score(0.5, (0.1, 0.1), break_probabilities=(0.1, 0.1), break_threshold=0.8)
-    assert explain_lines(TEXT, found)[-1].plain == "no break found"
+    found = Score(0.5, (0.1, 0.1), break_probabilities=(0.1, 0.41), break_threshold=0.8)
+    nearest = "no break found; the likeliest place is between sentences 2 and 3 (41%; marked above 80%)"
+    assert explain_lines(TEXT, found)[-1].plain == nearest
     assert explain_lines(TEXT, Score(None))[-1].plain == "   3  Three."
 
 

@@ -19,7 +19,7 @@ from weft.registry import DEFAULT_MODEL
 from weft.scoring.own_shuffles import own_shuffles_beaten
 from weft.text_inputs import documents_of
 
-OWN = ("coherence", "lowest_link", "breaks", "own_shuffles", "percentile")
+OWN = ("coherence", "lowest_link", "breaks", "own_shuffles", "percentile", "fluency")
 MOST_SHUFFLES = 10_000
 
 
@@ -27,8 +27,9 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
     """Turns texts into features of their coherence, for a pipeline of scikit-learn.
 
     The features are ``coherence`` (the score), ``lowest_link``, ``breaks`` (number of breaks or weak links),
-    ``own_shuffles`` (share of the text's own random orders that score lower), ``percentile``, ``entity`` and
-    ``lexical`` (the scores of two other models). A feature that a text or a model does not have is NaN.
+    ``own_shuffles`` (share of the text's own random orders that score lower), ``percentile``, ``fluency`` (how
+    easy to predict the sentences are, whatever their order), ``entity`` and ``lexical`` (the scores of two other
+    models). A feature that a text or a model does not have is NaN.
 
     Nothing is learned from the texts: `fit` checks the names of the models.
 
@@ -44,7 +45,7 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         >>> features = CoherenceFeatures(model="foltz-sif", entity=None, lexical="foltz-glove")
         >>> found = features.fit_transform(["A cat sat. It slept. Rain fell.", "One sentence."])
         >>> found.shape, [*features.get_feature_names_out()][-1], bool(np.isnan(found[1, 0]))
-        ((2, 6), 'lexical', True)
+        ((2, 7), 'lexical', True)
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
             "lowest_link": [min(score.transitions, default=math.nan) for score in scores],
             "breaks": [float(len(score.breaks)) if score.transitions else math.nan for score in scores],
             "percentile": [_number(score.percentile) for score in scores],
+            "fluency": [_number(score.fluency) for score in scores],
         }
         if self.shuffles:
             with few_threads():

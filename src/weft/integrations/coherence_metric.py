@@ -67,10 +67,10 @@ class CoherenceMetric:
                 same subjects.
 
         Returns:
-            Plain data: ``coherence`` (mean of all scores; None if there is none), ``scores``, ``percentiles`` and
-            ``warning_codes`` of each text, ``scored`` (number of texts with a score), ``repetitive`` (number of texts
-            that repeat themselves, whose scores mean nothing), and with references ``reference_coherence`` and
-            ``difference``.
+            Plain data: ``coherence`` and ``fluency`` (means over the texts that have them; None if there is none),
+            ``scores``, ``fluencies``, ``percentiles`` and ``warning_codes`` of each text, ``scored`` (number of texts
+            with a score), ``repetitive`` (number of texts that repeat themselves, whose scores mean nothing), and with
+            references ``reference_coherence`` and ``difference``.
 
         Raises:
             ConfigError: There are no texts, or not as many references as predictions.
@@ -84,7 +84,7 @@ class CoherenceMetric:
         scores = self.model.score(texts, genre=self.genre)
         found = _summary(scores)
         if others:
-            mean = _mean(self.model.score(others, genre=self.genre))
+            mean = _mean(score.value for score in self.model.score(others, genre=self.genre))
             known = mean is not None and found["coherence"] is not None
             found["reference_coherence"] = mean
             found["difference"] = found["coherence"] - mean if known else None
@@ -123,8 +123,10 @@ def _check_numbers(texts: Sequence[Document], references: Sequence[Document]) ->
 def _summary(scores: Sequence[Score]) -> dict[str, Any]:
     codes = [[warning.code for warning in score.warnings] for score in scores]
     return {
-        "coherence": _mean(scores),
+        "coherence": _mean(score.value for score in scores),
+        "fluency": _mean(score.fluency for score in scores),
         "scores": [score.value for score in scores],
+        "fluencies": [score.fluency for score in scores],
         "percentiles": [score.percentile for score in scores],
         "warning_codes": codes,
         "scored": sum(score.value is not None for score in scores),
@@ -132,6 +134,6 @@ def _summary(scores: Sequence[Score]) -> dict[str, Any]:
     }
 
 
-def _mean(scores: Sequence[Score]) -> float | None:
-    values = [score.value for score in scores if score.value is not None]
-    return fmean(values) if values else None
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

@@ -38,6 +38,7 @@ class DocCoherence:
         warnings: Reasons to distrust the score, each a sentence.
         warning_codes: Their codes.
         model: Name of the model.
+        fluency: How easy to predict the sentences are, whatever their order, for models that estimate it.
     """
 
     value: float | None
@@ -51,6 +52,7 @@ class DocCoherence:
     warnings: tuple[str, ...]
     warning_codes: tuple[str, ...]
     model: str
+    fluency: float | None = None
 
 
 class CoherenceComponent:
@@ -129,7 +131,7 @@ def _plain(score: Score, starts: list[int]) -> dict[str, Any]:
     found = DocCoherence(
         score.value, score.transitions, score.breaks, score.break_probabilities, tuple(starts), score.percentile,
         score.genre, score.shuffles_beaten, tuple(map(str, score.warnings)),
-        tuple(warning.code for warning in score.warnings), score.model,
+        tuple(warning.code for warning in score.warnings), score.model, score.fluency,
     )  # fmt: skip
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(found).items()}
 

@@ -55,6 +55,23 @@ def found_none(score: Score) -> str:
     return f"no {score.mark} found" if score.transitions and looked and not score.breaks else ""
 
 
+def likeliest_break(score: Score) -> str:
+    """Return the gap with the highest probability of a break, if gaps were looked at and none is marked.
+
+    Example:
+        >>> from weft.document import Score
+        >>> likeliest_break(Score(0.1, (0.2, 0.1), break_probabilities=(0.1, 0.414), break_threshold=0.518))
+        'the likeliest place is between sentences 2 and 3 (41%; marked above 52%)'
+    """
+    if not found_none(score) or not score.break_probabilities or score.break_threshold is None:
+        return ""
+    gap = max(range(len(score.break_probabilities)), key=score.break_probabilities.__getitem__)
+    return (
+        f"the likeliest place is between sentences {gap + 1} and {gap + 2} "
+        f"({score.break_probabilities[gap]:.0%}; marked above {score.break_threshold:.0%})"
+    )
+
+
 def colour_step(share: float) -> int:
     """Return the number of a colour, from 1 (weakest fifth of the scale) to 5 (strongest).
 

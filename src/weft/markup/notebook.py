@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from weft.markup.link_scale import found_none, link_shares
+from weft.markup.link_scale import found_none, likeliest_break, link_shares
 from weft.markup.scored_text import text_html, text_style
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ COLOURS = {"same": "inherit", "changed": "#b7791f", "moved": "#2b7a9b", "added":
 
 def score_html(score: Score) -> str:
     """Return a scored text as paragraphs, with a coloured link between neighbouring sentences."""
-    notes = [score.meaning, *score.warnings, link_shares(score)[1], found_none(score)]
+    notes = [score.meaning, *score.warnings, link_shares(score)[1], found_none(score), likeliest_break(score)]
     name = score.document.id if score.document is not None else ""
     rows = [f"<style>{text_style()}</style>", text_html(score)]
     return _block(f"{_strong(name)} coherence {_strong(shown(score.value))}", notes, rows)

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from rich.text import Text
 
 from weft.document import Document, Score, whole_percent
-from weft.markup.link_scale import found_none, link_shares
+from weft.markup.link_scale import found_none, likeliest_break, link_shares
 from weft.ordering.ordering import Ordering
 
 BAR_WIDTH = 24
@@ -171,7 +171,7 @@ def explain_lines(document: Document, score: Score, *, scale: bool = True) -> li
         if number < len(score.transitions):
             lines.append(_bar_line(score, number, shares[number]))
     if none := found_none(score):
-        lines += [Text(), Text(none, "dim")]
+        lines += [Text(), Text("; ".join(filter(None, (none, likeliest_break(score)))), "dim")]
     return lines
 
 

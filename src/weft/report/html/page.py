@@ -25,6 +25,11 @@ CAUTION = (
     "to look at, not a proven fault. Do not grade people or diagnose them by it."
 )
 
+FLUENCY = (
+    "how easy to predict the words of the sentences are, whatever the order of the sentences; closer to 0 is easier. "
+    "Repetition and plain words raise it"
+)
+
 
 def report_page(
     scores: Sequence[Score],
@@ -126,6 +131,7 @@ def _meaning(model: CoherenceModel, scores: Sequence[Score], name: str) -> str:
         "A high score": card.meaning,
         "Range": card.score_range,
         "Comparable": card.comparable,
+        "Fluency": FLUENCY if any(score.fluency is not None for score in scores) else "",
         "Estimate": ", ".join(estimators),
         "Marked links": _marks(scores),
         "Reference": card.reference,

@@ -7,10 +7,10 @@ from html import escape
 
 from weft.corpora.text.text_limits import readable
 from weft.document import Score
-from weft.markup.link_scale import colour_step, found_none, link_shares
+from weft.markup.link_scale import colour_step, found_none, likeliest_break, link_shares
 from weft.markup.scored_text import link_words, number_text, shown_text, text_html
 from weft.ordering.break_reasons import BreakReason, break_reasons
-from weft.protocols import CoherenceModel
+from weft.protocols import CoherenceModel, TabledModel
 from weft.report.html.latent_html import latent_html
 from weft.report.html.overview import name_of
 from weft.report.html.pair_matrix import PairMatrix, matrix_html, read_matrix
@@ -38,7 +38,7 @@ def section_html(score: Score, number: int, model: CoherenceModel | None, *, unf
         _headline(score),
         text_html(score, reasons),
         _marked(score, reasons),
-        "" if matrix is None else _matrix_details(matrix_html(matrix), unfolded=unfolded),
+        "" if matrix is None else _matrix_details(model, matrix, unfolded=unfolded),
         "" if model is None or score.document is None else latent_html(model, score.document),
         "</article>",
     ]
@@ -84,23 +84,26 @@ def _headline(score: Score) -> str:
         "<strong>No score</strong>" if score.value is None else f"<strong>{number_text(score.value)}</strong> coherence"
     )
     meaning = f"{escape(score.meaning[:1].upper() + score.meaning[1:])}. " if score.meaning else ""
-    return f'<p class="score">{value}. {meaning}{place}.</p>'
+    fluency = "" if score.value is None or score.fluency is None else f"Fluency {number_text(score.fluency)}. "
+    return f'<p class="score">{value}. {meaning}{fluency}{place}.</p>'
 
 
 def _marked(score: Score, reasons: Mapping[int, str]) -> str:
     if not score.breaks:
-        none = found_none(score)
-        return f'<p class="none">{escape(none.capitalize())}.</p>' if none else ""
+        none = [words.capitalize() for words in (found_none(score), likeliest_break(score)) if words]
+        return f'<p class="none">{escape(". ".join(none))}.</p>' if none else ""
     shares, _ = link_shares(score)
     words = {gap: f"{link_words(score, gap)} {reasons.get(gap, '')}".strip() for gap in score.breaks}
     items = "".join(f'<li class="weft-c{colour_step(shares[gap])}">{escape(words[gap])}</li>' for gap in words)
     return f'<h3>{escape(score.mark.capitalize())}s</h3><ul class="marked">{items}</ul>'
 
 
-def _matrix_details(table: str, *, unfolded: bool) -> str:
+def _matrix_details(model: CoherenceModel | None, matrix: PairMatrix, *, unfolded: bool) -> str:
+    words = "The pairs that the text has are framed."
+    if isinstance(model, TabledModel):
+        words = f"{words} Their links also count the order of all sentences, so their values can differ."
     return (
         f"<details{' open' if unfolded else ''}><summary>Matrix of sentence pairs</summary>"
-        "<p>How well the sentence of a column would follow the sentence of a row, on the scale of the links. The "
-        "pairs that the text has are framed.</p>"
-        f"{table}</details>"
+        "<p>How well the sentence of a column would follow the sentence of a row, on the scale of the links. "
+        f"{words}</p>{matrix_html(matrix)}</details>"
     )
