@@ -1,10 +1,12 @@
-"""Choose among several answers of a language model: the most coherent one first, repetitive ones last.
+"""Put several answers of a language model to one question in order; those that repeat themselves come last.
 
     python examples/rerank_answers.py
 
-The default model gives links of repeated sentences a low score; models of neighbouring sentences give them a high one,
-because nothing predicts a sentence better than its copy. weft warns about repetition whatever the model, and an answer
-with such a warning never wins here.
+The default model gives two values. The fluency of an answer with stray sentences is low, but it does not depend on the
+order of the sentences; the score does. So answers are ordered by fluency, to a tenth of a nat, and those that are
+equally fluent by their score. Repetition raises fluency, and with models of neighbouring sentences the score too,
+because nothing predicts a sentence better than its copy. weft warns about it whatever the model, and an answer with
+such a warning never wins here.
 """
 
 from __future__ import annotations
@@ -12,37 +14,51 @@ from __future__ import annotations
 import weft
 
 QUESTION = "Why do leaves change colour in autumn?"
-CANDIDATES = [
-    "Leaves are green because of chlorophyll. In autumn the days get shorter, and trees stop making it. As the green "
-    "fades, yellow and orange pigments become visible. They were there all summer, hidden by the green.",
-    "They were there all summer, hidden by the green. Leaves are green because of chlorophyll. As the green fades, "
-    "yellow and orange pigments become visible. In autumn the days get shorter, and trees stop making it.",
-    "Leaves are green because of chlorophyll. My cousin sells insurance in a town by the sea. In autumn the days get "
-    "shorter, and trees stop making it. The match was lost in the last minute.",
-    "Leaves change colour in autumn. Leaves change colour in autumn. Leaves change colour in autumn. Leaves change "
-    "colour in autumn.",
-]
-DISTRUSTED = {"repetition", "unknown-words", "no-score"}  # warnings that make a score worthless
+SENTENCES = (
+    "Leaves are green because they contain chlorophyll, the pigment with which a tree catches sunlight.",
+    "In autumn the days get shorter and colder, and less light reaches the leaf.",
+    "The tree then stops making new chlorophyll.",
+    "What is left of it slowly breaks down, and the green fades.",
+    "Now other pigments become visible, which are yellow and orange.",
+    "They were in the leaf all summer, hidden by the green.",
+    "Some trees also make a red pigment from the sugar that is left in their leaves.",
+    "Finally a layer of cork closes the stalk, and the leaf falls.",
+)
+CANDIDATES = {
+    "repeats itself": SENTENCES[:2] * 4,
+    "has two stray sentences": (
+        *SENTENCES[:3],
+        "My cousin sells insurance in a town by the sea.",
+        "The match was lost in the last minute.",
+        *SENTENCES[3:6],
+    ),
+    "is in a muddled order": tuple(SENTENCES[place] for place in (5, 2, 7, 0, 3, 6, 1, 4)),
+    "is as it should be": SENTENCES,
+}
+DISTRUSTED = {"repetition", "unknown-words", "not-english", "list", "no-score"}  # warnings that make a score worthless
 
 
-def rerank(answers: list[str], *, model: str = "weft-reader") -> list[weft.Score]:
-    """Return the scores of the answers, the best first; those that cannot be trusted come last."""
+def rank(score: weft.Score) -> tuple[bool, float, float]:
+    """Return a key that sorts the best answer first."""
+    distrusted = any(warning.code in DISTRUSTED for warning in score.warnings)
+    fluency = 0.0 if score.fluency is None else round(score.fluency, 1)
+    return distrusted, -fluency, -(score.value or 0.0)
+
+
+def rerank(answers: list[str], *, model: str = "weft-reader") -> list[int]:
+    """Return the numbers of the answers, the best one first."""
     scores = weft.score(answers, model=model)
-
-    def rank(score: weft.Score) -> tuple[bool, float]:
-        distrusted = any(warning.code in DISTRUSTED for warning in score.warnings)
-        return distrusted, -(score.value or 0.0)
-
-    return sorted(scores, key=rank)
+    return sorted(range(len(answers)), key=lambda number: rank(scores[number]))
 
 
 def main() -> None:
-    """Show the answers in their new order, with the warnings about them."""
+    """Show the answers in their new order, with their values and the warnings about them."""
+    names, answers = list(CANDIDATES), [" ".join(sentences) for sentences in CANDIDATES.values()]
+    scores = weft.score(answers)
     print(QUESTION)
-    for place, score in enumerate(rerank(CANDIDATES), start=1):
-        assert score.document is not None
-        value = "no score" if score.value is None else f"{score.value:.2f}"
-        print(f"{place}. {value}  {score.document.sentences[0]} …")
+    for place, number in enumerate(rerank(answers), start=1):
+        score = scores[number]
+        print(f"{place}. the answer that {names[number]}: fluency {score.fluency:.2f}, score {score.value:z.2f}")
         for warning in score.warnings:
             print(f"   warning: {warning}")
 
