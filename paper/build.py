@@ -83,6 +83,7 @@ def names(measured: Measured) -> dict[str, Any]:
         "limits_table": reliability_tables.limits_table,
         "plots": lambda: result_tables.plots(results, facts),
         "output": command_outputs.output,
+        "program_output": command_outputs.program_output,
     }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from contextlib import chdir
 from functools import cache
 from pathlib import Path
@@ -15,7 +17,7 @@ from weft.cli import app
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = "   …\n"
-BLOCK = re.compile(r"^```text\n\$ weft .*?^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```text\n\$ (?:weft|python) .*?^```", re.DOTALL | re.MULTILINE)
 DECIMAL = re.compile(r"-?\d+\.\d+")
 # The arithmetic of another machine can change the last place of a score.
 TOLERANCE = {2: 0.0101, 4: 0.0002}
@@ -37,6 +39,18 @@ def stdout_of(command: str) -> str:
     if done.exit_code:
         raise PageError(f"{command}: exit code {done.exit_code}: {done.output}")
     return done.stdout
+
+
+def program_output(path: str) -> str:
+    """Return the command that runs a program of this repository and what it prints, as a block of text.
+
+    Raises:
+        PageError: It fails.
+    """
+    done = subprocess.run([sys.executable, path], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise PageError(f"{path}: exit code {done.returncode}: {done.stderr}")
+    return f"```text\n$ python {path}\n{done.stdout}```\n"
 
 
 def output(command: str, first: int = 0, last: int = 0) -> str:

@@ -57,6 +57,7 @@ def test_the_default_model_names_sources_licences_and_genres() -> None:
         (row,) = (line for line in text.splitlines() if line.startswith(f"| {one['name']} |"))
         assert one["sha256"][:12] in row and "not known to weft" not in row
     assert "English Wikipedia | CC BY-SA 3.0" in text and "all-MiniLM-L6-v2" in text
+    assert "Apache License, Version 2.0" in text.split("## Licence of the weights")[1]
     assert "Texts of each genre: abstract" in text
     assert "| wikipedia-pairs | – | accuracy | 0." in text
 

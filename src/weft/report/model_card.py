@@ -13,6 +13,7 @@ from weft.io.file_hash import sha256_of
 from weft.io.model_folder import MANIFEST, load_artifact, read_manifest
 from weft.io.package_files import PRETRAINED
 from weft.models.common.saved_reference import saved_reference
+from weft.models.reader.export import NOTICE
 from weft.report.tables import load_results
 from weft.scoring.percentiles import Reference
 
@@ -44,6 +45,7 @@ def model_card(name: str, results: str | Path | Mapping[Key, Result] = "results"
         *_about(name),
         *_training_lines(training, manifest),
         *_data_lines(training, manifest.get("config", {})),
+        *_notice_lines(folder),
         *_reference_lines(reference),
         *_result_lines(_results_of(Path(name).name, folder, results)),
     ]
@@ -114,6 +116,14 @@ def _data_lines(training: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
         yield "All sources have an open licence; some texts of mixed sources may have a non-commercial one."
     if any(True for _ in _built_on(training)):
         yield "The models that it was built on have read the data of their own cards."
+
+
+def _notice_lines(folder: Path | None) -> Iterator[str]:
+    """Yield the licence of the weights, as the notice in the folder of a model states it."""
+    if folder is None or not (folder / NOTICE).is_file():
+        return
+    yield from ("", "## Licence of the weights", "")
+    yield from (folder / NOTICE).read_text(encoding="utf-8").strip().splitlines()
 
 
 def _reference_lines(reference: Reference | None) -> Iterator[str]:
