@@ -3,6 +3,7 @@
 - Pages that stand outside of docs/, such as CONTRIBUTING.md, are part of the site, and links to them lead there.
 - Every model that comes with the repository has a page with its card.
 - A code block with the mark `needs-data` gets a title that says so.
+- The search dialog has a name.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 # Pages of the site by their name there, and the files that they are.
 OUTSIDE = {"contributing.md": "CONTRIBUTING.md", "zoo.md": "zoo/README.md", "changelog.md": "CHANGELOG.md"}
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
+SEARCH = '<div class="md-search" data-md-component="search" role="dialog">'
 NEEDS_DATA = re.compile(r"^(```\w+) needs-data$", re.MULTILINE)
 
 
@@ -59,6 +61,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     place = page.file.src_uri
     markdown = LINK.sub(lambda found: site_link(found[1], place), markdown)
     return NEEDS_DATA.sub(r'\1 title="needs the research data"', markdown)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001
+    """Give the search dialog of the theme a name, which screen readers say."""
+    return output.replace(SEARCH, SEARCH.replace(">", ' aria-label="Search">'))
 
 
 def site_link(target: str, page: str) -> str:

@@ -44,14 +44,14 @@ def score(
 
 
 def score(
-    texts: Any,
+    texts: str | Document | Iterable[str | Document],
     *,
     model: AnyModel = DEFAULT_MODEL,
     combine: str | None = None,
     language: str = "en",
     genre: str | None = None,
     own_shuffles: bool = False,
-) -> Any:
+) -> Score | list[Score]:
     """Score how well the sentences of texts fit together; higher is more coherent.
 
     Args:
@@ -89,7 +89,7 @@ def order(
 
 
 def order(
-    texts: Any,
+    texts: str | Document | Iterable[str | Document],
     *,
     model: AnyModel = DEFAULT_MODEL,
     combine: str | None = None,
@@ -99,7 +99,7 @@ def order(
     beam: int = 10,
     seed: int = 1,
     language: str = "en",
-) -> Any:
+) -> Ordering | list[Ordering]:
     """Put the sentences of texts into the most coherent order.
 
     Args:
@@ -144,7 +144,7 @@ def generate(
 
 
 def generate(
-    texts: Any,
+    texts: str | Document | Iterable[str | Document],
     *,
     model: AnyModel = DEFAULT_WRITER,
     sentences: int = 1,
@@ -153,7 +153,7 @@ def generate(
     decoding: Decoding | None = None,
     language: str = "en",
     **options: Any,
-) -> Any:
+) -> Continuation | list[Continuation]:
     """Continue texts, sentence by sentence.
 
     Args:
@@ -185,7 +185,12 @@ def generate(
 
 
 def compare(
-    first: object, second: object, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = None, language: str = "en"
+    first: str | Document,
+    second: str | Document,
+    *,
+    model: AnyModel = DEFAULT_MODEL,
+    combine: str | None = None,
+    language: str = "en",
 ) -> Revision:
     """Compare two versions of a text: which sentences changed, and what that did to each transition.
 

@@ -95,7 +95,7 @@ class Model:
 
     def score(
         self,
-        texts: object,
+        texts: str | Document | Iterable[str | Document],
         *,
         combine: str | None = None,
         language: str = "en",
@@ -140,7 +140,7 @@ class Model:
 
     def order(
         self,
-        texts: object,
+        texts: str | Document | Iterable[str | Document],
         *,
         combine: str | None = None,
         first_given: bool = False,
@@ -214,7 +214,7 @@ class Model:
 
     def generate(
         self,
-        texts: object,
+        texts: str | Document | Iterable[str | Document],
         *,
         sentences: int = 1,
         combine: str | None = None,
@@ -302,7 +302,9 @@ class Model:
             return None if own else as_model(self.card.reranked_by)
         return self if rerank == self.source else as_model(rerank)
 
-    def compare(self, first: object, second: object, *, combine: str | None = None, language: str = "en") -> Revision:
+    def compare(
+        self, first: str | Document, second: str | Document, *, combine: str | None = None, language: str = "en"
+    ) -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
         from weft.evaluation.text_comparison import compare_texts
 

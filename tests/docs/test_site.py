@@ -52,6 +52,7 @@ def test_the_site(tmp_path: Path) -> None:
     assert not pages_without_search(tmp_path)
     assert not loaded_from_other_hosts(tmp_path)
     assert not names_without_reference(tmp_path), "add `::: weft.NAME` to docs/api.md"
+    assert not re.findall(r"<[^>]*role=.?dialog(?![^>]*aria-label)[^>]*>", (tmp_path / "index.html").read_text())
 
 
 def test_links_between_the_repository_and_the_site() -> None:
