@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
+from weft.corpora.negatives.damaged_windows import STRANGER
 from weft.corpora.store.window_batches import WindowBatch, marked_rows
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.corpora.text.word_pieces import WordPieceTokenizer
@@ -23,7 +25,8 @@ from weft.models.common.token_cache import TokenCache
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.cpu_attention import attention_by_text, plain_attention
 from weft.models.reader.heads import PairHeads
-from weft.models.reader.network import Labels, batch_texts, break_loss, masked_words, near_loss
+from weft.models.reader.network import Labels, batch_texts, break_loss, exchange_loss, masked_words, near_loss
+from weft.models.reader.network_constants import LINK_ODDS
 from weft.models.reader.order_search import best_order, order_value
 from weft.models.reader.reader import MOST_PAIRED, Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
@@ -208,13 +211,33 @@ def test_the_loss_of_neighbours_leaves_other_pairs_out() -> None:
     assert float(near_loss(odds, labels)) == pytest.approx(0.0, abs=1e-3)
 
 
+def test_the_loss_of_exchanges_compares_the_scores_of_whole_orders() -> None:
+    """Reference test: sums along both orders of each exchange, instead of the links that it changes."""
+    torch.manual_seed(1)
+    follows, odds = torch.randn(3, 5, 5), torch.randn(3, 5, 5)
+    odds = odds - odds.transpose(1, 2)
+    real = torch.tensor([[True] * 5, [True] * 3 + [False] * 2, [True] * 5])
+    texts = torch.tensor([[0] * 5, [0] * 3 + [STRANGER] * 2, [0, 0, 0, STRANGER, 0]])
+    found = exchange_loss(follows, odds, Labels(texts, torch.tensor([[0, 1, 2, 3, 4]] * 2 + [[0, 1, 2, 0, 3]]), real))
+    links = follows + LINK_ODDS * odds
+
+    def value(text: int, order: Sequence[int]) -> Tensor:
+        return torch.stack([links[text, i, j] for i, j in pairwise(order)]).sum()
+
+    # The sentences of one text that stand together: an intruding sentence and padding belong to none.
+    for text, own in ((0, [0, 1, 2, 3, 4]), (1, [0, 1, 2]), (2, [0, 1, 2])):
+        exchanged = [[*own[:k], own[k + 1], own[k], *own[k + 2 :]] for k in range(len(own) - 1)]
+        margins = torch.stack([value(text, own) - value(text, order) for order in exchanged])
+        assert float(found[text]) == pytest.approx(float(torch.nn.functional.softplus(-margins).mean()), abs=1e-5)
+
+
 def test_it_learns_the_order_of_a_tiny_corpus() -> None:
     """Numbered sentences: the order is in the words, and a reader that learns must find it."""
     names = ("first", "second", "third", "fourth", "fifth", "sixth")
     things = ("cat", "dog", "house", "river", "tree", "road", "song", "storm")
     corpus = [Document(f"c{n}", tuple(f"The {name} {thing}." for name in names)) for n, thing in enumerate(things)]
     settings = TrainingSettings(steps=150, warmup=10, learning_rate=2e-3, batch_tokens=600, validate_every=0)
-    chosen = replace(SMALL, fewest=4, dropout=0.0, masked=0.1)
+    chosen = replace(SMALL, fewest=4, dropout=0.0, masked=0.1, exchange_weight=0.5)
     model = fit_documents(Reader(chosen), corpus, settings=settings, vocabulary=400)
     text = Document("new", tuple(f"The {name} river." for name in names))
     assert model.arrange(text.reorder([4, 1, 5, 0, 2, 3])) == (3, 1, 4, 5, 0, 2)

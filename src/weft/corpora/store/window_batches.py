@@ -324,6 +324,7 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
     Args:
         inputs: Name and number of articles of each input.
         mixture: Parts of names with numbers, such as ``train.=2 story5=0.5``; the last that fits counts, others have 1.
+            Commas may stand for spaces.
             Names that no input has are ignored, because validation data have other names. ``open`` leaves out all
             files of texts with restricted licences (`tools/split_by_licence.py`), wherever it stands; ``all`` does not.
 
@@ -333,11 +334,11 @@ def mixture_weights(inputs: Sequence[tuple[str, int]], mixture: str) -> npt.NDAr
     Example:
         >>> mixture_weights([("train-00.jsonl", 2), ("train.news.jsonl", 1)], "news=3").tolist()
         [1.0, 1.0, 3.0]
-        >>> mixture_weights([("news.open.jsonl", 1), ("news.restricted.jsonl", 1)], "open news=2").tolist()
+        >>> mixture_weights([("news.open.jsonl", 1), ("news.restricted.jsonl", 1)], "open,news=2").tolist()
         [2.0, 0.0]
     """
     weights = np.ones(len(inputs))
-    items = mixture.split()
+    items = mixture.replace(",", " ").split()
     if OPEN in items:
         items.append(f".{RESTRICTED}.=0")
     for item in items:

@@ -12,6 +12,7 @@ from weft.corpora.negatives.damaged_windows import STRANGER
 from weft.corpora.store.window_batches import WindowBatch
 from weft.models.common.neural.batch_tensors import to_device
 from weft.models.reader.heads import BreakHead, PairHeads, SurpriseHead, gap_scores
+from weft.models.reader.network_constants import LINK_ODDS
 from weft.models.reader.text_encoder import (
     EncoderSizes,
     TextEncoder,
@@ -140,6 +141,25 @@ def near_loss(odds: Tensor, labels: Labels) -> Tensor:
 def next_loss(follows: Tensor, labels: Labels) -> Tensor:
     """Return the mean negative log-probability of the true next sentence, and of the previous one: [texts]."""
     return mean_of(-follows, labels.steps == 1)
+
+
+def exchange_loss(follows: Tensor, odds: Tensor, labels: Labels) -> Tensor:
+    """Return the mean logistic loss of the score of a window above that with two neighbours exchanged: [texts].
+
+    The score is the sum of log p(next) and of `LINK_ODDS` times the log-odds of neighbours, as in `weft order`. An
+    exchange changes the link of the two and those to the sentences before and after them, if they are of the same text.
+
+    Args:
+        follows: Log-probability that j follows i: [texts, most, most].
+        odds: Log-odds that i precedes j: [texts, most, most].
+        labels: The truth about the windows.
+    """
+    links = follows + LINK_ODDS * odds
+    true, turned, skipped = (links.diagonal(offset, 1, 2) for offset in (1, -1, 2))  # skipped: [texts, most − 2]
+    sound = labels.steps.diagonal(1, 1, 2) == 1  # [texts, most − 1]
+    gain = (true[:, :-1] - skipped) * sound[:, :-1], (true[:, 1:] - skipped) * sound[:, 1:]
+    margins = true - turned + functional.pad(gain[0], (1, 0)) + functional.pad(gain[1], (0, 1))
+    return mean_of(functional.softplus(-margins), sound)
 
 
 def break_loss(odds: Tensor, labels: Labels, order: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ NORM_EPSILON = 1e-12  # of BERT
 HEAD_NORM_EPSILON = 1e-5
 RATE = 4.0  # how much faster than the encoder the heads learn
 FEW = -1e4  # log-odds of what is impossible; finite in 16 bits, so that no gradient becomes NaN
+LINK_ODDS = 0.3  # weight of the precedence of neighbours in the loss of exchanges, about what validation texts choose
 GAP_SCORES = 4
 GAP_LIMIT = 20.0  # larger scores of a gap are cut
 SMALLEST_DEVIATION = 1e-3  # of log-likelihoods

@@ -42,6 +42,9 @@ class ReaderSettings(Settings):
     near_weight: float = setting(
         0.0, "Weight of a further loss of precedence, of neighbouring sentences alone.", minimum=0
     )
+    exchange_weight: float = setting(
+        0.0, "Weight of a further loss of exchanged neighbours: the windows score above each exchange.", minimum=0
+    )
     break_weight: float = setting(0.3, "Weight of the loss of breaks.", minimum=0)
     masked: float = setting(0.0, "Share of words that are masked and predicted in training.", minimum=0, below=1)
     masked_weight: float = setting(0.3, "Weight of the loss of masked words.", minimum=0)

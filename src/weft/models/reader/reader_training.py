@@ -18,6 +18,7 @@ from weft.models.reader.network import (
     ReaderNetwork,
     batch_texts,
     break_loss,
+    exchange_loss,
     masked_words,
     near_loss,
     next_loss,
@@ -91,6 +92,9 @@ def batch_loss(
     weights = {"precedence": 1.0, "next": settings.next_weight, "break": settings.break_weight}
     if settings.near_weight:
         losses["near"], weights["near"] = near_loss(reading.odds, labels), settings.near_weight
+    if settings.exchange_weight:
+        losses["exchange"] = exchange_loss(reading.follows, reading.odds, labels)
+        weights["exchange"] = settings.exchange_weight
     if network.surprise is not None:
         values = to_device(batch.surprise, device)[texts.places.clamp(min=0)]  # [windows, most]
         found = network.surprise(reading.vectors)
