@@ -1,9 +1,9 @@
 """How soon the page of `weft serve` shows links, in Chromium: the first time and after each edit; and reasons.
 
-The first time, no sentence of the text was scored before. Edits are made in a text that rests. The
-reasons of breaks are measured in the text twice over, because a text without breaks has no reasons. The service runs in
-a process of its own. All times are taken by the clock of the browser, from what a person does (a paste, a key) to the
-frame in which the new links are drawn; the pause after the last key is part of them.
+The first time, no sentence of the text was scored before. Edits are made in a text that rests. The reasons of breaks
+are measured in the same text with a sentence of another text in it, because a text without breaks has no reasons. The
+service runs in a process of its own. All times are taken by the clock of the browser, from what a person does (a paste,
+a key) to the frame in which the new links are drawn; the pause after the last key is part of them.
 
     python benchmarks/page.py --out results/benchmarks/page.json
 
@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from weft.io.atomic_files import write_atomically
 from weft.version import VERSION
@@ -43,42 +43,49 @@ FLAGS = [
 EXAMPLE = "Sound essay"  # of the page; it has 15 sentences
 BARS = {"first_ms": 300.0, "edit_ms": 150.0}
 
-# Resolves with the milliseconds until the next result is drawn: just after the frame that follows it.
-NEXT_RESULT = """() => new Promise(resolve => {
+PATIENCE = 30_000  # milliseconds, after which a result that does not come is an error
+INTRUDER, PLACE = "The committee adjourned its meeting without a vote on the budget.", 5
+
+# Each resolves with milliseconds. The first: until the next result is drawn, just after the frame that follows it.
+NEXT_RESULT = """([act, patience]) => new Promise((resolve, reject) => {
     const start = performance.now();
     const drawn = () => requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
     const watch = new MutationObserver(() => { watch.disconnect(); drawn() });
     watch.observe(document.body, {attributeFilter: ["data-scored"]});
-    ACT;
+    setTimeout(() => reject(new Error(`no result within ${patience} ms`)), patience);
+    act.text === undefined ? window.clickExample() : window.write(act);
 })"""
-# Resolves with the milliseconds that the next request takes.
-REQUEST = """() => new Promise(resolve => {
+# The second: what the next request takes.
+REQUEST = """patience => new Promise((resolve, reject) => {
     let start = null;
     new MutationObserver((_, watch) => {
         const asking = document.body.dataset.asking !== "0";
         if (asking && start === null) start = performance.now();
         if (!asking && start !== null) { watch.disconnect(); resolve(performance.now() - start) }
     }).observe(document.body, {attributeFilter: ["data-asking"]});
+    setTimeout(() => reject(new Error(`no request was sent and answered within ${patience} ms`)), patience);
 })"""
-CLICK = f"[...document.querySelectorAll('#examples button')].find(one => one.textContent === '{EXAMPLE}').click()"
-KNOW_EXAMPLE = f"""import("/script/shared/examples.js").then(({{EXAMPLES}}) => {{
-    window.example = EXAMPLES.find(({{name}}) => name === "{EXAMPLE}").text;
-}})"""
-PASTE = """(() => {{
+# What the benchmark does on the page: it chooses the example, and writes as a person does.
+ACTIONS = """name => import("/script/shared/examples.js").then(({EXAMPLES}) => {
     const area = document.getElementById("text-area");
-    area.value = window.example.replaceAll(".", " {number}.");
-    area.dispatchEvent(new Event("input", {{bubbles: true}}));
-}})()"""
-REPEAT = """(() => {
-    const area = document.getElementById("text-area");
-    area.value = `${area.value} ${area.value}`;
-    area.dispatchEvent(new Event("input", {bubbles: true}));
-})()"""
-EDIT = """(() => {{
-    const area = document.getElementById("text-area");
-    area.setRangeText("{letter}", {place}, {place}, "end");
-    area.dispatchEvent(new Event("input", {{bubbles: true}}));
-}})()"""
+    const buttons = [...document.querySelectorAll("#examples button")];
+    window.clickExample = () => buttons.find(one => one.textContent === name).click();
+    window.write = ({text, start, end}) => {
+        area.setRangeText(text, start, end ?? area.value.length, "end");
+        area.dispatchEvent(new Event("input", {bubbles: true}));
+    };
+    return EXAMPLES.find(one => one.name === name).text;
+})"""
+# Where each sentence of the page begins.
+STARTS = """() => {
+    const text = document.getElementById("text-area").value;
+    let place = 0;
+    return [...document.querySelectorAll("#mirror span")].map(({textContent}) => {
+        const start = text.indexOf(textContent, place);
+        place = start + textContent.length;
+        return start;
+    });
+}"""
 
 
 @contextmanager
@@ -96,9 +103,16 @@ def service(model: str) -> Iterator[str]:
         process.wait(timeout=30)
 
 
-def timed(tab: Page, act: str) -> float:
-    """Milliseconds from an action to the frame that shows its result."""
-    return float(tab.evaluate(NEXT_RESULT.replace("ACT", act)))
+def timed(tab: Page, **act: object) -> float:
+    """Milliseconds from an action, the choice of the example if none is given, to the frame that shows its result."""
+    return float(tab.evaluate(NEXT_RESULT, [act, PATIENCE]))
+
+
+def open_page(context: BrowserContext, address: str) -> tuple[Page, str]:
+    """Return the page, loaded, and the text of the example."""
+    tab = context.new_page()
+    tab.goto(address, timeout=PATIENCE)
+    return tab, str(tab.evaluate(ACTIONS, EXAMPLE))
 
 
 def first_scores(browser: Browser, address: str, rounds: int) -> list[float]:
@@ -106,34 +120,22 @@ def first_scores(browser: Browser, address: str, rounds: int) -> list[float]:
     times = []
     for number in range(rounds):
         with browser.new_context() as context:
-            tab = context.new_page()
-            tab.goto(address)
-            tab.evaluate(KNOW_EXAMPLE)
-            times.append(timed(tab, PASTE.format(number=number)))
+            tab, text = open_page(context, address)
+            times.append(timed(tab, text=text.replace(".", f" {number}."), start=0))
     return times
 
 
 def rest(tab: Page) -> None:
     """Wait until the reasons, which follow the links and are not timed, have arrived as well."""
     tab.wait_for_timeout(900)
-    tab.wait_for_function("() => document.body.dataset.asking === '0'")
-
-
-def break_text(tab: Page) -> None:
-    """Write the text twice over, so that it has breaks."""
-    tab.evaluate(NEXT_RESULT.replace("ACT", REPEAT))
-    rest(tab)
+    tab.wait_for_function("() => document.body.dataset.asking === '0'", timeout=PATIENCE)
 
 
 def edit(tab: Page, number: int) -> float:
     """Time from a letter that is written into a sentence, each time another one, to the new links."""
-    ends = tab.evaluate("document.querySelectorAll('#mirror span').length")
-    place = tab.evaluate(
-        "number => document.getElementById('text-area').value.indexOf("
-        "document.querySelectorAll('#mirror span')[number].textContent) + 12",
-        number % ends,
-    )
-    return timed(tab, EDIT.format(letter="aeiou"[number % 5], place=place))
+    starts = tab.evaluate(STARTS)
+    place = starts[number % len(starts)] + 12
+    return timed(tab, text="aeiou"[number % 5], start=place, end=place)
 
 
 def edits(tab: Page, rounds: int) -> list[float]:
@@ -145,12 +147,21 @@ def edits(tab: Page, rounds: int) -> list[float]:
     return times
 
 
-def reasons(tab: Page, rounds: int) -> list[float]:
-    """Times from the request for the reasons of the breaks, which follows an edit, to its answer."""
+def reasons(tab: Page, text: str, rounds: int) -> list[float]:
+    """Times from the request for the reasons of the breaks, which follows an edit, to its answer.
+
+    Every edit is made in the same text, because many edits of one text could mend its break.
+    """
+    sentences = text.split(". ")
+    broken = ". ".join([*sentences[:PLACE], INTRUDER.removesuffix("."), *sentences[PLACE:]])
     times = []
     for number in range(rounds):
+        timed(tab, text=broken, start=0)
+        rest(tab)
         edit(tab, number)
-        times.append(float(tab.evaluate(REQUEST)))
+        if not tab.locator("#links .marked").count():
+            raise SystemExit(f"the text has no break after edit {number}, so the page asks for no reasons")
+        times.append(float(tab.evaluate(REQUEST, PATIENCE)))
         rest(tab)
     return times
 
@@ -177,14 +188,12 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
         first = first_scores(browser, address, options.first)
         with browser.new_context() as context:
-            tab = context.new_page()
-            tab.goto(address)
-            timed(tab, CLICK)
+            tab, text = open_page(context, address)
+            timed(tab)
             rest(tab)
             sentences = tab.evaluate("document.querySelectorAll('#mirror span').length")
             after_edits = edits(tab, options.rounds)
-            break_text(tab)
-            reason_times = reasons(tab, options.rounds)
+            reason_times = reasons(tab, text, options.rounds)
         version = browser.version
         browser.close()
     result = {

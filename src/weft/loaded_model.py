@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack, overload
 
 from weft.call_options import OrderOptions, ScoreOptions
 from weft.corpora.text.text_limits import readable
-from weft.document import ALL_GENRES, Continuation, Document, Score, TextWarning
+from weft.document import ALL_GENRES, Continuation, Document, Score
 from weft.errors import ConfigError, check_known, packages_named
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import combined_model, writing_model
 from weft.hub import load_model
 from weft.io.devices import DEVICES, on_device
 from weft.models.common.thread_pool import few_threads
-from weft.ordering.order import Objective, Search, order_document
+from weft.ordering.order import Objective, Search, order_steps
 from weft.ordering.ordering import Ordering
-from weft.progress import Progress, silent
+from weft.progress import Progress, Steps, result_of, silent
 from weft.protocols import CoherenceModel, ModelCard
 from weft.registry import DEFAULT_MODEL
 from weft.scoring.completed_score import completed
@@ -29,18 +29,11 @@ from weft.scoring.genre_choice import check_genre
 from weft.scoring.own_shuffles import with_own_shuffles
 from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
-from weft.text_inputs import documents_of, in_batches, one_document
+from weft.text_inputs import documents_of, in_batches, one_document, with_list_warning
 
 if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
     from weft.ordering.best_move import Move
-
-SENTENCES_AS_TEXTS = TextWarning(
-    "sentences-as-texts",
-    "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
-)
-
-WithWarnings = TypeVar("WithWarnings", Score, Ordering)
 
 
 class Model:
@@ -153,20 +146,29 @@ class Model:
         """Put the sentences of texts in order; see `weft.order`."""
         check_type("first_given", first_given, False)
         documents, single = documents_of(texts, language=language)
-        model = self.combined(combine).inner
+        model = self.combined(combine)
         found = []
         for document in documents:
-            first = 0 if first_given and len(document) else None
+            steps = model.order_steps(
+                document, first_given=first_given, search=search, objective=objective, beam=beam, seed=seed
+            )
             with few_threads(), packages_named():
-                ordering = order_document(
-                    model, readable(document), first=first, search=search, objective=objective, beam=beam, seed=seed,
-                    keep_given=True,
-                )  # fmt: skip
-            warnings = warnings_of(model, document, ordering.value)
-            sentences = tuple(document.sentences[place] for place in ordering.order)
-            named = replace(ordering, id=document.id, label=document.label)
-            found.append(replace(named, sentences=sentences, warnings=warnings))
+                found.append(result_of(steps))
         return found[0] if single else with_list_warning(found, documents)
+
+    def order_steps(
+        self, document: Document, *, first_given: bool, search: Search, objective: Objective, beam: int, seed: int
+    ) -> Steps[Ordering]:
+        """Return the order of a text, in steps as short as those of the model."""
+        first = 0 if first_given and len(document) else None
+        ordering = yield from order_steps(
+            self.inner, readable(document), first=first, search=search, objective=objective, beam=beam, seed=seed,
+            keep_given=True,
+        )  # fmt: skip
+        warnings = warnings_of(self.inner, document, ordering.value)
+        sentences = tuple(document.sentences[place] for place in ordering.order)
+        named = replace(ordering, id=document.id, label=document.label)
+        return replace(named, sentences=sentences, warnings=warnings)
 
     def best_move(
         self,
@@ -323,17 +325,6 @@ class Model:
         if scores[0].genre != scores[1].genre:  # percentiles of two versions must be among the same texts
             scores = both(ALL_GENRES)
         return replace(found, first=scores[0], second=scores[1])
-
-
-def with_list_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
-    """Return the results of a list; if every text has one sentence, with a warning that the list may be one text."""
-    if len(documents) < 2 or any(len(document) != 1 for document in documents):
-        return found
-
-    def warned(result: WithWarnings) -> WithWarnings:
-        return replace(result, warnings=(*result.warnings, SENTENCES_AS_TEXTS))
-
-    return list(map(warned, found))
 
 
 # -- Loading ---------------------------------------------------------------------------------------------------------

@@ -1,8 +1,12 @@
-"""Progress reports of long computations."""
+"""Long computations: reports of their progress, and short steps, between which others may use the model."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Generator
+from typing import Protocol, TypeAlias, TypeVar
+
+Found = TypeVar("Found")
+Steps: TypeAlias = Generator[None, None, Found]  # pauses after each step; its return value is the result
 
 
 class Progress(Protocol):
@@ -21,3 +25,22 @@ class Progress(Protocol):
 
 def silent(label: str, done: int, total: int | None = None, note: str = "") -> None:
     """Do nothing: the default of library functions."""
+
+
+def result_of(steps: Steps[Found]) -> Found:
+    """Return the result of a computation after all of its steps.
+
+    Example:
+        >>> def counted(most):
+        ...     for _ in range(most):
+        ...         yield
+        ...     return most
+        >>> result_of(counted(3))
+        3
+    """
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Found = end.value
+            return found

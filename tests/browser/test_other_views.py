@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
-from tests.browser.actions import ESSAY, area, paste
+from tests.browser.actions import ESSAY, area, paste, sentences
 
 SHUFFLED = "In return, the flower dusts the bee with pollen. Bees visit flowers to drink nectar. Rates rose in March."
 SOUND = "Bees visit flowers to drink nectar. In return, the flower dusts the bee with pollen. The bee flies on."
@@ -93,6 +93,26 @@ def test_one_bad_text_does_not_stop_a_class(tab: Page, site: str, tmp_path: Path
     rows = tab.locator("#class-table tbody tr")
     expect(rows.nth(1)).to_contain_text("too many sentences")
     assert [rows.nth(n).locator("td").first.inner_text() for n in (0, 2)] != ["–", "–"]
+
+
+def test_sentences_of_a_file_stay_as_they_are_until_they_are_edited(tab: Page, site: str, tmp_path: Path) -> None:
+    lines = tmp_path / "notes.jsonl"
+    given = [["bees visit flowers", "they drink nectar 🐝", "Dr. Who makes honey of it"], ["honey feeds the hive"]]
+    lines.write_text(json.dumps({"id": "n", "paragraphs": given}) + "\n" + json.dumps({"id": "o", "text": SOUND}))
+    tab.goto(site)
+    tab.get_by_label("Open files").set_input_files(lines)
+    expect(tab.locator("#class-table tbody tr").first.locator("td").nth(4)).to_have_text("4")
+    tab.get_by_role("button", name="n", exact=True).click()
+    expect(tab.locator("#links button")).to_have_count(3)
+    assert sentences(tab) == [sentence for paragraph in given for sentence in paragraph]
+    assert area(tab).input_value() == "\n\n".join(map(" ".join, given))
+    tab.get_by_role("button", name="Suggest an order").click()
+    expect(tab.get_by_role("heading", name="Suggested order")).to_be_visible()
+    assert area(tab).evaluate("node => document.querySelectorAll('#mirror span').length") == 4
+    area(tab).press("End")
+    tab.keyboard.type(" now.")
+    tab.wait_for_function("() => !document.querySelector('#links .stale')")
+    expect(tab.locator("#mirror span")).not_to_have_count(4)  # split by the service like any other text
 
 
 def test_files_open_as_text(tab: Page, site: str, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_tables_and_markdown(tab: Page, site_with_breaks: str) -> None:
         {"id": "t 1", "text": "A long text. It goes on."}
     ]
     assert call(tab, "files", "fromLines", '{"sentences": ["A.", "B."], "id": 7}\n\n{"text": "C."}', "x") == [
-        {"id": "7", "text": "A. B."},
+        {"id": "7", "text": "A. B.", "spans": [{"start": 0, "end": 2}, {"start": 3, "end": 5}]},
         {"id": "x 2", "text": "C."},
     ]
     paragraphs = '{"paragraphs": [["A.", "B."], ["C."]], "text": "x"}\n"D. E."'

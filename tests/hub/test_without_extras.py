@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,11 @@ def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
     for code, _, message in found:
         assert code == 2 and "pip install 'weft-coherence[train]'" in message, message
         assert "Traceback" not in message and message.count("\n") == 1
+
+
+def test_the_default_model_leaves_nothing_in_the_home_of_its_user(tmp_path: Path) -> None:
+    """The telemetry of onnxruntime would keep a device id and a data base there; it is off in CI anyway."""
+    known = {name: value for name, value in os.environ.items() if name not in ("CI", "XDG_CACHE_HOME", "HOME")}
+    code = "import weft; assert weft.score('It rained. He slept.').value is not None"
+    subprocess.run([sys.executable, "-c", code], env={**known, "HOME": str(tmp_path)}, check=True, timeout=120)
+    assert list(tmp_path.rglob("*")) == []

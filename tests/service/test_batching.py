@@ -135,6 +135,21 @@ def test_short_texts_do_not_wait_for_a_long_one_and_a_cancelled_long_one_stops()
     assert model.calls == [["cat-1"]]
 
 
+def test_the_default_model_answers_others_while_it_orders_a_long_text_and_stops_when_nobody_waits() -> None:
+    long = {"text": {"id": "long", "sentences": [f"The {number} cats sat on the mat." for number in range(500)]}}
+    with running(ServiceSettings()) as service, ThreadPoolExecutor(1) as pool:
+        hasty = httpx.Client(base_url=service.address, timeout=60, trust_env=False)
+        sent = pool.submit(hasty.post, "/v1/order", json=long)
+        wait_for(lambda: service.engine.calls == 1)
+        for path in ("score", "order", "compare"):
+            given = {"first": text(1), "second": text(2)} if path == "compare" else body(1)
+            assert service.http.post(f"/v1/{path}", json=given).status_code == 200
+        assert not sent.done()
+        hasty.close()
+        assert isinstance(sent.exception(), httpx.HTTPError)
+        wait_for(lambda: service.engine.calls == 0)
+
+
 def stands_still(model: SteppedModel) -> bool:
     before = model.steps
     time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Checking ONNX files before onnxruntime reads them.
+"""Checking ONNX files before onnxruntime reads them, and onnxruntime without its telemetry.
 
 An ONNX file is a protocol buffer. It can name further files to read and operators of libraries to load; a file of a
 model folder needs neither. This module reads the structure of a file without another library, and refuses what `weft
@@ -7,11 +7,15 @@ export` does not write.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from weft.errors import ModelError
 
+# onnxruntime reads it once. From 1.29 on, its packages for Linux send events about models to their maker by default.
+NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 # Operators that `weft export` writes, by domain: those of ONNX, and those that are part of onnxruntime.
 OPERATORS = {
     "": frozenset({
@@ -41,6 +45,21 @@ ATTRIBUTE = {
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 Field = tuple[int, int | memoryview]
+
+
+def onnx_runtime() -> ModuleType:
+    """Return onnxruntime, imported so that it sends nothing and writes no device id into the user's home.
+
+    Example:
+        >>> onnx_runtime().get_available_providers()[-1]
+        'CPUExecutionProvider'
+    """
+    os.environ.setdefault(NO_TELEMETRY, "1")
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()  # for a process that has imported it before
+    found: ModuleType = onnxruntime
+    return found
 
 
 def check_graph(content: bytes, path: str | Path) -> None:

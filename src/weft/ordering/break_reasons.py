@@ -1,8 +1,9 @@
 """Why a text breaks at a gap, as far as the links between all of its sentences can say.
 
-Three reasons are looked for, in this order: the move of one sentence would mend the gap, the text starts over (what
-follows has weak links to all that comes before), or a sentence beside the gap has weak links to all others. All are
-measured against the links of the same text, so they do not depend on the scale of the model.
+Three reasons are looked for, in this order: a sentence beside the gap has weak links to all others, the move of one
+sentence would mend the gap, or the text starts over (what follows has weak links to all that comes before). All are
+measured against the links of the same text, so they do not depend on the scale of the model. A move comes second,
+because a move of its neighbour would also mend the gap beside a sentence that fits nowhere.
 """
 
 from __future__ import annotations
@@ -119,11 +120,12 @@ class _Links:
     def reason(self, gap: int) -> BreakReason | None:
         if self.spread == 0:
             return None
+        foreign = [one for one in (gap + 1, gap) if self._is_foreign(one)]
+        if foreign:
+            return BreakReason("foreign", foreign[0])
         if move := self._move(gap):
             return move
-        if self._starts_over(gap):
-            return BreakReason("restart", gap + 1)
-        return next((BreakReason("foreign", one) for one in (gap + 1, gap) if self._is_foreign(one)), None)
+        return BreakReason("restart", gap + 1) if self._starts_over(gap) else None
 
     def _starts_over(self, gap: int) -> bool:
         size, left = len(self.strength), gap + 1

@@ -31,6 +31,7 @@ from weft.ordering.search import (
     greedy_order,
     order_gain,
 )
+from weft.progress import Steps, result_of
 from weft.protocols import (
     Arranger,
     DocumentScorer,
@@ -41,6 +42,7 @@ from weft.protocols import (
 )
 from weft.scoring.joint_search import BatchSearchableModel
 from weft.scoring.sequence_scorer import WeightedOrderSearch, document_groups
+from weft.scoring.stepping_models import SteppingArranger, SteppingModel
 from weft.scoring.uni_bi_mmi import Table, check_numbers, order_values, path_value
 from weft.settings import check_count, check_type
 
@@ -87,11 +89,33 @@ def order_document(
         >>> order_document(create_model("year-sort"), years).order
         (1, 0)
     """
+    return result_of(
+        order_steps(
+            model, document, first=first, search=search, objective=objective, beam=beam, seed=seed,
+            keep_given=keep_given,
+        )
+    )  # fmt: skip
+
+
+def order_steps(
+    model: DocumentScorer,
+    document: Document,
+    *,
+    first: int | None = None,
+    search: Search = "auto",
+    objective: Objective = "auto",
+    beam: int = 10,
+    seed: int = 1,
+    keep_given: bool = False,
+) -> Steps[Ordering]:
+    """Return what `order_document` returns, in steps as short as those of the model."""
     _check(len(document), first, search, beam, seed)
     check_objective(objective)
     if len(document) > MOST_ORDERED and not isinstance(model, Arranger):
         raise _too_long(document)
     if isinstance(model, PairwiseModel) and not isinstance(model, Arranger):
+        if isinstance(model, SteppingModel):
+            yield from model.table_steps(document)
         table, precedence, chosen = search_tables(model, document, objective)
         found_order = order_table(
             table, precedence, objective=chosen, name=document.id, first=first, search=search, beam=beam, seed=seed
@@ -100,7 +124,9 @@ def order_document(
     shuffled = _shuffle(len(document), first, seed, document.id)
     searched, given = document.reorder(shuffled), None if first is None else 0
     precedence, chosen = precedence_of(model, searched, objective)
-    if isinstance(model, Arranger):
+    if isinstance(model, SteppingArranger):
+        found, how = (yield from model.arrange_steps(searched, first=given, seed=seed)), "rule"
+    elif isinstance(model, Arranger):
         found, how = model.arrange(searched, first=given, seed=seed), "rule"
     else:
         width = _beam_width(search, beam)
@@ -111,6 +137,9 @@ def order_document(
         else:
             found = beam_by_scores(model, searched, first=given, beam=width)
     order = tuple(shuffled[i] for i in found)
+    if isinstance(model, SteppingModel):
+        yield from model.score_steps(document)
+        yield from model.score_steps(document.reorder(order))
     value, input_value = order_values(model, document, [order, range(len(document))])
     found_order = Ordering(order, value, input_value, how, chosen)
     if not keep_given:

@@ -6,7 +6,7 @@ This module holds the paper's equations 1 to 3, as corrected in docs/paper.md. N
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Generic, Literal, TypeVar
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from weft.document import Document, Score, Window
 from weft.errors import ConfigError, ModelError
+from weft.progress import Steps
 from weft.protocols import (
     DocumentScorer,
     EstimatingModel,
@@ -172,6 +173,13 @@ class BoundedCache(Generic[Key, Value]):
         self.total += added
         return value
 
+    def get_in_steps(self, key: Key, make: Callable[[], Steps[Value]]) -> Steps[Value]:
+        """Return the cached value, or compute it in steps and cache it; others may use the cache between two steps."""
+        if key in self._cache:
+            return self._cache[key]
+        value = yield from make()
+        return self.get(key, lambda: value)
+
 
 # By the sentences of a text: uni, bi, MMI and all orders of the text use the same log-probabilities.
 TableCache = BoundedCache[tuple[str, ...], PairLogProbs]
@@ -236,7 +244,7 @@ class Scorer:
         np.fill_diagonal(table, 0.0)
         return table
 
-    def table_steps(self, document: Document) -> Iterator[None]:
+    def table_steps(self, document: Document) -> Steps[None]:
         """Compute what `pair_table` needs in steps of a few pairs; without `known`, there are no steps.
 
         Between two steps the model may compute something else, and whoever wants the table no longer can stop.
@@ -246,12 +254,12 @@ class Scorer:
         sentences = dict.fromkeys(document.sentences)
         yield from self._steps([(left, right) for left in sentences for right in sentences if left != right])
 
-    def score_steps(self, document: Document) -> Iterator[None]:
+    def score_steps(self, document: Document) -> Steps[None]:
         """Compute what `score` needs for a long text in steps, as `table_steps` does."""
         if self.known is not None:
             yield from self._steps(list(pairwise(document.sentences)), LONG_STEP_PAIRS)
 
-    def _steps(self, pairs: Sequence[tuple[str, str]], size: int = STEP_PAIRS) -> Iterator[None]:
+    def _steps(self, pairs: Sequence[tuple[str, str]], size: int = STEP_PAIRS) -> Steps[None]:
         assert self.known is not None
         new = list(dict.fromkeys(self.known.new_pairs(pairs)))
         for start in range(0, len(new), size):

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from weft.corpora.text.language_detection import foreign_language
-from weft.document import Document
-from weft.errors import ConfigError
+from weft.errors import ConfigError, packages_named
 from weft.loaded_model import Model, load
+from weft.models.common.thread_pool import few_threads
+from weft.progress import Steps
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
-from weft.service.remembering import remembering, table_steps
+from weft.service.remembering import remembering
 from weft.service.score_queue import ScoreQueue
 from weft.service.settings import ServiceSettings
 
 Found = TypeVar("Found")
 FOREIGN = "Der Hund bellt, und die Katze schläft heute nicht."
 WARM_UP = "It rained all night. In the morning the street was wet."
+TURN = 0.1  # seconds after which a computation in steps lets others go first
 MOST_CALLS = 32  # orders, comparisons and continuations that may wait
 
 
@@ -147,14 +150,25 @@ class Engine:
         while (item := await self.call(step)) is not end:
             yield item  # type: ignore[misc]
 
-    async def prepare(self, served: ServedModel, model: Model, document: Document) -> None:
-        """Compute the links between all sentences of a text step by step: scores do not wait for them.
+    async def finish(self, steps: Steps[Found], lock: threading.Lock) -> Found:
+        """Return the result of a computation with a model, in turns with scores and other calls, which do not wait.
 
-        A request that is cancelled stops after the step under way. A model that cannot compute them in steps computes
-        them later, at once.
+        A request that is cancelled stops after the turn under way.
         """
-        async for _ in self.iterate(table_steps(model, document), served.lock):
+
+        def turn() -> list[Found]:
+            ends = time.perf_counter() + TURN
+            with lock, few_threads(), packages_named():
+                try:
+                    while time.perf_counter() < ends:
+                        next(steps)
+                except StopIteration as end:
+                    return [end.value]
+            return []
+
+        while not (found := await self.call(turn)):
             pass
+        return found[0]
 
 
 def queue_full(seen: str, allowed: str) -> ServiceError:

@@ -9,11 +9,11 @@ from functools import partial
 from weft.corpora.text.text_limits import readable
 from weft.document import Continuation, Document, Score
 from weft.generation.decoding_settings import Decoding
-from weft.loaded_model import Model, with_list_warning
+from weft.loaded_model import Model
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.break_reasons import BreakReason, break_reasons, gives_reasons
 from weft.ordering.ordering import Ordering
-from weft.protocols import BreakModel, CalibratedModel, WritingModel
+from weft.protocols import BreakModel, CalibratedModel, TabledModel, WritingModel
 from weft.scoring.genre_choice import check_genre
 from weft.service.bodies.given_texts import GivenText, given_text, given_texts
 from weft.service.bodies.problems import ServiceError
@@ -29,6 +29,8 @@ from weft.service.bodies.response_bodies import (
 )
 from weft.service.bodies.views import Reasons, compare_body, continuation_body, order_body, score_body
 from weft.service.engine import Engine, ServedModel
+from weft.service.remembering import score_steps, table_steps
+from weft.text_inputs import with_list_warning
 from weft.version import VERSION
 
 SERVED_NAMES = ("summary", "score_range", "meaning", "comparable", "reference")
@@ -60,7 +62,7 @@ async def score(engine: Engine, body: ScoreRequest) -> str:
 async def reasons_for(engine: Engine, served: ServedModel, model: Model, score: Score) -> Reasons:
     """Return why a text breaks; nothing for a text too long for a table of all pairs of its sentences."""
     document = score.document
-    if document is None or len(document) > engine.settings.order_sentences or not gives_reasons(model.inner):
+    if document is None or len(document) > _most_ordered(engine, model) or not gives_reasons(model.inner):
         return {}
 
     def found() -> dict[int, BreakReason]:
@@ -69,7 +71,7 @@ async def reasons_for(engine: Engine, served: ServedModel, model: Model, score: 
 
     if not score.breaks:
         return {}
-    await engine.prepare(served, model, document)
+    await engine.finish(table_steps(model, document), served.lock)
     return await engine.call(found)
 
 
@@ -79,23 +81,24 @@ async def order(engine: Engine, body: OrderRequest) -> OrderResponse:
     model = served.combined(body.combine)
     texts = await _texts(engine, body, model)
     for text in texts:
-        _check_size(text.document, engine.settings.order_sentences)
-
-    def ordered(text: GivenText) -> Ordering:
-        with served.lock:
-            return model.order(
-                text.document, first_given=body.first_given, search=body.search,
-                objective=body.objective, beam=body.beam, seed=body.seed,
-            )  # fmt: skip
-
-    found = []
+        _check_size(text.document, _most_ordered(engine, model))
+    found: list[Ordering] = []
     for text in texts:
-        await engine.prepare(served, model, text.document)
-        found.append(await engine.call(partial(ordered, text)))
+        steps = model.order_steps(
+            text.document, first_given=body.first_given, search=body.search, objective=body.objective, beam=body.beam,
+            seed=body.seed,
+        )  # fmt: skip
+        found.append(await engine.finish(steps, served.lock))
     if body.text is None:
         found = with_list_warning(found, [one.document for one in texts])
     bodies = [order_body(one, text.document) for one, text in zip(found, texts, strict=True)]
     return OrderResponse(model=served.name, orders=bodies)
+
+
+def _most_ordered(engine: Engine, model: Model) -> int:
+    """Return how many sentences a text may have to be ordered or explained."""
+    settings = engine.settings
+    return settings.reader_order_sentences if isinstance(model.inner, TabledModel) else settings.order_sentences
 
 
 def _check_size(document: Document, most: int) -> None:
@@ -167,6 +170,9 @@ async def compare(engine: Engine, body: CompareRequest) -> str:
         return one, given_text(body.second, "second", body.language, engine.settings, served.model)
 
     first, second = await engine.read(read)
+
+    for text in (first, second):
+        await engine.finish(score_steps(served.combined(body.combine), text.document), served.lock)
 
     def compared() -> str:
         with served.lock:

@@ -1,15 +1,16 @@
-"""What the service asks of models that remember pairs of sentences; other models compute each text anew, at once."""
+"""What the service asks of models: to remember pairs of sentences, and to compute long texts in steps, if they can."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Protocol, Self, runtime_checkable
 
 from weft.corpora.text.text_limits import readable
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.document import Document
 from weft.loaded_model import Model
+from weft.progress import Steps
 from weft.protocols import PairwiseModel
+from weft.scoring.stepping_models import SteppingModel
 
 
 @runtime_checkable
@@ -28,15 +29,6 @@ class RememberingModel(PairwiseModel, Protocol):
     def remembering(self) -> Self:
         """Return the same model with a cache of pairs: after an edit, only the pairs that changed are computed."""
 
-    def table_steps(self, document: Document) -> Iterator[None]:
-        """Compute what `pair_table` needs in short steps, between which the model can be used by others.
-
-        Without a cache of pairs, there are no steps.
-        """
-
-    def score_steps(self, document: Document) -> Iterator[None]:
-        """Compute what `score` needs for a long text in the same way."""
-
 
 def remembering(model: Model) -> Model:
     """Return the same model, which reuses what it computed for pairs of sentences, if it can; else as it is.
@@ -54,14 +46,16 @@ def remembering(model: Model) -> Model:
     return Model(found, model.name, source=model.source, settings=model.settings, combination=model.combination)
 
 
-def table_steps(model: Model, document: Document) -> Iterator[None]:
+def table_steps(model: Model, document: Document) -> Steps[None]:
     """Compute the links between all sentences of a text in short steps; no steps if the model cannot."""
-    return model.inner.table_steps(readable(document)) if isinstance(model.inner, RememberingModel) else iter(())
+    if isinstance(model.inner, SteppingModel):
+        yield from model.inner.table_steps(readable(document))
 
 
-def score_steps(model: Model, document: Document) -> Iterator[None]:
+def score_steps(model: Model, document: Document) -> Steps[None]:
     """Compute the links of a long text in short steps; no steps if the model cannot."""
-    return model.inner.score_steps(readable(document)) if isinstance(model.inner, RememberingModel) else iter(())
+    if isinstance(model.inner, SteppingModel):
+        yield from model.inner.score_steps(readable(document))
 
 
 def token_count(model: Model, document: Document) -> int:

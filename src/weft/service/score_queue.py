@@ -6,13 +6,14 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from weft.document import Document, Score
 from weft.loaded_model import Model
 from weft.models.common.thread_pool import few_threads
+from weft.progress import Steps
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
 from weft.service.remembering import score_steps
@@ -145,15 +146,17 @@ class ScoreQueue:
             short: Whether to take nothing if the first is a long text.
         """
         batch: list[Waiting] = []
+        sentences = 0
         while self.waiting and len(batch) < self.settings.batch_texts:
             one = self.waiting[0]
-            long = len(one.document) > LONG
-            if (batch and (one.model is not batch[0].model or long)) or (short and long):
+            long, many = len(one.document) > LONG, sentences + len(one.document) > self.settings.batch_sentences
+            if (batch and (one.model is not batch[0].model or long or many)) or (short and long):
                 break
             self.waiting.popleft()
             if one.found.cancelled():
                 continue
             batch.append(one)
+            sentences += len(one.document)
             if long:
                 break
         self._changed()
@@ -173,7 +176,7 @@ class ScoreQueue:
                 one.found.set_exception(result)
 
 
-def _step(steps: Iterator[None], lock: threading.Lock) -> bool:
+def _step(steps: Steps[None], lock: threading.Lock) -> bool:
     """Take a step and return whether there was one."""
     with lock, few_threads():
         return next(steps, END) is not END

@@ -23,7 +23,10 @@ class ServiceSettings:
         sentences: Number of sentences of a text.
         characters: Number of characters of a text.
         tokens: Number of tokens of a text that the model reads; of words, for a model without a tokenizer.
-        order_sentences: Number of sentences of a text to order, or to explain: the time grows with their square.
+        order_sentences: Number of sentences of a text to order, or to explain, with a model that computes each pair of
+            sentences: the time grows with their square.
+        reader_order_sentences: The same for a model that reads the sentences in groups, such as ``weft-reader``.
+        batch_sentences: Number of sentences in one call of a model.
         queue_texts: Number of texts that may wait for a model; further requests get 429.
         batch_texts: Number of texts in one call of a model.
         batch_wait: Seconds that a text waits for others to share a call of the model with.
@@ -47,8 +50,10 @@ class ServiceSettings:
     characters: int = 1_000_000
     tokens: int = 200_000
     order_sentences: int = 100
+    reader_order_sentences: int = 500
     queue_texts: int = 512
     batch_texts: int = 32
+    batch_sentences: int = 512
     batch_wait: float = 0.003
     request_seconds: float = 60.0
     shutdown_seconds: float = 30.0

@@ -25,15 +25,18 @@ from weft.models.common.token_cache import TokenCache
 from weft.models.reader.bert_weights import encoder_folder, load_encoder
 from weft.models.reader.cpu_attention import attention_by_text, plain_attention
 from weft.models.reader.heads import PairHeads
+from weft.models.reader.long_texts import GROUPS_AT_ONCE
 from weft.models.reader.network import Labels, batch_texts, break_loss, exchange_loss, masked_words, near_loss
 from weft.models.reader.network_constants import LINK_ODDS
 from weft.models.reader.order_search import best_order, order_value
-from weft.models.reader.reader import MOST_PAIRED, Reader
+from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
+from weft.models.reader.recent_texts import MOST_PAIRED
 from weft.models.reader.text_encoder import Texts, pack
 from weft.models.reader.text_tables import TextTables
 from weft.models.reader.torch_tables import TorchTableReader
-from weft.models.reader.window_scores import WindowPlan, window_scores
+from weft.models.reader.window_scores import WINDOWS_AT_ONCE, WindowPlan, window_steps
+from weft.progress import result_of
 from weft.protocols import Arranger, NeuralModel, OrderScorer, ShuffleJudge
 from weft.report.terminal import explain_lines
 from weft.training.fit_documents import fit_documents
@@ -481,7 +484,7 @@ def test_shuffles_beaten_counts_lower_orders_and_no_ties() -> None:
     assert model.shuffles_beaten(TEXT) == model.shuffles_beaten(replace(TEXT, id="other"))
     assert model.shuffles_beaten(Document("two", SENTENCES[:2])) is None
     flat = TextTables(np.zeros((6, 6)), np.zeros((6, 6)), np.zeros(5))
-    model._memory.get(("tied",) * 6, lambda: flat)
+    model._texts.tables.get(("tied",) * 6, lambda: flat)
     assert model.shuffles_beaten(Document("tied", ("tied",) * 6)) == 0.0
 
 
@@ -532,11 +535,34 @@ def test_long_texts_are_read_in_windows_once(monkeypatch: pytest.MonkeyPatch) ->
     assert all(score.shuffles_beaten is not None for score in scores)
 
 
+def test_long_texts_are_ordered_and_scored_in_steps_after_which_nothing_is_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = Document("long", tuple(f"The {n} cat sat on the mat." for n in range(300)))
+    expected = untrained_reader()
+    order, values = expected.arrange(text), expected.score([text])
+    model, calls = untrained_reader(), []
+    tables = model.reader.tables
+
+    def counted(given: Sequence[tuple[str, ...]]) -> list[TextTables]:
+        calls.append(len(given))
+        return tables(given)
+
+    monkeypatch.setattr(model.reader, "tables", counted)
+    assert len(list(model.score_steps(text))) > 3
+    steps = model.arrange_steps(text)
+    assert next(steps) is None and 1 < len(calls) < 10  # one step of many
+    assert result_of(steps) == order and max(calls) <= max(GROUPS_AT_ONCE, WINDOWS_AT_ONCE)
+    read = len(calls)
+    assert list(model.table_steps(text)) == list(model.score_steps(text)) == []
+    assert model.score([text]) == values and model.arrange(text) == order and len(calls) == read + 1  # of no text
+
+
 def test_windows_that_cover_a_text_once_give_the_parts_of_its_score() -> None:
     model = untrained_reader()
     tables = model.tables(TEXT)
     plan = WindowPlan(len(TEXT), 0.7)
-    found = window_scores(model.reader, TEXT.sentences, plan, lambda one, _: one)
+    found = result_of(window_steps(model.reader, TEXT.sentences, plan, lambda one, _: one))
     assert found.transitions.tolist() == pytest.approx(tables.transitions(range(len(TEXT)), 0.7).tolist())
     assert found.breaks.tolist() == pytest.approx(tables.breaks.tolist())
     assert len(found.surprises) == 0

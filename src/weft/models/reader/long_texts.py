@@ -16,11 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from weft.progress import Steps, result_of
+
 Table = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 Group = Sequence[int]  # numbers of sentences
 # Returns the gain if j follows i and the log-odds that i precedes j, each [group, group], for each group.
 ReadGroups = Callable[[Sequence[Group]], Sequence[tuple[Table, Table]]]
+GROUPS_AT_ONCE = 4  # read in one step: a fraction of a second
 RIDGE = 1e-3  # keeps places finite in a part of the text that is connected to no other
 
 
@@ -112,13 +115,18 @@ def merged_tables(size: int, read: ReadGroups, plan: ReadingPlan = ReadingPlan()
         >>> int((precedence[np.triu_indices(100, 1)] > 0).mean() * 100) > 95
         True
     """
+    return result_of(table_steps(size, read, plan))
+
+
+def table_steps(size: int, read: ReadGroups, plan: ReadingPlan = ReadingPlan()) -> Steps[tuple[Table, Table]]:
+    """Return what `merged_tables` returns, in steps of a few groups."""
     seen = PairObservations(size)
     if size <= plan.group:
-        _read(seen, read, [np.arange(size)], adjacent=True)
+        yield from _read(seen, read, [np.arange(size)], adjacent=True)
         return seen.tables()
     generator = np.random.default_rng(plan.seed)
     for _ in range(plan.random):
-        _read(seen, read, _dealt(generator.permutation(size), -(-size // plan.group)), adjacent=False)
+        yield from _read(seen, read, _dealt(generator.permutation(size), -(-size // plan.group)), adjacent=False)
     for width in plan.widths:
         if width > 1 and width * plan.group >= size:
             continue  # as wide as the text: the random groups have done it
@@ -130,14 +138,17 @@ def merged_tables(size: int, read: ReadGroups, plan: ReadingPlan = ReadingPlan()
             for part in _segments(order, width * plan.group, offset)
             for group in _dealt(part, -(-len(part) // plan.group))
         ]
-        _read(seen, read, groups, adjacent=width == 1)
+        yield from _read(seen, read, groups, adjacent=width == 1)
     return seen.tables()
 
 
-def _read(seen: PairObservations, read: ReadGroups, groups: Sequence[Order], *, adjacent: bool) -> None:
+def _read(seen: PairObservations, read: ReadGroups, groups: Sequence[Order], *, adjacent: bool) -> Steps[None]:
     numbers = [group.tolist() for group in groups if len(group) > 1]
-    for group, (follows, odds) in zip(numbers, read(numbers), strict=True):
-        seen.add(group, follows, odds, adjacent=adjacent)
+    for start in range(0, len(numbers), GROUPS_AT_ONCE):
+        some = numbers[start : start + GROUPS_AT_ONCE]
+        for group, (follows, odds) in zip(some, read(some), strict=True):
+            seen.add(group, follows, odds, adjacent=adjacent)
+        yield
 
 
 def _dealt(order: Order, hands: int) -> list[Order]:

@@ -13,11 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from weft.progress import Steps, result_of
+
 Table = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 SMALL = 3  # length of the longest block that is moved to any place
 WINDOW = 160  # places among which longer blocks are moved
 MOST_ROUNDS = 50
+SENTENCES_AT_ONCE = 500  # whose moves are tried in one step
 LEAST_GAIN = 1e-9  # smaller gains are rounding errors, which could move a block to and fro without end
 SHORT = 80  # sentences of the longest text that is searched again
 AGAIN = 6  # times that it is
@@ -39,14 +42,21 @@ def best_order(
         >>> best_order(follows, np.zeros((3, 3)))
         (1, 0, 2)
     """
+    return result_of(order_steps(follows, precedence, first=first, start=start))
+
+
+def order_steps(
+    follows: Table, precedence: Table, *, first: int | None = None, start: Sequence[int] | None = None
+) -> Steps[tuple[int, ...]]:
+    """Return what `best_order` returns, in steps of some moves."""
     order = np.argsort(-precedence.sum(axis=1), kind="stable") if start is None else np.asarray(start, dtype=np.int64)
     if first is not None:
         order = np.concatenate([[first], order[order != first]])
     fixed = 0 if first is None else 1
     search = _Search(follows, precedence, fixed)
-    order = search.improved(order)
+    order = yield from search.improved(order)
     if len(order) - fixed > 3 and len(order) <= SHORT:
-        order = _searched_again(search, order)
+        order = yield from _searched_again(search, order)
     return tuple(int(number) for number in order)
 
 
@@ -62,14 +72,14 @@ def order_value(follows: Table, precedence: Table, order: Sequence[int] | Order)
     return float(steps + np.triu(precedence[np.ix_(places, places)], 1).sum())
 
 
-def _searched_again(search: _Search, order: Order) -> Order:
+def _searched_again(search: _Search, order: Order) -> Steps[Order]:
     """Return the best of the order and of searches from orders in which two neighbouring blocks are exchanged."""
     generator = np.random.default_rng(len(order))
     best, value = order, order_value(search.follows, search.precedence, order)
     for _ in range(AGAIN):
         cuts = np.sort(generator.choice(np.arange(search.fixed, len(order) + 1), size=3, replace=False))
         parts = np.split(best, cuts)
-        found = search.improved(np.concatenate([parts[0], parts[2], parts[1], parts[3]]))
+        found = yield from search.improved(np.concatenate([parts[0], parts[2], parts[1], parts[3]]))
         reached = order_value(search.follows, search.precedence, found)
         if reached > value + LEAST_GAIN:
             best, value = found, reached
@@ -83,20 +93,21 @@ class _Search:
         self.follows, self.precedence, self.fixed = follows, np.ascontiguousarray(precedence), fixed
         self.comes_after = np.ascontiguousarray(follows.T)  # rows are read faster than columns
 
-    def improved(self, order: Order) -> Order:
-        """Return the order after all moves that help."""
+    def improved(self, order: Order) -> Steps[Order]:
+        """Return the order after all moves that help, in steps of some moves."""
         for _ in range(MOST_ROUNDS):
-            order = self._move_small(order)
+            order = yield from self._move_small(order)
             before = order
             for low in range(0, max(1, len(order) - WINDOW // 2), WINDOW // 2):
                 order = self._move_inside(order, max(low, self.fixed), min(low + WINDOW, len(order)))
+                yield
             if np.array_equal(before, order):
                 break
         return order
 
     # Short blocks, any distance ---------------------------------------------------------------------------------------
 
-    def _move_small(self, order: Order) -> Order:
+    def _move_small(self, order: Order) -> Steps[Order]:
         """Return the order after moves of short blocks; a block is tried again when a neighbour has changed."""
         size = len(order)
         open_ = np.ones(size, dtype=bool)  # by sentence
@@ -104,7 +115,9 @@ class _Search:
         for _ in range(MOST_ROUNDS * 4):
             everything = bool(open_.all())
             moved = False
-            for sentence in order[open_[order]].tolist():
+            for number, sentence in enumerate(order[open_[order]].tolist(), 1):
+                if not number % SENTENCES_AT_ONCE:
+                    yield
                 open_[sentence] = False
                 start = int(np.flatnonzero(order == sentence)[0])
                 if start < self.fixed:

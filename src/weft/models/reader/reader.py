@@ -21,22 +21,16 @@ from weft.io.model_folder import Artifact, load_artifact
 from weft.models.common.network_parts import fitting_weights, saved_break_calibration, saved_tokenizer
 from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
-from weft.models.reader.long_texts import ReadingPlan
-from weft.models.reader.order_search import best_order
-from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise, too_many_pairs
-from weft.models.reader.text_tables import (
-    TableReader,
-    TextTables,
-    cut_remarks,
-    sorted_tables,
-)
-from weft.models.reader.window_scores import WindowPlan, WindowScores, window_memory, window_scores
-from weft.progress import Progress, silent
+from weft.models.reader.order_search import order_steps
+from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise
+from weft.models.reader.recent_texts import SHUFFLES, RecentTexts
+from weft.models.reader.text_tables import TableReader, TextTables, cut_remarks
+from weft.models.reader.window_scores import WindowScores
+from weft.progress import Progress, Steps, result_of, silent
 from weft.protocols import ModelCard
 from weft.scoring.break_calibration import BreakCalibration, sigmoid
 from weft.scoring.percentiles import Reference, reference_for
-from weft.scoring.text_soundness import sentence_soundness
-from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
+from weft.scoring.uni_bi_mmi import Table, check_numbers
 
 if TYPE_CHECKING:  # an exported model runs without PyTorch
     import torch
@@ -47,9 +41,6 @@ if TYPE_CHECKING:  # an exported model runs without PyTorch
     from weft.training.loop import Batches, LossPart
     from weft.training.settings import TrainingSettings
 
-REMEMBERED = 64  # texts whose tables are cached, as many as are scored at once
-MOST_PAIRED = 5000  # sentences whose pairs all fit into tables: 2.3 GB
-SHUFFLES = 200  # of a text, that its own order is compared with
 NO_COMBINATION = ""  # reference scores belong to the model itself
 
 
@@ -92,9 +83,7 @@ class Reader:
         self._reader: TableReader | None = None
         self._networks: dict[str, torch.nn.Module] = {}
         self._exported: str | Path | None = None  # the folder, if it was exported
-        self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
-        self._long_memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(1)  # large
-        self._windows = window_memory()
+        self._texts = RecentTexts(self.settings)
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -172,8 +161,7 @@ class Reader:
         assert isinstance(network, ReaderNetwork)
         self.tokenizer, self._networks = tokenizer, {PART: network}
         self._reader = TorchTableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
-        self._memory, self._long_memory = BoundedCache(REMEMBERED), BoundedCache(1)
-        self._windows = window_memory()
+        self._texts = RecentTexts(self.settings)
         return self
 
     # Networks ---------------------------------------------------------------------------------------------------------
@@ -227,7 +215,7 @@ class Reader:
         other.tokenizer, other.reference = self.tokenizer, self.reference
         other.break_calibration = self.break_calibration
         other._reader, other._networks, other._exported = self._reader, self._networks, self._exported
-        other._memory, other._long_memory, other._windows = self._memory, self._long_memory, self._windows
+        other._texts = self._texts.adjusted(other.settings)
         return other
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -240,58 +228,34 @@ class Reader:
         Raises:
             ConfigError: The text is so long that tables of all pairs do not fit into memory.
         """
-        if len(document) > MOST_PAIRED:
-            raise too_many_pairs(document, MOST_PAIRED)
-        if not self._is_long(document):
-            return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
-        return sorted_tables(self.reader, document.sentences, ReadingPlan(group=self._group), self._long_memory)
+        return result_of(self._texts.table_steps(self.reader, document))
 
-    def _weighed(self, document: Document, tables: TextTables) -> TextTables:
-        """Return tables in which the precedence of neighbours is part of the gain of the next sentence.
+    def table_steps(self, document: Document) -> Steps[None]:
+        """Compute the tables of a text; those of a long one in steps of a fraction of a second."""
+        yield from self._texts.table_steps(self.reader, document)
 
-        Links of repeated and unreadable sentences count as broken.
-        """
-        weighed = tables.with_neighbours(self.settings.neighbour_weight)
-        return weighed.with_soundness(sentence_soundness(document.sentences))
+    def score_steps(self, document: Document) -> Steps[None]:
+        """Read the windows of a long text in steps of a fraction of a second; a short text has no steps."""
+        if self._texts.is_long(document):
+            yield from self._texts.window_steps(self.reader, document)
 
-    def _read_windows(self, document: Document, *, shuffles: int = SHUFFLES, seed: int = 1) -> WindowScores:
-        """Return what the windows of a long text say about its given order."""
-        plan = WindowPlan(self._group, self.settings.precedence_weight, shuffles, seed)
-        beside = self.settings.neighbour_weight
-
-        def read() -> WindowScores:
-            sound = sentence_soundness(document.sentences)
-
-            def weighed(tables: TextTables, place: slice) -> TextTables:
-                return tables.with_neighbours(beside).with_soundness(sound[place])
-
-            return window_scores(self.reader, document.sentences, plan, weighed)
-
-        return self._windows.get((document.sentences, plan, beside), read)
-
-    def _is_long(self, document: Document) -> bool:
-        """Return whether a text is read in windows to score it, and in groups to order it."""
-        return len(document) > max(self.settings.slots, self._group)
-
-    @property
-    def _group(self) -> int:
-        """The number of sentences of a group, that of the longest training windows."""
-        return min(self.settings.most, self.settings.slots)
+    def _windows(self, document: Document, shuffles: int = SHUFFLES, seed: int = 1) -> WindowScores:
+        return result_of(self._texts.window_steps(self.reader, document, shuffles=shuffles, seed=seed))
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the score of each document in its own order."""
-        weight, known = self.settings.precedence_weight, self._short_tables(documents)
+        weight, known = self.settings.precedence_weight, self._texts.short_tables(self.reader, documents)
         scores = []
         for document in documents:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            if self._is_long(document):
-                steps = self._read_windows(document).transitions
+            if self._texts.is_long(document):
+                steps = self._windows(document).transitions
                 check_numbers(steps)
                 scores.append(Score(float(steps.mean()), tuple(steps.tolist())))
                 continue
-            found = self._weighed(document, known.get(document.sentences) or self.tables(document))
+            found = self._texts.weighed(document, known.get(document.sentences) or self.tables(document))
             order = range(len(document))
             check_numbers(found.follows)
             scores.append(Score(found.value(order, weight), tuple(found.transitions(order, weight).tolist())))
@@ -301,46 +265,49 @@ class Reader:
         """Return a remark if much of a text is not read, because its sentences are long."""
         return cut_remarks(self.reader.ids(document.sentences), self.settings.sentence_tokens)
 
-    def _short_tables(self, documents: Sequence[Document]) -> dict[tuple[str, ...], TextTables]:
-        """Return the tables of all texts that are not read in groups; the last ones are remembered."""
-        short = [document.sentences for document in documents if len(document) > 1 and not self._is_long(document)]
-        texts = list(dict.fromkeys(short))
-        found = dict(zip(texts, self.reader.tables(texts), strict=True))
-        for sentences in texts[-REMEMBERED:]:
-            self._memory.get(sentences, partial(found.__getitem__, sentences))
-        return found
-
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the score of each order: by look-ups in the same tables, or by the windows of a long text."""
         if len(document) < 2:
             return [None] * len(orders)
-        if self._is_long(document):
-            return [float(self._read_windows(document.reorder(order)).transitions.mean()) for order in orders]
-        tables = self._weighed(document, self.tables(document))
+        if self._texts.is_long(document):
+            return [float(self._windows(document.reorder(order)).transitions.mean()) for order in orders]
+        tables = self._texts.weighed(document, self.tables(document))
         return [tables.value(order, self.settings.precedence_weight) for order in orders]
 
-    def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:  # noqa: ARG002
+    def arrange(self, document: Document, *, first: int | None = None, seed: int = 1) -> tuple[int, ...]:
         """Return the order with the highest sum of log p(next) and weighted precedence that the search finds."""
+        return result_of(self.arrange_steps(document, first=first, seed=seed))
+
+    def arrange_steps(
+        self,
+        document: Document,
+        *,
+        first: int | None = None,
+        seed: int = 1,  # noqa: ARG002
+    ) -> Steps[tuple[int, ...]]:
+        """Return what `arrange` returns, in steps of a fraction of a second."""
         if len(document) < 2:
             return tuple(range(len(document)))
-        tables = self._weighed(document, self.tables(document))
-        size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
-        return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
+        tables = self._texts.weighed(document, (yield from self._texts.table_steps(self.reader, document)))
+        # Precedence counts as in a text that is read at once.
+        size = self._texts.group if self._texts.is_long(document) else len(document)
+        precedence = self.settings.order_weight * tables.precedence / size
+        return (yield from order_steps(tables.follows, precedence, first=first))
 
     def order_tables(self, document: Document) -> tuple[Table, Table]:
         """Return the transitions and the weighted precedence whose sums over an order make its score.
 
         The score of a long text counts only pairs of the same window; the tables have all pairs.
         """
-        tables = self._weighed(document, self.tables(document))
+        tables = self._texts.weighed(document, self.tables(document))
         return tables.follows, 2 * self.settings.precedence_weight / len(document) * tables.precedence
 
     def break_odds(self, document: Document) -> Table:
         """Return the log-odds of a break after each sentence but the last, not calibrated: [sentences − 1]."""
         if len(document) < 2:
             return np.zeros(0)
-        if self._is_long(document):
-            return self._read_windows(document).breaks
+        if self._texts.is_long(document):
+            return self._windows(document).breaks
         return self.tables(document).breaks
 
     def break_probabilities(self, document: Document) -> tuple[float, ...]:
@@ -360,8 +327,8 @@ class Reader:
             raise no_surprise()
         if not document.sentences:
             return ()
-        if self._is_long(document):
-            return tuple(self._read_windows(document).surprises.tolist())
+        if self._texts.is_long(document):
+            return tuple(self._windows(document).surprises.tolist())
         return tuple(self.tables(document).surprises.tolist())
 
     def fluency(self, document: Document) -> float | None:
@@ -380,9 +347,9 @@ class Reader:
         """
         if len(document) < 3:
             return None
-        if self._is_long(document):
-            return self._read_windows(document, shuffles=shuffles, seed=seed).shuffles_beaten
-        tables = self._weighed(document, self.tables(document))
+        if self._texts.is_long(document):
+            return self._windows(document, shuffles=shuffles, seed=seed).shuffles_beaten
+        tables = self._texts.weighed(document, self.tables(document))
         return tables.shuffles_beaten(self.settings.precedence_weight, shuffles=shuffles, seed=seed)
 
     # Saving -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from weft.corpora.text.text_limits import LONG_SENTENCE
 from weft.document import TextWarning
 from weft.io.seeded_hash import hash_key
 from weft.models.common.token_cache import TokenCache
-from weft.models.reader.long_texts import ReadingPlan, merged_tables
+from weft.models.reader.long_texts import ReadingPlan, table_steps
+from weft.progress import Steps
 from weft.scoring.text_soundness import UNSOUND_LINK
 from weft.scoring.uni_bi_mmi import BoundedCache
 
@@ -24,6 +25,7 @@ MARKS = 2  # tokens of start and end, which count as tokens of a sentence
 # Share of the tokens of a text that are not read. In 15 of the 20 genres of the dev data no text reaches it; in legal
 # texts and speeches 5% do. A few cut sentences are common, and say little against a score.
 MUCH_CUT = 1 / 3
+LONG_CELLS = 2**21  # of the tables of long texts that are kept, 16 bytes each: eight texts of 500 sentences
 TIE = 1e-9  # smaller differences of scores are rounding errors
 
 
@@ -124,26 +126,32 @@ class TableReader(Protocol):
         """Return it on one of these devices."""
 
 
-def long_tables(reader: TableReader, sentences: Sentences, plan: ReadingPlan) -> TextTables:
-    """Return the tables of a text that is read in groups, without breaks."""
+def long_table_steps(reader: TableReader, sentences: Sentences, plan: ReadingPlan) -> Steps[TextTables]:
+    """Return the tables of a text that is read in groups, without breaks, in steps of a few groups."""
 
     def read(groups: Sequence[Sequence[int]]) -> list[tuple[Table, Table]]:
         found = reader.tables([tuple(sentences[number] for number in group) for group in groups])
         return [(tables.follows, tables.precedence) for tables in found]
 
-    return TextTables(*merged_tables(len(sentences), read, plan), np.zeros(0))
+    follows, precedence = yield from table_steps(len(sentences), read, plan)
+    return TextTables(follows, precedence, np.zeros(0))
 
 
-def sorted_tables(
+def sorted_table_steps(
     reader: TableReader, sentences: Sentences, plan: ReadingPlan, memory: BoundedCache[Sentences, TextTables]
-) -> TextTables:
-    """Return the tables of a text that is read in groups; they do not depend on the given order."""
+) -> Steps[TextTables]:
+    """Return the tables of a text that is read in groups, in steps; they do not depend on the given order."""
     ranked = sorted(range(len(sentences)), key=lambda number: hash_key(sentences[number]))
     sorted_text = tuple(sentences[number] for number in ranked)
-    found = memory.get(sorted_text, lambda: long_tables(reader, sorted_text, plan))
+    found = yield from memory.get_in_steps(sorted_text, lambda: long_table_steps(reader, sorted_text, plan))
     places = np.argsort(ranked)
     cells = np.ix_(places, places)
     return TextTables(found.follows[cells], found.precedence[cells], found.breaks)
+
+
+def long_memory() -> BoundedCache[Sentences, TextTables]:
+    """Return an empty cache of the tables of long texts, by their sorted sentences."""
+    return BoundedCache(LONG_CELLS, lambda _, tables: tables.follows.size)
 
 
 def slots_of(sentences: Sequence[str], slots: int) -> npt.NDArray[np.int64]:

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.models.reader.text_tables import TIE, Sentences, Table, TableReader, TextTables
+from weft.progress import Steps
 from weft.scoring.uni_bi_mmi import BoundedCache
 
-WINDOWS_AT_ONCE = 64  # limits memory
+WINDOWS_AT_ONCE = 4  # read in one step: a fraction of a second, and little memory
 REMEMBERED = 2**18  # sentences of the texts whose scores are kept
 
 
@@ -63,13 +64,13 @@ class WindowPlan:
         return [*range(0, last, max(1, self.window * 3 // 4)), last]
 
 
-def window_scores(
+def window_steps(
     reader: TableReader,
     sentences: Sentences,
     plan: WindowPlan,
     weighed: Callable[[TextTables, slice], TextTables],
-) -> WindowScores:
-    """Return the means over the windows of a text.
+) -> Steps[WindowScores]:
+    """Return the means over the windows of a text, in steps of a few windows.
 
     Args:
         reader: Reads the windows.
@@ -81,6 +82,8 @@ def window_scores(
     transitions, breaks, surprises = _Means(size - 1), _Means(size - 1), _Means(size)
     own, others = 0.0, np.zeros(plan.shuffles)
     for number, (start, tables) in enumerate(_read(reader, sentences, plan)):
+        if number and not number % WINDOWS_AT_ONCE:
+            yield
         breaks.add(start, tables.breaks)
         surprises.add(start, tables.surprises)
         found = weighed(tables, slice(start, start + plan.window))
@@ -89,6 +92,7 @@ def window_scores(
         shuffled = np.random.default_rng([plan.seed, size, number]).permuted(np.tile(order, (plan.shuffles, 1)), axis=1)
         values = found.values(np.vstack([order, shuffled]), plan.weight)
         own, others = own + float(values[0]), others + values[1:]
+    yield
     beaten = float(np.mean(others < own - TIE)) if plan.shuffles else 0.0
     return WindowScores(transitions.found(), breaks.found(), surprises.found(), beaten)
 

@@ -243,6 +243,7 @@ class Limits(Body):
     characters: int
     tokens: int
     order_sentences: int
+    reader_order_sentences: int
     request_seconds: float
 
 

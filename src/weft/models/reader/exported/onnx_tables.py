@@ -18,7 +18,7 @@ from weft.corpora.text.tokenizers import Tokenizer
 from weft.errors import ConfigError, ModelError
 from weft.io.devices import NEXT_STEP
 from weft.io.model_folder import Artifact
-from weft.io.onnx_files import check_graph
+from weft.io.onnx_files import check_graph, onnx_runtime
 from weft.models.common.thread_pool import in_threads
 from weft.models.common.token_cache import TokenCache
 from weft.models.reader.network_constants import BREAKS, GRAPHS, SENTENCES, SURPRISES, TEXT
@@ -70,8 +70,7 @@ def open_sessions(graphs: Mapping[str, bytes], device: str) -> Sessions:
 
 
 def _session(name: str, graph: bytes, device: str) -> InferenceSession:
-    import onnxruntime
-
+    onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # The graphs are written as they should run. More would join sums with normalisations, which takes six times longer.
@@ -120,9 +119,7 @@ class OnnxTableReader:
 
     def devices(self) -> tuple[str, ...]:
         """Return the devices that onnxruntime can use."""
-        import onnxruntime
-
-        available = onnxruntime.get_available_providers()
+        available = onnx_runtime().get_available_providers()
         return tuple(device for device, provider in PROVIDERS.items() if provider in available)
 
     def to(self, device: str) -> OnnxTableReader:

@@ -49,7 +49,7 @@ async function openFiles(files, views) {
       await views.class.open(texts);
     } else {
       goTo("text");
-      await views.text.open(texts[0]?.text ?? "");
+      await views.text.open(texts[0]?.text ?? "", texts[0]?.spans);
     }
   } catch (error) {
     goTo("text");
@@ -127,7 +127,7 @@ async function showModel() {
 
 function start() {
   const text = new TextView();
-  const views = { text, compare: new CompareView(), class: new ClassView((chosen) => { goTo("text"); text.open(chosen); }) };
+  const views = { text, compare: new CompareView(), class: new ClassView((chosen) => { goTo("text"); text.open(chosen.text, chosen.spans); }) };
   byId("examples").append(...EXAMPLES.map(({ name, text: example }) => button(name, () => text.open(example), { class: "plain" })));
   byId("to-compare").addEventListener("click", () => { goTo("compare"); views.compare.open(text.editor.text); });
   if (!["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)) byId("host").textContent = location.host;

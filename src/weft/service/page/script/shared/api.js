@@ -1,6 +1,6 @@
 /** Requests to the service: a newer request aborts an older one, and errors become sentences for people. */
 
-import { toBrowserOffsets } from "./text.js";
+import { placesOf, toBrowserOffsets } from "./text.js";
 
 let key = ""; // kept in memory alone
 let askForKey = async () => "";
@@ -135,11 +135,10 @@ async function problemOf(response) {
  * Every field that a model does not have is null or empty.
  */
 export function readScore(record, text) {
-  const offset = toBrowserOffsets(text);
   const { passages, links, scale, mark, meaning, note } = record.view;
-  const spans = passages.flatMap((sentences, paragraph) =>
-    sentences.map(({ start, end }) => ({ start: offset(start), end: offset(end), paragraph, stale: false })),
-  );
+  const places = placesIn(text, passages.flat());
+  const paragraphs = passages.flatMap((sentences, paragraph) => sentences.map(() => paragraph));
+  const spans = places.map((place, number) => ({ ...place, paragraph: paragraphs[number], stale: false }));
   const read = links.map((link) => ({
     left: link.gap,
     value: link.value,
@@ -150,6 +149,13 @@ export function readScore(record, text) {
     about: link.reason ? [link.reason.sentence, link.reason.after].filter((number) => number !== null && number >= 0) : [],
   }));
   return { ...record, spans, links: read, scale, mark, meaning, note };
+}
+
+/** Return the places of sentences; the service names none for a text that it got as sentences. */
+function placesIn(text, sentences) {
+  if (sentences[0]?.start === null) return placesOf(text, sentences.map((sentence) => sentence.text));
+  const offset = toBrowserOffsets(text);
+  return sentences.map(({ start, end }) => ({ start: offset(start), end: offset(end) }));
 }
 
 /** Return a phrase of the service as a sentence: with a capital letter and a full stop. */

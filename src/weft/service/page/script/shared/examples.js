@@ -13,11 +13,11 @@ In the oven, everything happens quickly. The heat makes the bubbles swell one la
     name: "Essay with an intruder",
     text: `Our town library moved into the old railway station three years ago. The ticket hall became the reading room, and its high windows let in light until late in the evening. Children’s books now stand where the luggage used to be stored. The platform outside is covered, so people read there even when it rains.
 
-The move has changed who comes. Before, most visitors were pensioners who read the newspapers in the morning. A volcano is a mountain whose top was opened by molten rock. Now pupils fill the tables after school, because the bus stops right at the door. The librarians have learned to put up with more noise. Most of them say that they would not go back.`,
+The move has changed who comes. Before, most visitors were pensioners who read the newspapers in the morning. Now pupils fill the tables after school, because the bus stops right at the door. The librarians have learned to put up with more noise. The enzyme binds to the protein and cuts it into smaller parts. Most of them say that they would not go back.`,
   },
   {
     name: "Shuffled how-to",
-    text: `Pump up the tyre to the pressure that is printed on its side. First, turn the bicycle upside down and take the wheel off. Mark the hole with chalk, let the air out and roughen the rubber around it. Once the wheel is off, lever the tyre over the rim and pull out the inner tube. Push the tube back under the tyre and make sure that it is not twisted. Blow some air into the tube and hold it under water to find the hole. When the glue is nearly dry, press the patch on firmly for a minute. Spread a thin layer of glue over the rough spot and wait five minutes.`,
+    text: `Spread a thin layer of glue over the rough spot and wait five minutes. Once the wheel is off, lever the tyre over the rim and pull out the inner tube. When the glue is nearly dry, press the patch on firmly for a minute. Blow some air into the tube and hold it under water to find the hole. First, turn the bicycle upside down and take the wheel off. Mark the hole with chalk, let the air out and roughen the rubber around it. Pump up the tyre to the pressure that is printed on its side. Push the tube back under the tyre and make sure that it is not twisted.`,
   },
   {
     name: "Repetitive answer",

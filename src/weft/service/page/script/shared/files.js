@@ -1,6 +1,7 @@
 /** Files that are opened or dropped: one text each, or many texts in a table. */
 
 import { Problem } from "./api.js";
+import { placesOf } from "./text.js";
 
 const LARGEST = 32 * 2 ** 20;
 const TEXT_NAMES = ["text", "essay", "content", "body", "answer", "response", "sentences"];
@@ -48,19 +49,22 @@ export function fromLines(content, name) {
     } catch {
       throw new Problem({ title: `Line ${index + 1} of ${name} is not JSON.`, next_step: "Write one object per line, such as {\"text\": \"…\"}." });
     }
-    const text = typeof record === "string" ? record : textOf(record ?? {});
-    if (typeof text !== "string") {
+    const text = typeof record === "string" ? { text: record } : textOf(record ?? {});
+    if (typeof text.text !== "string") {
       throw new Problem({ title: `Line ${index + 1} of ${name} has no text.`, next_step: "Name the key `text`, `sentences` or `paragraphs`." });
     }
-    return { id: String(record.id ?? record.title ?? `${name} ${index + 1}`), text };
+    return { id: String(record.id ?? record.title ?? `${name} ${index + 1}`), ...text };
   });
 }
 
-/** Return the text of a record; paragraphs are lists of sentences. */
+/** Return the text of a record, with the places of its sentences if it has them; paragraphs are lists of sentences. */
 function textOf({ paragraphs, sentences, text }) {
   const all = (list, type) => Array.isArray(list) && list.every((one) => (type === "list" ? all(one, "string") : typeof one === "string"));
-  if (all(paragraphs, "list")) return paragraphs.map((one) => one.join(" ")).join("\n\n");
-  return all(sentences, "string") ? sentences.join(" ") : text;
+  const given = all(paragraphs, "list") ? paragraphs : all(sentences, "string") ? [sentences] : null;
+  if (!given) return { text };
+  const passages = given.map((one) => one.map((sentence) => sentence.trim().replace(/\s+/g, " ")).filter(Boolean));
+  const joined = passages.filter((one) => one.length).map((one) => one.join(" ")).join("\n\n");
+  return { text: joined, spans: placesOf(joined, passages.flat()) };
 }
 
 /** Return the texts of a table: the column called text, or the one with the longest cells. */

@@ -74,6 +74,16 @@ export function placesOf(text, sentences) {
   });
 }
 
+/** Return a text as the service takes it: as sentences, where their places are given, else as it is. */
+export function asGiven(text, spans) {
+  if (!spans?.length) return { text };
+  const opens = (number) => number === 0 || /\n\s*\n/.test(text.slice(spans[number - 1].end, spans[number].start));
+  return {
+    sentences: spans.map(({ start, end }) => text.slice(start, end)),
+    paragraph_starts: spans.map((_, number) => number).filter(opens),
+  };
+}
+
 /** Return what to cut so that neither a double space nor an empty paragraph stays behind. */
 function cutRange(text, { start, end }) {
   let from = start;

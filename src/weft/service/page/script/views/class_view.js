@@ -6,6 +6,7 @@ import { classTable, classRecords, save } from "../shared/download.js";
 import { EXAMPLES } from "../shared/examples.js";
 import { levelOf, percent } from "../shared/link.js";
 import { percentileOf, shown, showProblem } from "../shared/summary.js";
+import { asGiven } from "../shared/text.js";
 
 const AT_ONCE = 8; // texts in one request: often enough to show progress and to stop
 const STRIP = 60; // links in the small picture of a text
@@ -28,7 +29,7 @@ export class ClassView {
   #sort = { column: null, falling: true };
   #open;
 
-  /** @param {function(string)} open - Shows a text in the text view. */
+  /** @param {function(Object)} open - Shows a text in the text view. */
   constructor(open) {
     this.#open = open;
     byId("class-example").addEventListener("click", () => this.open(EXAMPLES.map(({ name, text }) => ({ id: name, text }))));
@@ -41,7 +42,7 @@ export class ClassView {
   /** Score texts and show them as they are done. */
   async open(texts) {
     const signal = this.#requests.start();
-    this.#texts = texts.map(({ id, text }) => ({ id, text, score: null, problem: null }));
+    this.#texts = texts.map(({ id, text, spans }) => ({ id, text, spans, score: null, problem: null }));
     this.#busy(true);
     try {
       for (let start = 0; start < this.#texts.length; start += AT_ONCE) {
@@ -61,7 +62,8 @@ export class ClassView {
   async #score(texts, signal) {
     const genre = byId("class-genre").value || undefined;
     try {
-      const { scores } = await ask("/v1/score", { texts: texts.map(({ id, text }) => ({ id: id.slice(0, 200), text })), genre }, { signal });
+      const bodies = texts.map(({ id, text, spans }) => ({ id: id.slice(0, 200), ...asGiven(text, spans) }));
+      const { scores } = await ask("/v1/score", { texts: bodies, genre }, { signal });
       texts.forEach((entry, index) => {
         entry.score = readScore(scores[index], entry.text);
       });
@@ -145,7 +147,7 @@ export class ClassView {
   #row(entry, columns) {
     const { id, text, score, problem } = entry;
     const begin = text.trim().replace(/\s+/g, " ").slice(0, 80);
-    const opener = button(id, () => this.#open(text), { class: "plain", dir: "auto" });
+    const opener = button(id, () => this.#open(entry), { class: "plain", dir: "auto" });
     const codes = (score?.warning_codes ?? []).join(", ").replaceAll("-", " ");
     const remarks = problem ? [problem.message, problem.nextStep].filter(Boolean).join(": ") : codes;
     const cells = columns.filter(({ cell }) => cell).map(({ key, cell }) => {

@@ -30,7 +30,7 @@ export class Orders {
     const signal = this.#requests.start();
     this.#view.busy("Looking for an order …");
     try {
-      const { orders } = await ask("/v1/order", { text }, { signal });
+      const { orders } = await ask("/v1/order", { text: this.#view.given }, { signal });
       if (signal.aborted || text !== this.#view.editor.text) return;
       this.#begin(orders[0], text);
     } catch (error) {

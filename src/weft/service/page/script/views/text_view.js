@@ -4,6 +4,7 @@ import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
 import { announce, button, byId, make, show } from "../shared/dom.js";
 import { writeLegend } from "../shared/legend.js";
 import { detailsOf, showProblem, showWarnings, summaryParts } from "../shared/summary.js";
+import { asGiven } from "../shared/text.js";
 import { Editor } from "./editor.js";
 import { placeNotes, Reason, writeNotes } from "./notes.js";
 import { Orders } from "./orders.js";
@@ -20,6 +21,7 @@ export class TextView {
   #waiting = 0;
   #score = null;
   #scored = null; // the text that the score is of
+  #split = new Map(); // places of sentences by text, for texts that were given as sentences
   #past = []; // texts to which Undo goes back, and whether a move of a sentence is taken back with it
 
   constructor() {
@@ -51,9 +53,20 @@ export class TextView {
     return byId("genre").value || null;
   }
 
-  /** Show a text and score it; Undo brings the one before it back. */
-  open(text) {
+  /** The present text as the service takes it: as sentences, as long as one that was given so is not edited. */
+  get given() {
+    return asGiven(this.editor.text, this.#split.get(this.editor.text));
+  }
+
+  /**
+   * Show a text and score it; Undo brings the one before it back.
+   *
+   * @param {string} text
+   * @param {{start: number, end: number}[]} [spans] - Places of its sentences, if they are known.
+   */
+  open(text, spans) {
     this.closePanel();
+    if (spans) this.#split.set(text, spans);
     if (this.editor.text.trim()) this.#remember(this.editor.text);
     this.editor.setText(text);
     return this.scoreNow({ opened: true });
@@ -62,6 +75,7 @@ export class TextView {
   /** Put a changed text in place of the present one, so that Undo brings it back. */
   change(text, { moved = false, spans = null } = {}) {
     this.#remember(this.editor.text, moved);
+    if (spans && this.#split.has(this.editor.text)) this.#split.set(text, spans);
     this.editor.setText(text, spans);
     return this.scoreNow();
   }
@@ -118,12 +132,12 @@ export class TextView {
       this.busy("Reading the text …");
     }, SLOW);
     try {
-      const body = { text, genre: this.genre };
+      const body = { text: this.given, genre: this.genre };
       const { scores } = await ask("/v1/score", body, { signal });
       this.#show(readScore(scores[0], text), text);
       clearTimeout(slow);
       this.idle();
-      if (scores[0].breaks.length) await this.#addReasons(body, signal);
+      if (scores[0].breaks.length) await this.#addReasons(text, body, signal);
     } catch (error) {
       if (isCancelled(error)) return;
       this.#fail(error, text);
@@ -140,12 +154,12 @@ export class TextView {
   }
 
   /** Reasons take longer than links, so they follow once the text has rested. */
-  async #addReasons(body, signal) {
+  async #addReasons(text, body, signal) {
     await new Promise((resolve) => setTimeout(resolve, REST));
     if (signal.aborted) return;
     const { scores } = await ask("/v1/score", { ...body, reasons: true }, { signal });
-    const score = readScore(scores[0], body.text);
-    if (score.links.some((link) => link.reason)) this.#show(score, body.text);
+    const score = readScore(scores[0], text);
+    if (score.links.some((link) => link.reason)) this.#show(score, text);
   }
 
   #show(score, text) {

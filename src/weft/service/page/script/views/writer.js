@@ -38,7 +38,7 @@ export class Writer {
       list.append(this.#candidate(sentence));
       announce(`Candidate ${seen.size}: ${sentence}`, 0);
     };
-    const body = { text, number: 1, candidates: CANDIDATES, method: "sample", beam: 4, seed: this.#seed };
+    const body = { text: this.#view.given, number: 1, candidates: CANDIDATES, method: "sample", beam: 4, seed: this.#seed };
     this.#seed += CANDIDATES;
     try {
       await stream("/v1/generate/stream", body, add, { signal });
