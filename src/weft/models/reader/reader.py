@@ -35,7 +35,7 @@ from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.break_calibration import BreakCalibration, sigmoid
 from weft.scoring.percentiles import Reference, reference_for
-from weft.scoring.text_soundness import sentence_soundness
+from weft.scoring.text_soundness import sentence_soundness, sound_surprises
 from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
 
 if TYPE_CHECKING:  # an exported model runs without PyTorch
@@ -323,9 +323,11 @@ class Reader:
         """Return the order with the highest sum of log p(next) and weighted precedence that the search finds."""
         if len(document) < 2:
             return tuple(range(len(document)))
-        tables = self._weighed(document, self.tables(document))
+        tables = self.tables(document)
+        follows = self._weighed(document, tables).follows
         size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
-        return best_order(tables.follows, self.settings.order_weight * tables.precedence / size, first=first)
+        # Repeated sentences have a place too, so their precedence counts here.
+        return best_order(follows, self.settings.order_weight * tables.precedence / size, first=first)
 
     def order_tables(self, document: Document) -> tuple[Table, Table]:
         """Return the transitions and the weighted precedence whose sums over an order make its score.
@@ -367,11 +369,12 @@ class Reader:
     def fluency(self, document: Document) -> float | None:
         """Return the mean of `surprises`, a value that agrees with people's ratings more than the order of sentences.
 
-        None for an empty text, and for a network without this head.
+        Repeated and unreadable sentences count as very surprising, so that neither raises it. None for an empty text,
+        and for a network without this head.
         """
         if not (self.settings.surprise_weight > 0 and document.sentences):
             return None
-        return float(np.mean(self.surprises(document)))
+        return float(np.mean(sound_surprises(self.surprises(document), sentence_soundness(document.sentences))))
 
     def shuffles_beaten(self, document: Document, *, shuffles: int = SHUFFLES, seed: int = 1) -> float | None:
         """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.
