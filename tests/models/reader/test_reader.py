@@ -25,9 +25,10 @@ from weft.models.reader.cpu_attention import attention_by_text, plain_attention
 from weft.models.reader.heads import PairHeads
 from weft.models.reader.network import Labels, batch_texts, break_loss, masked_words, near_loss
 from weft.models.reader.order_search import best_order, order_value
-from weft.models.reader.reader import MOST_PAIRED, Reader
+from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART, ReaderSettings
 from weft.models.reader.text_encoder import Texts, pack
+from weft.models.reader.text_readings import MOST_PAIRED
 from weft.models.reader.text_tables import TextTables
 from weft.models.reader.torch_tables import TorchTableReader
 from weft.models.reader.window_scores import WindowPlan, window_scores
@@ -458,7 +459,7 @@ def test_shuffles_beaten_counts_lower_orders_and_no_ties() -> None:
     assert model.shuffles_beaten(TEXT) == model.shuffles_beaten(replace(TEXT, id="other"))
     assert model.shuffles_beaten(Document("two", SENTENCES[:2])) is None
     flat = TextTables(np.zeros((6, 6)), np.zeros((6, 6)), np.zeros(5))
-    model._memory.get(("tied",) * 6, lambda: flat)
+    model.readings._short.get(("tied",) * 6, lambda: flat)
     assert model.shuffles_beaten(Document("tied", ("tied",) * 6)) == 0.0
 
 

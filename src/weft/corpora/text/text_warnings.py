@@ -105,8 +105,8 @@ def unknown_word_warnings(sentences: Sequence[str]) -> tuple[TextWarning, ...]:
         >>> [warning.code for warning in unknown_word_warnings(["12 34.", "...", "5 + 6 = 11"])]
         ['unknown-words']
     """
-    words = word_share(sentences)
-    if sum(map(len, sentences)) < FEWEST_CHARACTERS and words > 0:
+    words, characters = word_share(sentences), sum(map(len, sentences))
+    if characters == 0 or (characters < FEWEST_CHARACTERS and words > 0):
         return ()
     unreadable = (
         words < FEWEST_WORDS

@@ -21,22 +21,17 @@ from weft.io.model_folder import Artifact, load_artifact
 from weft.models.common.network_parts import fitting_weights, saved_break_calibration, saved_tokenizer
 from weft.models.common.saved_reference import saved_reference
 from weft.models.common.setting_checks import restored_settings, untrained
-from weft.models.reader.long_texts import ReadingPlan
 from weft.models.reader.order_search import best_order
-from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise, too_many_pairs
-from weft.models.reader.text_tables import (
-    TableReader,
-    TextTables,
-    cut_remarks,
-    sorted_tables,
-)
-from weft.models.reader.window_scores import WindowPlan, WindowScores, window_memory, window_scores
+from weft.models.reader.reader_settings import PART, ReaderSettings, exported_model, no_surprise
+from weft.models.reader.text_readings import TextReadings
+from weft.models.reader.text_tables import TableReader, TextTables, cut_remarks
+from weft.models.reader.window_scores import WindowScores
 from weft.progress import Progress, silent
 from weft.protocols import ModelCard
 from weft.scoring.break_calibration import BreakCalibration, sigmoid
 from weft.scoring.percentiles import Reference, reference_for
 from weft.scoring.text_soundness import sentence_soundness, sound_surprises
-from weft.scoring.uni_bi_mmi import BoundedCache, Table, check_numbers
+from weft.scoring.uni_bi_mmi import Table, check_numbers
 
 if TYPE_CHECKING:  # an exported model runs without PyTorch
     import torch
@@ -47,8 +42,6 @@ if TYPE_CHECKING:  # an exported model runs without PyTorch
     from weft.training.loop import Batches, LossPart
     from weft.training.settings import TrainingSettings
 
-REMEMBERED = 64  # texts whose tables are cached, as many as are scored at once
-MOST_PAIRED = 5000  # sentences whose pairs all fit into tables: 2.3 GB
 SHUFFLES = 200  # of a text, that its own order is compared with
 NO_COMBINATION = ""  # reference scores belong to the model itself
 
@@ -89,12 +82,9 @@ class Reader:
         self.tokenizer: Tokenizer | None = None
         self.reference: Reference | None = None
         self.break_calibration: BreakCalibration | None = None
-        self._reader: TableReader | None = None
+        self._readings: TextReadings | None = None
         self._networks: dict[str, torch.nn.Module] = {}
         self._exported: str | Path | None = None  # the folder, if it was exported
-        self._memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(REMEMBERED)
-        self._long_memory: BoundedCache[tuple[str, ...], TextTables] = BoundedCache(1)  # large
-        self._windows = window_memory()
 
     # Training ---------------------------------------------------------------------------------------------------------
 
@@ -171,23 +161,27 @@ class Reader:
         network = networks[PART].eval()
         assert isinstance(network, ReaderNetwork)
         self.tokenizer, self._networks = tokenizer, {PART: network}
-        self._reader = TorchTableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
-        self._memory, self._long_memory = BoundedCache(REMEMBERED), BoundedCache(1)
-        self._windows = window_memory()
+        reader = TorchTableReader(network, tokenizer, self.settings.sentence_tokens, self.settings.slots)
+        self._readings = TextReadings(reader, self.settings)
         return self
 
     # Networks ---------------------------------------------------------------------------------------------------------
 
     @property
-    def reader(self) -> TableReader:
-        """The trained network with its tokenizer.
+    def readings(self) -> TextReadings:
+        """The trained network and what it said about the last texts.
 
         Raises:
             ModelError: It is not trained.
         """
-        if self._reader is None:
+        if self._readings is None:
             raise untrained(self.name)
-        return self._reader
+        return self._readings
+
+    @property
+    def reader(self) -> TableReader:
+        """The trained network with its tokenizer."""
+        return self.readings.reader
 
     def networks(self) -> dict[str, torch.nn.Module]:
         """Return the trained network by part; that of an exported model is built in PyTorch.
@@ -213,12 +207,12 @@ class Reader:
         Raises:
             ConfigError: The model cannot use the device.
         """
-        if self._reader is None:
+        if self._readings is None:
             return self
-        if str(device).startswith("cuda") and "cuda" not in self._reader.devices() and has_gpu():
+        if str(device).startswith("cuda") and "cuda" not in self.reader.devices() and has_gpu():
             assert self.tokenizer is not None
             self._take(self.networks(), self.tokenizer)  # an exported model, where onnxruntime has no GPU
-        self._reader.to(str(device))
+        self.reader.to(str(device))
         return self
 
     def adjusted(self, changes: Mapping[str, Any]) -> Self:
@@ -226,8 +220,7 @@ class Reader:
         other = type(self)(self.settings.adjusted(changes))
         other.tokenizer, other.reference = self.tokenizer, self.reference
         other.break_calibration = self.break_calibration
-        other._reader, other._networks, other._exported = self._reader, self._networks, self._exported
-        other._memory, other._long_memory, other._windows = self._memory, self._long_memory, self._windows
+        other._readings, other._networks, other._exported = self._readings, self._networks, self._exported
         return other
 
     # Scoring ----------------------------------------------------------------------------------------------------------
@@ -240,11 +233,7 @@ class Reader:
         Raises:
             ConfigError: The text is so long that tables of all pairs do not fit into memory.
         """
-        if len(document) > MOST_PAIRED:
-            raise too_many_pairs(document, MOST_PAIRED)
-        if not self._is_long(document):
-            return self._memory.get(document.sentences, lambda: self.reader.tables([document.sentences])[0])
-        return sorted_tables(self.reader, document.sentences, ReadingPlan(group=self._group), self._long_memory)
+        return self.readings.tables(document)
 
     def _weighed(self, document: Document, tables: TextTables) -> TextTables:
         """Return tables in which the precedence of neighbours is part of the gain of the next sentence.
@@ -256,37 +245,17 @@ class Reader:
 
     def _read_windows(self, document: Document, *, shuffles: int = SHUFFLES, seed: int = 1) -> WindowScores:
         """Return what the windows of a long text say about its given order."""
-        plan = WindowPlan(self._group, self.settings.precedence_weight, shuffles, seed)
-        beside = self.settings.neighbour_weight
-
-        def read() -> WindowScores:
-            sound = sentence_soundness(document.sentences)
-
-            def weighed(tables: TextTables, place: slice) -> TextTables:
-                return tables.with_neighbours(beside).with_soundness(sound[place])
-
-            return window_scores(self.reader, document.sentences, plan, weighed)
-
-        return self._windows.get((document.sentences, plan, beside), read)
-
-    def _is_long(self, document: Document) -> bool:
-        """Return whether a text is read in windows to score it, and in groups to order it."""
-        return len(document) > max(self.settings.slots, self._group)
-
-    @property
-    def _group(self) -> int:
-        """The number of sentences of a group, that of the longest training windows."""
-        return min(self.settings.most, self.settings.slots)
+        return self.readings.windows(document, self.settings, shuffles=shuffles, seed=seed)
 
     def score(self, documents: Sequence[Document]) -> list[Score]:
         """Return the score of each document in its own order."""
-        weight, known = self.settings.precedence_weight, self._short_tables(documents)
+        weight, known = self.settings.precedence_weight, self.readings.short_tables(documents)
         scores = []
         for document in documents:
             if len(document) < 2:
                 scores.append(Score(None))
                 continue
-            if self._is_long(document):
+            if self.readings.is_long(document):
                 steps = self._read_windows(document).transitions
                 check_numbers(steps)
                 scores.append(Score(float(steps.mean()), tuple(steps.tolist())))
@@ -301,20 +270,11 @@ class Reader:
         """Return a remark if much of a text is not read, because its sentences are long."""
         return cut_remarks(self.reader.ids(document.sentences), self.settings.sentence_tokens)
 
-    def _short_tables(self, documents: Sequence[Document]) -> dict[tuple[str, ...], TextTables]:
-        """Return the tables of all texts that are not read in groups; the last ones are remembered."""
-        short = [document.sentences for document in documents if len(document) > 1 and not self._is_long(document)]
-        texts = list(dict.fromkeys(short))
-        found = dict(zip(texts, self.reader.tables(texts), strict=True))
-        for sentences in texts[-REMEMBERED:]:
-            self._memory.get(sentences, partial(found.__getitem__, sentences))
-        return found
-
     def order_scores(self, document: Document, orders: Sequence[Sequence[int]]) -> list[float | None]:
         """Return the score of each order: by look-ups in the same tables, or by the windows of a long text."""
         if len(document) < 2:
             return [None] * len(orders)
-        if self._is_long(document):
+        if self.readings.is_long(document):
             return [float(self._read_windows(document.reorder(order)).transitions.mean()) for order in orders]
         tables = self._weighed(document, self.tables(document))
         return [tables.value(order, self.settings.precedence_weight) for order in orders]
@@ -325,7 +285,8 @@ class Reader:
             return tuple(range(len(document)))
         tables = self.tables(document)
         follows = self._weighed(document, tables).follows
-        size = self._group if self._is_long(document) else len(document)  # precedence counts as in a text that is read
+        readings = self.readings
+        size = readings.group if readings.is_long(document) else len(document)  # as in a text that is read as a whole
         # Repeated sentences have a place too, so their precedence counts here.
         return best_order(follows, self.settings.order_weight * tables.precedence / size, first=first)
 
@@ -341,7 +302,7 @@ class Reader:
         """Return the log-odds of a break after each sentence but the last, not calibrated: [sentences − 1]."""
         if len(document) < 2:
             return np.zeros(0)
-        if self._is_long(document):
+        if self.readings.is_long(document):
             return self._read_windows(document).breaks
         return self.tables(document).breaks
 
@@ -362,7 +323,7 @@ class Reader:
             raise no_surprise()
         if not document.sentences:
             return ()
-        if self._is_long(document):
+        if self.readings.is_long(document):
             return tuple(self._read_windows(document).surprises.tolist())
         return tuple(self.tables(document).surprises.tolist())
 
@@ -383,7 +344,7 @@ class Reader:
         """
         if len(document) < 3:
             return None
-        if self._is_long(document):
+        if self.readings.is_long(document):
             return self._read_windows(document, shuffles=shuffles, seed=seed).shuffles_beaten
         tables = self._weighed(document, self.tables(document))
         return tables.shuffles_beaten(self.settings.precedence_weight, shuffles=shuffles, seed=seed)
@@ -424,7 +385,8 @@ class Reader:
             from weft.models.reader.exported.onnx_tables import exported_reader
 
             model.tokenizer, model._exported = tokenizer, folder
-            model._reader = exported_reader(artifact, tokenizer, model.settings, folder)
+            reader = exported_reader(artifact, tokenizer, model.settings, folder)
+            model._readings = TextReadings(reader, model.settings)
         else:
             from weft.models.common.neural.network_folder import load_networks
 

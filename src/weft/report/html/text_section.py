@@ -84,7 +84,8 @@ def _headline(score: Score) -> str:
         "<strong>No score</strong>" if score.value is None else f"<strong>{number_text(score.value)}</strong> coherence"
     )
     meaning = f"{escape(score.meaning[:1].upper() + score.meaning[1:])}. " if score.meaning else ""
-    return f'<p class="score">{value}. {meaning}{place}.</p>'
+    fluency = "" if score.fluency is None else f", fluency {score.fluency:.2f}"
+    return f'<p class="score">{value}{fluency}. {meaning}{place}.</p>'
 
 
 def _marked(score: Score, reasons: Mapping[int, str]) -> str:
