@@ -22,7 +22,8 @@ def score_html(score: Score) -> str:
     notes = [score.meaning, *score.warnings, link_shares(score)[1], found_none(score), likeliest_break(score)]
     name = score.document.id if score.document is not None else ""
     rows = [f"<style>{text_style()}</style>", text_html(score)]
-    return _block(f"{_strong(name)} coherence {_strong(shown(score.value))}", notes, rows)
+    fluency = "" if score.fluency is None else f" fluency {score.fluency:.2f}"
+    return _block(f"{_strong(name)} coherence {_strong(shown(score.value))}{fluency}", notes, rows)
 
 
 def ordering_html(ordering: Any) -> str:

@@ -77,6 +77,8 @@ def score_columns(scores: Sequence[Score]) -> list[Column]:
         cells.append((OWN_SHUFFLES, lambda score: _percent_text(score.shuffles_beaten, scale=100)))
     elif known.percentile_shuffled is not None:
         cells.append((SHUFFLED, lambda score: _percent_text(score.percentile_shuffled)))
+    if known.fluency is not None:
+        cells.append(("fluency", lambda score: NOTHING if score.fluency is None else f"{score.fluency:.2f}"))
     cells.append((f"{known.mark}s", _break_count))
     cells.append(("sentences", lambda score: str(len(_document(score)))))
     return [(name, max(8, len(name)), cell) for name, cell in cells]
@@ -106,6 +108,8 @@ def column_notes(scores: Sequence[Score]) -> list[str]:
         return []
     reference = "texts of the same genre (of all if it is unclear)" if known.genre else known.reference
     notes = [f"percentile: percentage of {reference} and of similar length that score lower"]
+    if known.fluency is not None:
+        notes.append("fluency: how easy the words of the sentences are to predict, whatever their order")
     if known.shuffles_beaten is None:
         notes.append(f"{SHUFFLED}: percentage of the same texts, shuffled, that score lower")
     return notes

@@ -28,6 +28,10 @@ SOUND = {
     "These findings point to a role of metalloproteinases in the growth of tumours.",
     "dialogue": '"Are you coming?" she asked.\n\n"No," he said.\n\n"Why not?"\n\n"It is raining, and I have no coat."',
     "law": "Sec. 12. The tenant shall pay the rent. The landlord shall keep the roof. (a) A fee of 2% is due monthly.",
+    "semicolons": "The ice lay on the bay;\nThe masts were white and still;\nif nobody would sail that day:\n"
+    "The wind was on the hill;\nthe boats (and men) would stay.\n\nThe gulls had left. It was far from May.",
+    "abbreviations": "NASA. That was the word he wrote.\nHe closed the book and went.\nUSA. That was the next one.",
+    "figures": "In 1969 it cost 12.5 million. By 1975 it cost 31 million (see p. 7). In 1980 it cost 44 million.",
     "chat": "yeah we went there lol. it was so cool omg. then mike fell in the pond haha.",
     "old": "Ay, thou art a knave. Wherefore dost thou weep? 'Tis but a scratch, quoth he.",
     "loans": "The word Schadenfreude is German. So is Zeitgeist. English borrowed both, and nobody complained.",
@@ -61,6 +65,8 @@ WARNED = [
     ("transcript", "1\n00:00:01,000 --> 00:00:04,000\nWelcome back.\n\n2\n00:00:04,500 --> 00:00:08,000\nBees again."),
     ("transcript", "WEBVTT\n\n00:01.000 --> 00:04.000\nNever drink it cold.\n\n00:05.000 --> 00:09.000\nIt will hurt."),
     ("transcript", "<anna> hi all\n<bob> hello there\n<anna> the house is cold again"),
+    ("transcript", "ROMEO. Who goes there?\nJULIET. It is only the wind.\nROMEO. Then I will stay a while."),
+    ("list", "For the trip: • eggs and milk from the farm • a warm coat • new boots • two lamps"),
     ("repetition", "The cat slept on the mat. The cat slept on the mat. The cat slept on the mat."),
     ("repetition", "The cat is nice. The dog is nice. The bird is nice. The fish is nice."),
     ("repetition", "The board met on Monday. On Monday the board met. The board has met on Monday."),
@@ -68,6 +74,11 @@ WARNED = [
     ("unknown-words", "U2VudGVuY2VzIGFyZSBub3QgaGVyZQ== VGhpcyBpcyBiYXNlNjQgZGF0YSB0aGF0IG5vYm9keSByZWFkcw=="),
     ("unknown-words", "if (x == 3) { y = x + 1; } else { y = 0; }\nwhile (y < 10) { y++; }"),
     ("unknown-words", "The cat slept on the mat. Xkqz vwpl mnrt ggfd. It woke and ate. Zzqp wlkm bvcx trrs."),
+    ("unknown-words", "import os\n\ndef names(path):\n    for name in os.listdir(path):\n        print(name)\n"),
+    ("unknown-words", "12 34 56. 78 90 12. 34 56 78. 90 12 34."),
+    ("unknown-words", "... ... ..."),
+    ("unknown-words", "😀😀😀 🎉🎉. 🐶🐱🐭. 🍎🍌🍇."),
+    ("unknown-words", '[{"id": 1, "ok": true, "size": [1, 2, 3]}, {"id": 2, "ok": false, "size": [4, 5, 6]}]'),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What the lines of a text show before it is split into sentences: lists, headings, tables, speakers, timestamps.
+"""What the lines of a text show before it is split into sentences: lists, headings, tables, speakers, timestamps, code.
 
 A line break inside a paragraph is lost when a text is split into sentences, so the readers look at the lines first.
 A text that is already split has one line per sentence.
@@ -21,6 +21,12 @@ COLUMN_MARKS, COMMAS = 2, 3  # at the least in the row of a table, and in one of
 # A second bracket follows in the numbers of sections: "§ 8 (a) (1)" may be split before its first bracket.
 _ITEM = re.compile(r"(?:[-*+•·‣◦▪●○✓✔☐]|\[[ xX]?\]|\(?\d{1,2}[.)]|\(?(?:[a-z]|[ivx]{2,4})\))\s+[^\s(]")
 _MARKED_HEADING = re.compile(r"#{1,6}\s+\S|={3,}$|-{3,}$|<h[1-6]")
+_INLINE_ITEM = re.compile(r"(?:^|\s)[•·‣◦▪●]\s")  # of a list that was joined into one line
+_CODE = re.compile(
+    r"import [\w.]+$|from [\w.]+ import \w.*$|(?:def|class|if|elif|for|while|with|except) .*:$|(?:else|try|finally):$"
+    r"|[\w.]+\(.*\)[;:]?$|[\w.\[\]]+ [+*/-]?= .*$|.*[=(){}].*[;{}]$|[{}]+;?$|#include\b.*"
+    r"|(?:SELECT|INSERT INTO|UPDATE) .*"
+)
 _GAP = re.compile(r"\S(?: {3,}|\t\s*)(?=\S)")
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?"
 _TIME = re.compile(rf"{_CLOCK}(?:\s|$)|.{{0,40}}?[\[(<]{_CLOCK}[\])>]|{_CLOCK} --> ")
@@ -31,6 +37,8 @@ _SPEAKER = re.compile(
     r"(?: ?[(\[][^()\[\]]{1,30}[)\]])?[*_]{0,2}:(?:[*_]{0,2}\s|$)"  # a remark such as (laughs) after it
     r"|<(?P<nick>[\w-]{1,30})>\s)"
 )
+# The name of a speaker in a play, in capital letters before a full stop; not the number of a section.
+_CAST = re.compile(r"(?![IVXLC]+\.)(?P<name>[A-Z][A-Z'’-]{2,}(?: [A-Z][A-Z'’-]*){0,3})\.\s+(?=[^\W\d_a-z]|[\"'“‘(\[])")
 _NAME_AND_TIME = re.compile(rf"(?P<name>{_CAPITAL}(?: [A-Z0-9][\w.'’-]{{0,30}}){{0,3}})\s+[\[(]?{_CLOCK}[\])]?$")
 # Labels of structured abstracts, answers and asides; nobody speaks after them.
 _LABELS = """
@@ -50,12 +58,14 @@ class LineCounts:
         speakers: How often each speaker label occurs.
         shouted: Labels in capital letters.
         timestamps: Lines with a timestamp at the start or in brackets.
+        code: Lines of program code.
     """
 
     items: int = 0
     speakers: Counter[str] = field(default_factory=Counter)
     shouted: int = 0
     timestamps: int = 0
+    code: int = 0
 
 
 def count_lines(lines: Iterable[str]) -> LineCounts:
@@ -68,15 +78,17 @@ def count_lines(lines: Iterable[str]) -> LineCounts:
         >>> sorted(found.speakers), found.timestamps
         (['anna', 'bob'], 2)
     """
-    items = shouted = timestamps = 0
+    items = shouted = timestamps = code = 0
     speakers = Counter[str]()
     for block in _blocks(islice(lines, MOST_LINES)):
         items += _items(block)
         timestamps += sum(_TIME.match(line) is not None for line in block)
+        code += sum(_CODE.match(line) is not None for line in block)
+        speakers.update(found["name"].lower() for line in block if (found := _CAST.match(line)))
         for name in filter(None, map(speaker, block)):
             speakers[name.lower()] += 1
             shouted += name.isupper() and len(name) > 1 and name.split()[0].rstrip(".").isalpha()
-    return LineCounts(items, speakers, shouted, timestamps)
+    return LineCounts(items, speakers, shouted, timestamps, code)
 
 
 def speaker(line: str) -> str:
@@ -121,7 +133,8 @@ def _items(block: Sequence[str]) -> int:
     if len(block) >= SHORT_LINES and all(_unfinished(line, SHORT_LINE_WORDS) for line in block):
         return len(block)
     alone = len(block) == 1
-    return sum(_is_item(line) or (_unfinished(line, HEADING_WORDS) and (alone or line.isupper())) for line in block)
+    lines = sum(_is_item(line) or (_unfinished(line, HEADING_WORDS) and (alone or line.isupper())) for line in block)
+    return lines + sum(max(0, len(_INLINE_ITEM.findall(line)) - 1) for line in block)
 
 
 def _is_item(line: str) -> bool:

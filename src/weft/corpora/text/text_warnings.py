@@ -11,23 +11,32 @@ from weft.corpora.text.language_detection import foreign_language
 from weft.corpora.text.line_layout import LineCounts, count_lines
 from weft.corpora.text.repetition import repetition
 from weft.corpora.text.text_limits import LONG_SENTENCE, clipped, is_long
-from weft.corpora.text.unknown_words import gibberish_share, symbol_share, unknown_share, unreadable_share
+from weft.corpora.text.unknown_words import (
+    gibberish_share,
+    symbol_share,
+    unknown_share,
+    unreadable_share,
+    word_share,
+)
 from weft.document import Document, TextWarning
 
 ENOUGH_SENTENCES = 3
-FEWEST_ITEMS, ITEM_SHARE = 3, 0.2  # lines that are list items, headings or rows, and their share of the sentences
+FEWEST_ITEMS, ITEM_SHARE = 3, 0.2  # lines that are list items, headings, rows or code, and their share of the sentences
 FEWEST_LABELS, LABEL_SHARE = 2, 0.05  # speaker labels or timestamps: one turn may have many sentences
 REPEATED = 0.3  # `repetition` of sound texts: 0.03 (median), at most 0.21 in 99% of every genre but tales and chatbots
 GIBBERISH, UNKNOWN = 0.35, 0.7  # of the letters; 99% of the excerpts of every genre have at most 0.20 and 0.43
 UNREADABLE, UNREADABLE_SHARE = 0.5, 0.25  # gibberish of a sentence, and the share of such sentences
 SYMBOLS = 0.05  # of the characters; at most 0.02 in sound texts
-FEWEST_CHARACTERS = 20  # a text with fewer is not judged by its words
+FEWEST_WORDS = 0.6  # share of the characters that are in words; excerpts of every genre have at least 0.74
+FEWEST_CHARACTERS = 20  # a text with fewer is judged only if it has no word at all
 
 FEW_SENTENCES = TextWarning("few-sentences", "fewer than 3 sentences: a score of one or two links says little")
 LIST = TextWarning("list", "many lines are list items, headings or rows of a table, and no sentences")
 TRANSCRIPT = TextWarning("transcript", "speaker labels or timestamps are read as if they were words of the text")
 REPETITION = TextWarning("repetition", "sentences repeat earlier ones, which can raise a score without any coherence")
-UNKNOWN_WORDS = TextWarning("unknown-words", "much of the text is not English words: random letters, data or code")
+UNKNOWN_WORDS = TextWarning(
+    "unknown-words", "much of the text is not English words: random letters, numbers, signs, data or code"
+)
 
 
 def text_warnings(document: Document) -> tuple[TextWarning, ...]:
@@ -50,7 +59,7 @@ def text_warnings(document: Document) -> tuple[TextWarning, ...]:
         found.append(REPETITION)
     if not any(warning.code in {"not-english", "mixed-languages"} for warning in found):
         found += unknown_word_warnings(sentences)
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def language_warnings(sentences: Sequence[str]) -> tuple[TextWarning, ...]:
@@ -82,6 +91,8 @@ def layout_warnings(lines: Iterable[str], sentences: int) -> tuple[TextWarning, 
         found.append(LIST)
     if _is_transcript(counts, sentences):
         found.append(TRANSCRIPT)
+    if counts.code >= max(FEWEST_ITEMS, ITEM_SHARE * sentences):
+        found.append(UNKNOWN_WORDS)
     return tuple(found)
 
 
@@ -91,11 +102,15 @@ def unknown_word_warnings(sentences: Sequence[str]) -> tuple[TextWarning, ...]:
     Example:
         >>> [warning.code for warning in unknown_word_warnings(["Qxv zzrt kjh.", "Wpl mnb vfr tgb."])]
         ['unknown-words']
+        >>> [warning.code for warning in unknown_word_warnings(["12 34.", "...", "5 + 6 = 11"])]
+        ['unknown-words']
     """
-    if sum(map(len, sentences)) < FEWEST_CHARACTERS:
+    words, characters = word_share(sentences), sum(map(len, sentences))
+    if characters == 0 or (characters < FEWEST_CHARACTERS and words > 0):
         return ()
     unreadable = (
-        gibberish_share(sentences, GIBBERISH) >= GIBBERISH
+        words < FEWEST_WORDS
+        or gibberish_share(sentences, GIBBERISH) >= GIBBERISH
         or unknown_share(sentences) >= UNKNOWN
         or unreadable_share(sentences, UNREADABLE) >= UNREADABLE_SHARE
         or symbol_share(sentences) >= SYMBOLS

@@ -1,4 +1,4 @@
-"""How much of a text is no English: random letters, encoded data, program code.
+"""How much of a text is no English: random letters, encoded data, program code, numbers and signs alone.
 
 The list of words is the vocabulary of the word vectors in the package: the 30,000 most frequent words of news and
 Wikipedia, names among them. Technical and old texts have many words outside it, so an unknown word counts as gibberish
@@ -66,6 +66,17 @@ def unreadable_share(sentences: Sequence[str], least: float) -> float:
         if size >= FEWEST_LETTERS and gibberish_share([sentence], least) >= least
     )
     return sum(unreadable) / max(1, sum(sizes))
+
+
+def word_share(sentences: Sequence[str]) -> float:
+    """Return the share of a text's characters, without spaces, that are in words of two letters or more, from 0 to 1.
+
+    Example:
+        >>> word_share(["The cat slept."]), word_share(["12 34 56.", "..."])
+        (0.9166666666666666, 0.0)
+    """
+    characters = sum(len(word) for sentence in sentences for word in sentence.split())
+    return _letters_by_word(sentences).total() / max(1, characters)
 
 
 def symbol_share(sentences: Sequence[str]) -> float:

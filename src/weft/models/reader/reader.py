@@ -30,6 +30,7 @@ from weft.progress import Progress, Steps, result_of, silent
 from weft.protocols import ModelCard
 from weft.scoring.break_calibration import BreakCalibration, sigmoid
 from weft.scoring.percentiles import Reference, reference_for
+from weft.scoring.text_soundness import sentence_soundness, sound_surprises
 from weft.scoring.uni_bi_mmi import Table, check_numbers
 
 if TYPE_CHECKING:  # an exported model runs without PyTorch
@@ -288,11 +289,12 @@ class Reader:
         """Return what `arrange` returns, in steps of a fraction of a second."""
         if len(document) < 2:
             return tuple(range(len(document)))
-        tables = self._texts.weighed(document, (yield from self._texts.table_steps(self.reader, document)))
-        # Precedence counts as in a text that is read at once.
+        tables = yield from self._texts.table_steps(self.reader, document)
+        follows = self._texts.weighed(document, tables).follows
+        # Precedence counts as in a text that is read at once, and that of repeated sentences too: they have a place.
         size = self._texts.group if self._texts.is_long(document) else len(document)
         precedence = self.settings.order_weight * tables.precedence / size
-        return (yield from order_steps(tables.follows, precedence, first=first))
+        return (yield from order_steps(follows, precedence, first=first))
 
     def order_tables(self, document: Document) -> tuple[Table, Table]:
         """Return the transitions and the weighted precedence whose sums over an order make its score.
@@ -334,11 +336,12 @@ class Reader:
     def fluency(self, document: Document) -> float | None:
         """Return the mean of `surprises`, a value that agrees with people's ratings more than the order of sentences.
 
-        None for an empty text, and for a network without this head.
+        Repeated and unreadable sentences count as very surprising, so that neither raises it. None for an empty text,
+        and for a network without this head.
         """
         if not (self.settings.surprise_weight > 0 and document.sentences):
             return None
-        return float(np.mean(self.surprises(document)))
+        return float(np.mean(sound_surprises(self.surprises(document), sentence_soundness(document.sentences))))
 
     def shuffles_beaten(self, document: Document, *, shuffles: int = SHUFFLES, seed: int = 1) -> float | None:
         """Return the share of random orders of a text that score lower than its own; None for two sentences or fewer.

@@ -51,17 +51,17 @@ class TextTables:
         return replace(self, follows=self.follows + weight * self.precedence) if weight else self
 
     def with_soundness(self, soundness: Sequence[float]) -> TextTables:
-        """Return tables in which a link of an unsound sentence gains `UNSOUND_LINK`, in part or as a whole.
+        """Return tables in which a link of an unsound sentence gains `UNSOUND_LINK`, and its place nothing.
 
         Args:
-            soundness: How far each sentence is sound, from 0 to 1: [sentences].
+            soundness: How far each sentence is sound, from 0 to 1: [sentences]. In between, both hold in part.
         """
         values = np.asarray(soundness)
         if values.size == 0 or values.min() == 1:
             return self
         sound = np.minimum(values[:, None], values)  # [sentences, sentences] of both sentences of a link
         lowered = sound * self.follows + (1 - sound) * UNSOUND_LINK
-        return replace(self, follows=np.minimum(self.follows, lowered))
+        return replace(self, follows=np.minimum(self.follows, lowered), precedence=sound * self.precedence)
 
     def transitions(self, order: Sequence[int], weight: float) -> Table:
         """Return the parts of an order's score at each gap: [gaps].

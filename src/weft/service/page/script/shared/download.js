@@ -50,10 +50,10 @@ function linkTable(score, text) {
 /** Return one row per text of a class. */
 export function classTable(texts) {
   const rows = texts.map(({ id, score, problem }) => [
-    id, score?.value, score && percentileOf(score), score?.reference, score?.shuffles_beaten, score?.links.filter((link) => link.marked).length,
+    id, score?.value, score && percentileOf(score), score?.reference, score?.shuffles_beaten, score?.fluency, score?.links.filter((link) => link.marked).length,
     score?.spans.length, problem ? problem.message : score?.warning_codes.join(" "),
   ]);
-  return table([["id", "value", "percentile", "reference", "shuffles_beaten", "marks", "sentences", "remarks"], ...rows]);
+  return table([["id", "value", "percentile", "reference", "shuffles_beaten", "fluency", "marks", "sentences", "remarks"], ...rows]);
 }
 
 /** Return the scores of a class as JSON. */

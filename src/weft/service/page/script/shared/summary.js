@@ -64,7 +64,8 @@ function strong(text) {
 
 /** Return the small print of a score. */
 export function detailsOf(score) {
-  const parts = [`Score ${shown(score.value)}`, count(score.spans.length, "sentence"), score.model];
+  const fluency = score.fluency ?? null;
+  const parts = [`Score ${shown(score.value)}`, fluency !== null && `fluency ${shown(fluency)}`, count(score.spans.length, "sentence"), score.model];
   return parts.filter(Boolean).join(" · ");
 }
 

@@ -19,6 +19,7 @@ const COLUMNS = [
   { name: () => "Score", key: ({ score }) => score?.value, cell: shown },
   { name: () => "Percentile", key: ({ score }) => score && percentileOf(score), cell: (value) => percent(value / 100) },
   { name: () => "Own shuffles", key: ({ score }) => score?.shuffles_beaten, cell: percent },
+  { name: () => "Fluency", key: ({ score }) => score?.fluency, cell: shown },
   { name: (mark) => (mark === "break" ? "Breaks" : "Weak links"), key: ({ score }) => score && marksOf(score), cell: String },
   { name: () => "Sentences", key: ({ score }) => score?.spans.length, cell: String },
 ];
