@@ -91,6 +91,7 @@ class RunningScorer(AbstractContextManager["RunningScorer"]):
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
                 env=plain_environment(), cwd=folder,
+                start_new_session=True,  # Linux shares the cores evenly between sessions
             )  # fmt: skip
         self.first = self._answer()
         self.start_seconds = time.perf_counter() - start

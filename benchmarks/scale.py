@@ -42,6 +42,7 @@ SPEEDUP_BARS = {"processes": 1.8, "ray": 1.7}
 OVERHEAD_BAR, MEMORY_BAR = 1.15, 2**30
 WORKERS_DIED = 2  # exit code of the command if its workers are killed again and again; it is given again then
 FILES = 4
+SHORT = (2, 3)  # sentences of the documents that show the memory
 NAMES = ("the cat", "a farmer", "the river", "my sister", "the old house", "a ship", "the teacher", "this garden")
 VERBS = ("sees", "remembers", "leaves", "follows", "repairs", "paints", "visits", "forgets", "finds")
 PLACES = ("in the morning", "near the sea", "after the war", "with great care", "in winter", "at the market")
@@ -57,15 +58,15 @@ def text_of(source: random.Random, sentences: int) -> str:
     return " ".join(parts)
 
 
-def write_documents(folder: Path, count: int, seed: int) -> list[str]:
-    """Write documents of 3 to 6 sentences to JSONL files, and return the files."""
+def write_documents(folder: Path, count: int, seed: int, sentences: tuple[int, int] = (3, 6)) -> list[str]:
+    """Write documents of so many sentences, the least and the most, to JSONL files, and return the files."""
     folder.mkdir(exist_ok=True)
     source = random.Random(seed)
     paths = [folder / f"in-{number}.jsonl" for number in range(FILES)]
     for number, path in enumerate(paths):
         with path.open("w", encoding="utf-8") as file:
             for row in range(number, count, FILES):
-                file.write(json.dumps({"id": f"d{row}", "text": text_of(source, source.randint(3, 6))}) + "\n")
+                file.write(json.dumps({"id": f"d{row}", "text": text_of(source, source.randint(*sentences))}) + "\n")
     return list(map(str, paths))
 
 
@@ -272,17 +273,18 @@ def speed_ratios(medians: Measured, engines: Sequence[str]) -> Measured:
 
 def measure_memory(options: argparse.Namespace, folder: Path) -> Measured:
     """Return the memory while very many documents are scored by a quick model."""
-    return memory_of(options.model, options.memory_documents, options.seed, folder)
+    files = write_documents(folder, options.memory_documents, options.seed, SHORT)
+    return memory_of(options.model, options.memory_documents, files, folder)
 
 
 def measure_default_memory(options: argparse.Namespace, folder: Path) -> Measured:
     """Return the memory of the model whose speed is measured, with as many documents."""
-    return memory_of(options.speed_model, options.speed_documents, options.seed, folder)
+    files = write_documents(folder, options.speed_documents, options.seed)
+    return memory_of(options.speed_model, options.speed_documents, files, folder)
 
 
-def memory_of(model: str, documents: int, seed: int, folder: Path) -> Measured:
+def memory_of(model: str, documents: int, files: Sequence[str], folder: Path) -> Measured:
     """Return the largest memory of a worker, and of the command itself, in every tenth of a run."""
-    files = write_documents(folder, documents, seed)
     start, samples = time.perf_counter(), []
     command = command_of(files, folder / "memory", model, 2, "processes")
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as child:
