@@ -3,7 +3,7 @@
     python -m benchmarks.training_curves --data $WEFT_DATA/wikipedia/valid.paragraphs.jsonl
 
 Every point is a run of `torchrun … -m weft train` of so many tokens, with a network as large as that of weft-reader,
-with new weights. CPU seconds are those of all its processes, less those of a run of one step: that is the start, with
+with new weights. Tokens are those that the batches may have, padding included. CPU seconds are those of all its processes, less those of a run of one step: that is the start, with
 reading the texts. Wall time depends on what else the machine does, so the load is recorded.
 """
 
@@ -50,7 +50,7 @@ Measured = dict[str, Any]
 
 
 def run_of(folder: Path, processes: int, batch_tokens: int, steps: int, precision: str) -> Measured:
-    """Train for some steps in a folder with a store; return its times, and the tokens of its steps."""
+    """Train for some steps in a folder with a store; return its times."""
     for name in ("model", "model.run"):
         shutil.rmtree(folder / name, ignore_errors=True)
     config = CONFIG.format(steps=steps, batch_tokens=batch_tokens, precision=precision, store=folder / "store")
@@ -60,7 +60,7 @@ def run_of(folder: Path, processes: int, batch_tokens: int, steps: int, precisio
     times = timed([*torchrun, "-m", "weft", "train", str(folder / "run.toml"), "--out", model])
     lines = (folder / "model.run" / "reader" / "log.jsonl").read_text(encoding="utf-8").splitlines()
     found = [entry for entry in map(json.loads, lines) if entry["kind"] == "step"]
-    return {**times, "tokens": sum(entry["tokens"] for entry in found), "training_seconds": found[-1]["seconds"]}
+    return {**times, "training_seconds": found[-1]["seconds"]}
 
 
 def measure(options: argparse.Namespace, folder: Path) -> list[Measured]:
@@ -75,11 +75,11 @@ def measure(options: argparse.Namespace, folder: Path) -> list[Measured]:
             steps = max(2, options.tokens // (size * processes))
             found = run_of(folder, processes, size, steps, options.precision)
             used = found["cpu_seconds"] - start["cpu_seconds"]
-            tokens = found["tokens"] - start["tokens"]
+            tokens = (steps * size - min(options.batches)) * processes
             points.append({
                 "processes": processes, "batch_tokens": size, "steps": steps, **found,
                 "tokens_per_cpu_second": tokens / used,
-                "tokens_per_second": found["tokens"] / found["training_seconds"],
+                "tokens_per_second": steps * size * processes / found["training_seconds"],
                 "load_after": os.getloadavg()[0],
             })  # fmt: skip
             print(points[-1], file=sys.stderr)

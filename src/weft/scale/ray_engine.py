@@ -203,6 +203,7 @@ def connected_ray(workers: int) -> Any:
 
     Raises:
         ConfigError: Ray is not installed.
+        WeftError: It did not start.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -216,6 +217,25 @@ def connected_ray(workers: int) -> Any:
             next_step="pip install 'weft-coherence[scale]', or use --workers without --engine",
         ) from error
     if not ray.is_initialized():
-        cores = {} if os.environ.get(ADDRESS) else {"num_cpus": max(workers, usable_cores())}
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **cores)
+        if os.environ.get(ADDRESS):
+            _start(ray, tries=1)
+        else:
+            _start(ray, tries=3, num_cpus=max(workers, usable_cores()))
     return ray
+
+
+def _start(ray: Any, *, tries: int, **options: int) -> None:
+    """Connect to Ray, or start it; it gives up after 30 seconds, which are few on a busy machine."""
+    for left in reversed(range(tries)):
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **options)
+            return
+        except Exception as error:  # Ray has no narrower type for this
+            ray.shutdown()
+            if not left:
+                raise WeftError(
+                    "Ray did not start",
+                    seen=str(error),
+                    allowed="a machine with free cores, or the address of a cluster in RAY_ADDRESS",
+                    next_step="repeat the command: it continues where it stopped; or omit --engine",
+                ) from error
