@@ -3,8 +3,9 @@
     python -m benchmarks.training_curves --data $WEFT_DATA/wikipedia/valid.paragraphs.jsonl
 
 Every point is a run of `torchrun … -m weft train` of so many tokens, with a network as large as that of weft-reader,
-with new weights. Tokens are those that the batches may have, padding included. CPU seconds are those of all its processes, less those of a run of one step: that is the start, with
-reading the texts. Wall time depends on what else the machine does, so the load is recorded.
+with new weights. Tokens are those that the batches may have, padding included. CPU seconds are those of all its
+processes, less those of a run of one step: that is the start, with reading the texts. Wall time depends on what else
+the machine does, so the load is recorded.
 """
 
 from __future__ import annotations
@@ -72,14 +73,14 @@ def measure(options: argparse.Namespace, folder: Path) -> list[Measured]:
     for processes in options.processes:
         start = run_of(folder, processes, min(options.batches), 1, options.precision)
         for size in options.batches:
-            steps = max(2, options.tokens // (size * processes))
+            steps = max(2, options.tokens // size)
             found = run_of(folder, processes, size, steps, options.precision)
             used = found["cpu_seconds"] - start["cpu_seconds"]
-            tokens = (steps * size - min(options.batches)) * processes
+            tokens = steps * size - min(options.batches)
             points.append({
                 "processes": processes, "batch_tokens": size, "steps": steps, **found,
                 "tokens_per_cpu_second": tokens / used,
-                "tokens_per_second": steps * size * processes / found["training_seconds"],
+                "tokens_per_second": steps * size / found["training_seconds"],
                 "load_after": os.getloadavg()[0],
             })  # fmt: skip
             print(points[-1], file=sys.stderr)
@@ -90,7 +91,13 @@ def main() -> int:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--batches", nargs="+", type=int, default=[1500, 3000, 6000, 12000], help="tokens of a batch")
+    parser.add_argument(
+        "--batches",
+        nargs="+",
+        type=int,
+        default=[1500, 3000, 6000, 12000],
+        help="tokens of a batch, of all processes together",
+    )
     parser.add_argument("--processes", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--tokens", type=int, default=24_000, help="of a run, about")
     parser.add_argument("--precision", default="bfloat16", choices=("float32", "bfloat16"))
