@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -33,6 +32,7 @@ from weft.loaded_model import Model, load
 from weft.version import VERSION
 
 Measured = dict[str, Any]
+TEXTS = 8  # of each length
 
 
 def sentences_of(path: Path, count: int) -> list[str]:
@@ -67,6 +67,23 @@ def exponent(points: Sequence[Measured], size: str) -> float:
     return float(slope)
 
 
+def forget_peak() -> None:
+    """Make Linux forget the largest memory of this process so far."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_bytes() -> int:
+    """Return the largest memory of this process since `forget_peak`."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
+def point(size: str, count: int, work: Callable[[int], object], rounds: int) -> Measured:
+    """Return a point of a curve: its size, and the CPU seconds and the memory of some work."""
+    forget_peak()
+    return {size: count, "cpu_seconds": best_seconds(work, rounds), "peak_bytes": peak_bytes()}
+
+
 def score_texts(model: Model, sentences: Sequence[str], size: int, count: int, number: int) -> object:
     """Score texts of a size, other ones in every round."""
     return model.score(texts(sentences, size, count, 7919 * (number + 1)))
@@ -80,17 +97,20 @@ def order_text(model: Model, sentences: Sequence[str], size: int, number: int) -
 def curve(model: Model, sentences: Sequence[str], options: argparse.Namespace) -> Measured:
     """Return the curves of one model."""
     model.score(texts(sentences, 8, 4, 0))  # loads what is loaded late
-    lengths, numbers, orders = list[Measured](), list[Measured](), list[Measured]()
-    for size in options.lengths:
-        score = partial(score_texts, model, sentences, size, 8)
-        lengths.append({"sentences": size, "cpu_seconds": best_seconds(score, options.rounds) / 8})
-    for count in options.numbers:
-        seconds = best_seconds(partial(score_texts, model, sentences, 16, count), options.rounds)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        numbers.append({"documents": count, "cpu_seconds": seconds, "peak_bytes": peak})
-    for size in options.order_lengths:
-        order = partial(order_text, model, sentences, size)
-        orders.append({"sentences": size, "cpu_seconds": best_seconds(order, options.rounds)})
+    lengths = [
+        point("sentences", size, partial(score_texts, model, sentences, size, TEXTS), options.rounds)
+        for size in options.lengths
+    ]
+    for one in lengths:
+        one["cpu_seconds"] /= TEXTS
+    numbers = [
+        point("documents", count, partial(score_texts, model, sentences, 16, count), options.rounds)
+        for count in options.numbers
+    ]
+    orders = [
+        point("sentences", size, partial(order_text, model, sentences, size), options.rounds)
+        for size in options.order_lengths
+    ]
     last = numbers[-1]
     return {
         "score_by_length": lengths,
@@ -111,7 +131,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--models", nargs="+", default=["weft-reader", "foltz-glove"])
     parser.add_argument("--lengths", nargs="+", type=int, default=[4, 8, 16, 32, 64, 128, 256])
-    parser.add_argument("--numbers", nargs="+", type=int, default=[8, 16, 32, 64, 128])
+    parser.add_argument("--numbers", nargs="+", type=int, default=[8, 16, 32, 64, 128, 256])
     parser.add_argument("--order-lengths", nargs="+", type=int, default=[4, 8, 16, 32, 64])
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/cost_curves.json"))

@@ -12,13 +12,15 @@ thread. The tasks are those of `weft evaluate`, with the same negatives for all 
 
 Documents per CPU-second include everything from the text to the score. Start-up is the time from the start of the
 process to its first score, and includes loading the model. A document is an excerpt of `--limit` texts of every set,
-evenly spread over the set. ``--weft all`` measures every model of weft that is found and is not for one domain.
+evenly spread over the set. Accuracies have 95% intervals by bootstrap. ``--weft all`` measures every model of weft
+that is found and is not for one domain.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -26,7 +28,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +41,15 @@ from benchmarks.peers.environments import (
     Scorer,
     install_bytes,
     plain_environment,
+    prepare_environments,
     python_of,
     weft_scorer,
 )
 
 from weft.document import Document, Score
 from weft.errors import WeftError
-from weft.evaluation.metrics import ratio
+from weft.evaluation.metrics import bootstrap_interval, paired_bootstrap, ratio
+from weft.evaluation.result import Measure
 from weft.evaluation.sets.data_sets import DATA_SETS
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.evaluation.tasks import TASKS
@@ -55,9 +61,11 @@ from weft.version import VERSION
 
 SETS = ("wikipedia", "genres")
 AT_ONCE = 32  # texts of one request
+SAME = 0.01  # largest difference between the scores of a scorer and of its twin, in nats per token
 DOMAINS = ("-accidents", "-earthquakes")
 NOT_ROWS = ("random", "year-sort", "opening", "hf", "foltz-embedding")  # chance, and models that are the peers
 Measured = dict[str, Any]
+Tasks = dict[str, Measure | None]
 
 
 # -- scorers -------------------------------------------------------------------------------------------------------
@@ -76,13 +84,14 @@ class RunningScorer(AbstractContextManager["RunningScorer"]):
         argument = scorer.argument or str(scorer.place(folder) / "trained")
         command = [str(python_of(scorer, folder)), str(HERE / "harness.py")]
         command += [str(HERE / f"{scorer.file}.py"), str(data), argument]
-        self.log = folder / f"{scorer.file}.log"
+        self.log = folder / f"{scorer.file}{'-' if scorer.argument else ''}{scorer.argument.replace(':', '-')}.log"
         self.known: dict[tuple[str, ...], Score] = {}
         start = time.perf_counter()
         with self.log.open("wb") as errors:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
                 env=plain_environment(), cwd=folder,
+                start_new_session=True,  # Linux shares the cores evenly between sessions
             )  # fmt: skip
         self.first = self._answer()
         self.start_seconds = time.perf_counter() - start
@@ -161,19 +170,13 @@ def sampled(name: str, data: Path, limit: int | None, folder: Path) -> DataFile:
     return DataFile(path, search=known.search)
 
 
-def accuracy_of(outcome: Outcome, name: str) -> float | None:
-    """Return a metric of an outcome."""
-    measure = outcome.measures.get(name)
-    return None if measure is None else ratio(measure.numerators, measure.denominators)
-
-
 def run_task(task: str, model: object, name: str, data: DataFile, options: EvaluateOptions) -> Outcome:
     """Run a task of `weft evaluate`."""
     return TASKS[task].run(Subject(model, name), data, options, silent)
 
 
-def measure_tasks(name: str, model: Any, orderer: Any, sets: dict[str, DataFile], few: dict[str, DataFile]) -> Measured:
-    """Return the accuracy on every task and set.
+def measure_tasks(name: str, model: Any, orderer: Any, sets: dict[str, DataFile], few: dict[str, DataFile]) -> Tasks:
+    """Return the accuracy on every task and set, as parts per document.
 
     Args:
         name: Name of the scorer.
@@ -182,23 +185,32 @@ def measure_tasks(name: str, model: Any, orderer: Any, sets: dict[str, DataFile]
         sets: The documents.
         few: The documents to order.
     """
-    found: Measured = {}
+    found: Tasks = {}
     for place, data in sets.items():
-        pairs = run_task("pairs", model, name, data, EvaluateOptions(permutations=1))
-        swaps = run_task("swaps", model, name, data, EvaluateOptions(permutations=5))
-        intruder = run_task("intruder", model, name, data, EvaluateOptions())
-        found[f"{place} pairs"] = accuracy_of(pairs, "accuracy")
-        found[f"{place} swaps"] = accuracy_of(swaps, "accuracy")
-        found[f"{place} neighbours"] = accuracy_of(swaps, "neighbours")
-        found[f"{place} intruder"] = accuracy_of(intruder, "stranger")
+        pairs = run_task("pairs", model, name, data, EvaluateOptions(permutations=1)).measures
+        swaps = run_task("swaps", model, name, data, EvaluateOptions(permutations=5)).measures  # one of each kind
+        intruder = run_task("intruder", model, name, data, EvaluateOptions()).measures
+        found[f"{place} pairs"] = pairs.get("accuracy")
+        found[f"{place} swaps"] = swaps.get("accuracy")
+        found[f"{place} neighbours"] = swaps.get("neighbours")
+        found[f"{place} intruder"] = intruder.get("stranger")
         if few:
-            order = run_task("order", orderer, name, few[place], EvaluateOptions())
-            found[f"{place} order τ"] = accuracy_of(order, "free_tau")
+            order = run_task("order", orderer, name, few[place], EvaluateOptions()).measures
+            found[f"{place} order τ"] = order.get("free_tau")
     return found
 
 
+def shown(measure: Measure | None) -> Measured | None:
+    """Return a measure with its interval and number of documents."""
+    if measure is None or not any(measure.denominators):
+        return None
+    value = ratio(measure.numerators, measure.denominators)
+    interval = bootstrap_interval(measure.numerators, measure.denominators)
+    return {"value": value, "interval": interval, "documents": int(np.count_nonzero(measure.denominators))}
+
+
 def measure_speed(running: RunningScorer, documents: Sequence[Document], rounds: int) -> Measured:
-    """Return the rate and the peak memory; the best of some rounds, as other work on the machine only slows down."""
+    """Return the rate, the peak memory and the scores; the best of some rounds, as other work only slows down."""
     texts = [document.sentences for document in documents]
     answers = [running.ask(texts) for _ in range(rounds)]
     best = min(answer["cpu_seconds"] for answer in answers)
@@ -207,45 +219,80 @@ def measure_speed(running: RunningScorer, documents: Sequence[Document], rounds:
         "peak_bytes": answers[-1]["peak_bytes"],
         "start_seconds": running.start_seconds,
         "start_cpu_seconds": running.first["cpu_seconds"],
+        "scores": [value for value, _ in answers[0]["scores"]],
     }
 
 
-def measure_scorer(scorer: Scorer, options: argparse.Namespace, sets: dict[str, DataFile], few: Any) -> Measured:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was measured of one scorer."""
+
+    scorer: Scorer
+    numbers: Measured
+    tasks: Tasks
+
+    def record(self) -> Measured:
+        """Return the row of the file."""
+        numbers = {name: value for name, value in self.numbers.items() if name != "scores"}
+        tasks = {name: shown(measure) for name, measure in self.tasks.items()}
+        return {"name": self.scorer.name, "ours": self.scorer.ours, **numbers, "tasks": tasks}
+
+
+def measure_scorer(
+    scorer: Scorer, options: argparse.Namespace, sets: dict[str, DataFile], few: Any, twin: Row | None
+) -> Row:
     """Return everything about one scorer."""
     print(scorer.name, file=sys.stderr)
     begin = time.perf_counter()
     documents = [document for data in sets.values() for document in data.documents()]
-    python_of(scorer, options.environments)
     if scorer.file == "tomotopy_lda":
         with RunningScorer(scorer, options.environments, options.data):
             pass  # learns its topics, which is no part of its start-up
     with RunningScorer(scorer, options.environments, options.data) as running:
-        speed = measure_speed(running, documents, options.rounds)
-        if scorer.ours:
+        numbers = measure_speed(running, documents, options.rounds)
+        if twin is not None and largest_difference(numbers["scores"], twin.numbers["scores"]) < SAME:
+            numbers["accuracy_of"], tasks = twin.scorer.name, twin.tasks
+        elif scorer.ours:
             model, _, combine = scorer.argument.partition(":")
             ours = load(model, combine=combine or None, device="cpu").inner
             tasks = measure_tasks(scorer.name, ours, ours, sets, few)
         else:
             tasks = measure_tasks(scorer.name, running, PairScorer(running), sets, few)
-    size = install_bytes(scorer, options.environments)
-    seconds = time.perf_counter() - begin
-    return {"name": scorer.name, "ours": scorer.ours, **speed, "install_bytes": size, "tasks": tasks, "took": seconds}
+    numbers["install_bytes"] = install_bytes(scorer, options.environments)
+    return Row(scorer, {**numbers, "took": time.perf_counter() - begin}, tasks)
 
 
-def dominated(rows: Sequence[Measured]) -> list[Measured]:
-    """Return for every peer the models of weft that are faster and more accurate on pairs of both sets."""
+def largest_difference(scores: Sequence[float | None], others: Sequence[float | None]) -> float:
+    """Return the largest difference between two lists of scores; infinity if only one of two is a number."""
+    if [score is None for score in scores] != [other is None for other in others]:
+        return math.inf
+    pairs = zip(scores, others, strict=True)
+    return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
+
+
+def dominated(rows: Sequence[Row]) -> list[Measured]:
+    """Return for every peer the models of weft that are faster, and more accurate on pairs of all sets."""
     found = []
-    for peer in (row for row in rows if not row["ours"]):
-        better = [row["name"] for row in rows if row["ours"] and is_better(row, peer)]
-        found.append({"peer": peer["name"], "faster_and_more_accurate": better, "passed": bool(better)})
+    for peer in (row for row in rows if not row.scorer.ours):
+        ours = [compared(row, peer) for row in rows if row.scorer.ours]
+        better = [one["name"] for one in ours if one["faster_and_more_accurate"]]
+        record = {"peer": peer.scorer.name, "faster_and_more_accurate": better, "passed": bool(better)}
+        found.append({**record, "compared": ours})
     return found
 
 
-def is_better(ours: Measured, theirs: Measured) -> bool:
-    """Return whether one row is faster, and more accurate on the pairs of all sets, than another."""
-    sets = [name for name in ours["tasks"] if name.endswith(" pairs")]
-    accurate = all((ours["tasks"][name] or 0) > (theirs["tasks"][name] or 0) for name in sets)
-    return bool(accurate and ours["documents_per_cpu_second"] > theirs["documents_per_cpu_second"])
+def compared(ours: Row, peer: Row) -> Measured:
+    """Return how many times as fast one row is as another, and how much more accurate, with intervals."""
+    faster = ours.numbers["documents_per_cpu_second"] / peer.numbers["documents_per_cpu_second"]
+    gains: dict[str, Measured] = {}
+    for name, mine in ours.tasks.items():
+        theirs = peer.tasks[name]
+        if mine is not None and theirs is not None and any(mine.denominators):
+            gain = paired_bootstrap(mine.numerators, theirs.numerators, mine.denominators)
+            gains[name] = {"difference": gain.difference, "interval": gain.interval}
+    above = [gains[name]["difference"] > 0 for name in gains if name.endswith(" pairs")]
+    better = faster > 1 and len(above) > 0 and all(above)
+    return {"name": ours.scorer.name, "times_as_fast": faster, "gains": gains, "faster_and_more_accurate": better}
 
 
 # -- showing -------------------------------------------------------------------------------------------------------
@@ -254,13 +301,13 @@ def is_better(ours: Measured, theirs: Measured) -> bool:
 def table_of(rows: Sequence[Measured]) -> str:
     """Return the rows as a table of Markdown."""
     tasks = list(rows[0]["tasks"])
-    heads = ["", *tasks, "documents / CPU-s", "peak memory, MB", "installed, MB", "start-up, s"]
+    heads = ["", *tasks, "documents / CPU-s", "peak memory, MB", "installed, MB", "start-up, CPU-s"]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for row in rows:
-        cells = ["–" if (value := row["tasks"][task]) is None else f"{value:.3f}" for task in tasks]
+        cells = ["–" if (one := row["tasks"][task]) is None else f"{one['value']:.3f}" for task in tasks]
         megabytes = [f"{row[name] / 1e6:.0f}" for name in ("peak_bytes", "install_bytes")]
-        speed = f"{row['documents_per_cpu_second']:.1f}"
-        lines.append("| " + " | ".join([row["name"], *cells, speed, *megabytes, f"{row['start_seconds']:.1f}"]) + " |")
+        speed, start = f"{row['documents_per_cpu_second']:.1f}", f"{row['start_cpu_seconds']:.1f}"
+        lines.append("| " + " | ".join([row["name"], *cells, speed, *megabytes, start]) + " |")
     return "\n".join(lines)
 
 
@@ -276,7 +323,7 @@ def draw(rows: Sequence[Measured], path: Path) -> None:
     for axis, name in zip(axes[0], sets, strict=True):
         for row in (row for row in rows if row["tasks"][name] is not None):
             colour, mark = ("#1f6f54", "o") if row["ours"] else ("#8a5a00", "s")
-            place = (row["documents_per_cpu_second"], row["tasks"][name])
+            place = (row["documents_per_cpu_second"], row["tasks"][name]["value"])
             axis.plot(*place, mark, color=colour)
             axis.annotate(row["name"], place, textcoords="offset points", xytext=(5, 4), fontsize=7, color=colour)
         axis.set(xscale="log", xlabel="documents per CPU-second", ylabel="accuracy", title=name)
@@ -284,7 +331,7 @@ def draw(rows: Sequence[Measured], path: Path) -> None:
         axis.grid(alpha=0.3)
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)
 
 
@@ -317,6 +364,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, help="number of documents of every set [default: all]")
     parser.add_argument("--order-limit", type=int, default=5, help="number of documents to order; 0: none")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of the speed, of which the best counts")
+    parser.add_argument("--at-once", type=int, default=1, help="scorers measured at the same time, each in one thread")
     parser.add_argument("--environments", type=Path, default=Path("build/peers"), help="folder of the environments")
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/peers.json"))
     parser.add_argument("--picture", type=Path, help="picture to write: .svg or .png")
@@ -324,14 +372,14 @@ def arguments() -> argparse.Namespace:
 
 
 def measure(options: argparse.Namespace) -> Measured:
-    """Measure every scorer by turns; results so far are written after each, so that they survive a failure."""
+    """Measure every scorer; results so far are written after each, so that they survive a failure."""
     options.environments = options.environments.resolve()
     options.environments.mkdir(parents=True, exist_ok=True)
-    scorers = [peer for peer in PEERS if peer.file in options.peers] + [
-        weft_scorer(n) for n in weft_names(options.weft)
-    ]
+    scorers = [peer for peer in PEERS if peer.file in options.peers]
+    scorers += [weft_scorer(name) for name in weft_names(options.weft)]
     record: Measured = {"benchmark": "peers", "seed": 1, "machine": machine(), "limit": options.limit}
-    record |= {"order_limit": options.order_limit, "rounds": options.rounds}
+    record |= {"order_limit": options.order_limit, "rounds": options.rounds, "at_once": options.at_once}
+    prepare_environments(scorers, options.environments)
     with tempfile.TemporaryDirectory() as name:
         sets = {place: sampled(place, options.data, options.limit, Path(name)) for place in SETS}
         few: dict[str, DataFile] = {}
@@ -339,13 +387,26 @@ def measure(options: argparse.Namespace) -> Measured:
             Path(name, "few").mkdir()
             few = {place: sampled(place, options.data, options.order_limit, Path(name, "few")) for place in SETS}
         record["documents"] = {place: len(data.documents()) for place, data in sets.items()}
-        rows = []
-        for scorer in scorers:
-            rows.append(measure_scorer(scorer, options, sets, few))
-            record |= {"rows": rows, "bars": dominated(rows), "load_at_end": os.getloadavg()[0]}
-            with write_atomically(options.out) as file:
-                file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+        rows: dict[str, Row] = {}
+        with ThreadPoolExecutor(options.at_once) as threads:
+            for twins in (False, True):
+                started = [
+                    threads.submit(measure_scorer, scorer, options, sets, few, rows.get(scorer.twin))
+                    for scorer in scorers
+                    if bool(scorer.twin) == twins
+                ]
+                for future in as_completed(started):
+                    row = future.result()
+                    rows[row.scorer.argument or row.scorer.file] = row
+                    write(record, [rows[key] for s in scorers if (key := s.argument or s.file) in rows], options.out)
     return record
+
+
+def write(record: Measured, rows: Sequence[Row], out: Path) -> None:
+    """Put rows into the record, and write it."""
+    record |= {"rows": [row.record() for row in rows], "bars": dominated(rows), "load_at_end": os.getloadavg()[0]}
+    with write_atomically(out) as file:
+        file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def main() -> int:

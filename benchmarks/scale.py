@@ -6,7 +6,8 @@
   must be those of a run that nobody disturbed.
 - speed: documents per second with one and with two workers, in processes and with Ray, and of plain `weft score` in one
   thread, by turns. Wall time depends on what else the machine does, so the load is recorded.
-- memory: the memory of the workers while many documents are scored.
+- memory: the memory of the workers and of the command while many documents are scored by a quick model;
+  memory default: by the default model.
 
 The documents are made of a small vocabulary with a seed; every part says how many there are, and which model it uses.
 """
@@ -14,6 +15,7 @@ The documents are made of a small vocabulary with a seed; every part says how ma
 from __future__ import annotations
 
 import argparse
+import ctypes
 import hashlib
 import json
 import os
@@ -27,6 +29,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,7 @@ SPEEDUP_BARS = {"processes": 1.8, "ray": 1.7}
 OVERHEAD_BAR, MEMORY_BAR = 1.15, 2**30
 WORKERS_DIED = 2  # exit code of the command if its workers are killed again and again; it is given again then
 FILES = 4
+SHORT = (2, 3)  # sentences of the documents that show the memory
 NAMES = ("the cat", "a farmer", "the river", "my sister", "the old house", "a ship", "the teacher", "this garden")
 VERBS = ("sees", "remembers", "leaves", "follows", "repairs", "paints", "visits", "forgets", "finds")
 PLACES = ("in the morning", "near the sea", "after the war", "with great care", "in winter", "at the market")
@@ -54,14 +58,15 @@ def text_of(source: random.Random, sentences: int) -> str:
     return " ".join(parts)
 
 
-def write_documents(folder: Path, count: int, seed: int) -> list[str]:
-    """Write documents of 3 to 6 sentences to JSONL files, and return the files."""
+def write_documents(folder: Path, count: int, seed: int, sentences: tuple[int, int] = (3, 6)) -> list[str]:
+    """Write documents of so many sentences, the least and the most, to JSONL files, and return the files."""
+    folder.mkdir(exist_ok=True)
     source = random.Random(seed)
     paths = [folder / f"in-{number}.jsonl" for number in range(FILES)]
     for number, path in enumerate(paths):
         with path.open("w", encoding="utf-8") as file:
             for row in range(number, count, FILES):
-                file.write(json.dumps({"id": f"d{row}", "text": text_of(source, source.randint(3, 6))}) + "\n")
+                file.write(json.dumps({"id": f"d{row}", "text": text_of(source, source.randint(*sentences))}) + "\n")
     return list(map(str, paths))
 
 
@@ -90,7 +95,7 @@ def worker_processes(driver: psutil.Process) -> list[psutil.Process]:
             line = " ".join(child.cmdline())
         except psutil.Error:
             continue
-        if "spawn_main" in line or "ray::MapWorker" in line:
+        if "spawn_main" in line or "ray::_Worker" in line:
             found.append(child)
     return found
 
@@ -174,57 +179,114 @@ def measure_kills(options: argparse.Namespace, folder: Path) -> Measured:
 # -- speed -----------------------------------------------------------------------------------------------------------
 
 
+def keep_orphans() -> None:
+    """Make this process the parent of all processes below it whose own parent ends, as those of Ray are (Linux)."""
+    become_subreaper = 36
+    ctypes.CDLL(None).prctl(become_subreaper, 1, 0, 0, 0)
+
+
+def wait_for_orphans() -> None:
+    """Wait until every process below this one has ended, so that its CPU seconds are counted."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, 0):
+            pass
+
+
 def timed(command: list[str], output: Path | None = None) -> Measured:
-    """Return the wall and CPU seconds of a command."""
+    """Return the wall seconds of a command, and the CPU seconds of all processes that it has started."""
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     before, start = os.times(), time.perf_counter()
     with (output or Path(os.devnull)).open("wb") as file:
         subprocess.run(command, check=True, env=one_thread, stdout=file, stderr=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    wait_for_orphans()
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return {"seconds": time.perf_counter() - start, "cpu_seconds": cpu}
+    return {"seconds": seconds, "cpu_seconds": cpu}
 
 
 def measure_speed(options: argparse.Namespace, folder: Path) -> Measured:
-    """Return the times of plain `weft score` and of one and two workers, by turns, and their ratios."""
-    files = write_documents(folder, options.speed_documents, options.seed)
+    """Return the times of plain `weft score` and of one and two workers, by turns, and their ratios.
+
+    Every way also scores two documents, whose time is that of the start.
+    """
+    keep_orphans()
     ways = [(engine, workers) for engine in options.engines for workers in (1, 2)]
+    names = ["plain", *(f"{engine} {workers}" for engine, workers in ways)]
+    sets = {"start": write_documents(folder / "two", 2, options.seed)}
+    sets["run"] = write_documents(folder / "all", options.speed_documents, options.seed)
     rounds = []
     for number in range(options.rounds):
-        plain = [sys.executable, "-m", "weft", "score", *files, "--model", options.speed_model, "--format", "jsonl"]
-        found: Measured = {"plain": timed(plain, folder / "plain.jsonl")}
-        for engine, workers in ways:
-            out = folder / f"speed-{engine}-{workers}-{number}"
-            found[f"{engine} {workers}"] = timed(command_of(files, out, options.speed_model, workers, engine))
+        found: Measured = {}
+        for part, files in sets.items():
+            plain = [sys.executable, "-m", "weft", "score", *files, "--model", options.speed_model, "--format", "jsonl"]
+            times = {"plain": timed(plain, folder / "plain.jsonl")}
+            for engine, workers in ways:
+                out = folder / f"{part}-{engine}-{workers}-{number}"
+                times[f"{engine} {workers}"] = timed(command_of(files, out, options.speed_model, workers, engine))
+            found[part] = times
         rounds.append({**found, "load_after": os.getloadavg()[0]})
         print(f"round {number + 1}: {rounds[-1]}", file=sys.stderr)
-
-    def median(name: str) -> float:
-        return float(statistics.median(found[name]["seconds"] for found in rounds))
-
-    speedups = {engine: median(f"{engine} 1") / median(f"{engine} 2") for engine in options.engines}
-    overheads = {engine: median(f"{engine} 1") / median("plain") for engine in options.engines}
+    medians = {
+        part: {
+            name: {key: statistics.median(one[part][name][key] for one in rounds) for key in ("seconds", "cpu_seconds")}
+            for name in names
+        }
+        for part in sets
+    }
     return {
         "documents": options.speed_documents,
         "model": options.speed_model,
         "rounds": rounds,
-        "speedup_of_two_workers": speedups,
-        "time_of_one_worker_by_plain": overheads,
-        "passed": {
-            **{f"speedup {engine}": speedups[engine] >= SPEEDUP_BARS[engine] for engine in options.engines},
-            **{f"overhead {engine}": overheads[engine] <= OVERHEAD_BAR for engine in options.engines},
-        },
+        "medians": medians,
+        **speed_ratios(medians, options.engines),
     }
+
+
+def speed_ratios(medians: Measured, engines: Sequence[str]) -> Measured:
+    """Return the ratios of the bars: of whole commands, and without the start; by wall time and by CPU seconds.
+
+    By CPU seconds, two workers are as much faster as two free cores would make them: twice, times the CPU seconds of
+    one worker, through those of two.
+    """
+    found: Measured = {}
+    for kind in ("seconds", "cpu_seconds"):
+        whole = {name: one[kind] for name, one in medians["run"].items()}
+        work = {name: seconds - medians["start"][name][kind] for name, seconds in whole.items()}
+        cores = 2 if kind == "cpu_seconds" else 1
+        for part, times in (("whole", whole), ("work", work)):
+            speedups = {engine: cores * times[f"{engine} 1"] / times[f"{engine} 2"] for engine in engines}
+            overheads = {engine: times[f"{engine} 1"] / times["plain"] for engine in engines}
+            found[f"{part}_by_{kind}"] = {
+                "speedup_of_two_workers": speedups,
+                "time_of_one_worker_by_plain": overheads,
+                "passed": {
+                    **{f"speedup {engine}": speedups[engine] >= SPEEDUP_BARS[engine] for engine in engines},
+                    **{f"overhead {engine}": overheads[engine] <= OVERHEAD_BAR for engine in engines},
+                },
+            }
+    return found
 
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 
 
 def measure_memory(options: argparse.Namespace, folder: Path) -> Measured:
-    """Return the largest memory of a worker in every tenth of a run."""
-    files = write_documents(folder, options.memory_documents, options.seed)
+    """Return the memory while very many documents are scored by a quick model."""
+    files = write_documents(folder, options.memory_documents, options.seed, SHORT)
+    return memory_of(options.model, options.memory_documents, files, folder)
+
+
+def measure_default_memory(options: argparse.Namespace, folder: Path) -> Measured:
+    """Return the memory of the model whose speed is measured, with as many documents."""
+    files = write_documents(folder, options.speed_documents, options.seed)
+    return memory_of(options.speed_model, options.speed_documents, files, folder)
+
+
+def memory_of(model: str, documents: int, files: Sequence[str], folder: Path) -> Measured:
+    """Return the largest memory of a worker, and of the command itself, in every tenth of a run."""
     start, samples = time.perf_counter(), []
-    command = command_of(files, folder / "memory", options.model, 2, "processes")
+    command = command_of(files, folder / "memory", model, 2, "processes")
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as child:
         driver = psutil.Process(child.pid)
         while child.poll() is None:
@@ -237,13 +299,15 @@ def measure_memory(options: argparse.Namespace, folder: Path) -> Measured:
     total = samples[-1][0]
     tenths = [[one for one in samples if tenth <= 10 * one[0] / total <= tenth + 1] for tenth in range(10)]
     workers = [max(one[2] for one in part) for part in tenths if part]
+    driver_bytes = [max(one[1] for one in part) for part in tenths if part]
     return {
-        "documents": options.memory_documents,
-        "model": options.model,
+        "documents": documents,
+        "model": model,
         "seconds": total,
         "worker_bytes_by_tenth": workers,
-        "driver_bytes_by_tenth": [max(one[1] for one in part) for part in tenths if part],
+        "driver_bytes_by_tenth": driver_bytes,
         "growth_after_first_half": max(workers[5:]) / max(workers[:5]),
+        "driver_growth_after_first_half": max(driver_bytes[5:]) / max(driver_bytes[:5]),
         "passed": max(workers) < MEMORY_BAR,
     }
 
@@ -260,7 +324,12 @@ def machine() -> Measured:
     }
 
 
-PARTS = {"kills": measure_kills, "speed": measure_speed, "memory": measure_memory}
+PARTS = {
+    "kills": measure_kills,
+    "speed": measure_speed,
+    "memory": measure_memory,
+    "memory default": measure_default_memory,
+}
 
 
 def arguments() -> argparse.Namespace:

