@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.scoring.text_soundness import sentence_soundness, sound_surprises
@@ -41,6 +41,7 @@ def test_unsound_sentences_do_not_raise_log_likelihoods() -> None:
     assert sound_surprises(sound, sentence_soundness(TEXT)) == sound
 
 
+@settings(deadline=None)  # the first call loads word lists
 @given(
     st.lists(st.sampled_from([*TEXT, NEARLY, GIBBERISH, INVENTED, WORDLESS]), max_size=8),
     st.randoms(use_true_random=False),
