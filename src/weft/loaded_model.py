@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack, overload
 
 from weft.call_options import OrderOptions, ScoreOptions
 from weft.corpora.text.text_limits import readable
-from weft.document import ALL_GENRES, Continuation, Document, Score, TextWarning
+from weft.document import ALL_GENRES, Continuation, Document, Score
 from weft.errors import ConfigError, check_known, packages_named
 from weft.generation.decoding_settings import Decoding
 from weft.generation.writing_models import combined_model, writing_model
@@ -29,18 +29,11 @@ from weft.scoring.genre_choice import check_genre
 from weft.scoring.own_shuffles import with_own_shuffles
 from weft.scoring.score_warnings import warnings_of
 from weft.settings import check_count, check_type
-from weft.text_inputs import documents_of, in_batches, one_document
+from weft.text_inputs import documents_of, in_batches, one_document, with_list_warning
 
 if TYPE_CHECKING:
     from weft.evaluation.text_comparison import Revision
     from weft.ordering.best_move import Move
-
-SENTENCES_AS_TEXTS = TextWarning(
-    "sentences-as-texts",
-    "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
-)
-
-WithWarnings = TypeVar("WithWarnings", Score, Ordering)
 
 
 class Model:
@@ -302,9 +295,7 @@ class Model:
             return None if own else as_model(self.card.reranked_by)
         return self if rerank == self.source else as_model(rerank)
 
-    def compare(
-        self, first: str | Document, second: str | Document, *, combine: str | None = None, language: str = "en"
-    ) -> Revision:
+    def compare(self, first: object, second: object, *, combine: str | None = None, language: str = "en") -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
         from weft.evaluation.text_comparison import compare_texts
 
@@ -323,17 +314,6 @@ class Model:
         if scores[0].genre != scores[1].genre:  # percentiles of two versions must be among the same texts
             scores = both(ALL_GENRES)
         return replace(found, first=scores[0], second=scores[1])
-
-
-def with_list_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
-    """Return the results of a list; if every text has one sentence, with a warning that the list may be one text."""
-    if len(documents) < 2 or any(len(document) != 1 for document in documents):
-        return found
-
-    def warned(result: WithWarnings) -> WithWarnings:
-        return replace(result, warnings=(*result.warnings, SENTENCES_AS_TEXTS))
-
-    return list(map(warned, found))
 
 
 # -- Loading ---------------------------------------------------------------------------------------------------------

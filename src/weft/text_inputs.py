@@ -7,17 +7,25 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.corpora.text.sentences import document_of_text
-from weft.document import Document
+from weft.document import Document, Score, TextWarning
 from weft.errors import CorpusError
+from weft.ordering.ordering import Ordering
 
 ALLOWED = "a str (a whole text), a Document, or a list or a Series of them"
 NOT_TEXTS = (bytes, bytearray, Mapping, set, frozenset, Path)  # iterables that are no list of texts
 SINGLE_NAME = "text"
 AT_ONCE = 64  # documents scored in one batch
 LONG = 64  # sentences; a longer document is scored alone, so that a model needs to remember one such text
+
+SENTENCES_AS_TEXTS = TextWarning(
+    "sentences-as-texts",
+    "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
+)
+
+WithWarnings = TypeVar("WithWarnings", Score, Ordering)
 
 
 def documents_of(texts: object, *, language: str = "en") -> tuple[list[Document], bool]:
@@ -172,3 +180,14 @@ def _is_frame(value: object) -> bool:
         if module is not None and isinstance(value, module.DataFrame):
             return True
     return False
+
+
+def with_list_warning(found: list[WithWarnings], documents: list[Document]) -> list[WithWarnings]:
+    """Return the results of a list; if every text has one sentence, with a warning that the list may be one text."""
+    if len(documents) < 2 or any(len(document) != 1 for document in documents):
+        return found
+
+    def warned(result: WithWarnings) -> WithWarnings:
+        return replace(result, warnings=(*result.warnings, SENTENCES_AS_TEXTS))
+
+    return list(map(warned, found))

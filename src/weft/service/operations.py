@@ -9,7 +9,7 @@ from functools import partial
 from weft.corpora.text.text_limits import readable
 from weft.document import Continuation, Document, Score
 from weft.generation.decoding_settings import Decoding
-from weft.loaded_model import Model, with_list_warning
+from weft.loaded_model import Model
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.break_reasons import BreakReason, break_reasons, gives_reasons
 from weft.ordering.ordering import Ordering
@@ -29,6 +29,7 @@ from weft.service.bodies.response_bodies import (
 )
 from weft.service.bodies.views import Reasons, compare_body, continuation_body, order_body, score_body
 from weft.service.engine import Engine, ServedModel
+from weft.text_inputs import with_list_warning
 from weft.version import VERSION
 
 SERVED_NAMES = ("summary", "score_range", "meaning", "comparable", "reference")
