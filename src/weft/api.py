@@ -185,12 +185,7 @@ def generate(
 
 
 def compare(
-    first: str | Document,
-    second: str | Document,
-    *,
-    model: AnyModel = DEFAULT_MODEL,
-    combine: str | None = None,
-    language: str = "en",
+    first: object, second: object, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = None, language: str = "en"
 ) -> Revision:
     """Compare two versions of a text: which sentences changed, and what that did to each transition.
 

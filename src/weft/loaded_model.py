@@ -304,9 +304,7 @@ class Model:
             return None if own else as_model(self.card.reranked_by)
         return self if rerank == self.source else as_model(rerank)
 
-    def compare(
-        self, first: str | Document, second: str | Document, *, combine: str | None = None, language: str = "en"
-    ) -> Revision:
+    def compare(self, first: object, second: object, *, combine: str | None = None, language: str = "en") -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
         from weft.evaluation.text_comparison import compare_texts
 
