@@ -1,8 +1,8 @@
 """What marked breaks are worth on texts that the calibration has not seen.
 
     python benchmarks/break_marks.py --data $WEFT_DATA/genres/test.jsonl.xz
-        --data $WEFT_DATA/wikipedia/test.paragraphs.jsonl
-        [--model weft-reader] [--limit 100] [--seed 1] [--out results/benchmarks/break_marks.json]
+        --data $WEFT_DATA/wikipedia/test.paragraphs.jsonl [--model weft-reader] [--limit 100] [--seed 1]
+        [--out results/benchmarks/break_marks.json]
 
 Reads every text as written and one damaged copy of it, as `weft calibrate` does: half of the copies have an intruding
 sentence of the next text, the others have another order. For each file and genre the result has the share of sound

@@ -1,12 +1,13 @@
 """Exported readers beside PyTorch: agreement on texts, and speed on one CPU thread.
 
     pip install 'weft-coherence[train,hf]'
-    python benchmarks/export.py [--model FOLDER] [--data FILE] [--texts 1000] [--documents 8] [--rounds 3] [--seed 1]
-        [--out results/benchmarks/export.json]
+    python benchmarks/export.py [--model NAME] [--data FILE] [--texts 1000] [--documents 8] [--rounds 3] [--seed 1]
+        [--arithmetic float32] [--out results/benchmarks/export.json]
 
 Without ``--model``, the reader is MiniLM-L6 with heads of random weights: sizes and ranges of activations are real, the
-odds are not. Without ``--data``, texts of 3 to 20 sentences are drawn from the probes of the package; of a file, the
-first 20 sentences of each paragraph are read.
+odds are not. An exported model, such as weft-reader, is built in PyTorch from the weights in its graphs. Without
+``--data``, texts of 3 to 20 sentences are drawn from the probes of the package; of a file, the first 20 sentences of
+each paragraph are read.
 
 Agreement: tables of PyTorch, in float32 with the weights as saved (int8), beside those of each arithmetic of ``weft
 export``. Counted are texts whose tables differ by more than 1e-3 somewhere, and decisions that differ: the better of
@@ -46,7 +47,9 @@ import weft
 from weft.corpora.readers.formats import read_documents
 from weft.corpora.text.tokenizers import load_tokenizer
 from weft.document import Document
+from weft.hub import find_model
 from weft.io.atomic_files import write_atomically
+from weft.io.model_folder import load_artifact
 from weft.models.reader.bert_weights import MINILM, encoder_folder
 from weft.models.reader.export import ARITHMETICS, export
 from weft.models.reader.reader import Reader
@@ -72,6 +75,18 @@ def untrained(folder: Path, seed: int) -> Path:
     model = Reader(ReaderSettings(encoder=MINILM))
     tokenizer = load_tokenizer(encoder_folder(MINILM) / "tokenizer.json")
     model.assemble({PART: model.new_network(PART, tokenizer)}, tokenizer).save(folder)
+    return folder
+
+
+def in_pytorch(name: str, folder: Path) -> Path:
+    """Return the folder of a trained reader with its weights for PyTorch; that of an exported one is written."""
+    found = find_model(name).folder
+    assert found is not None
+    model = Reader.load(found)
+    if not load_artifact(found).graphs:
+        return found
+    assert model.tokenizer is not None
+    Reader(model.settings).assemble(model.networks(), model.tokenizer).save(folder)
     return folder
 
 
@@ -192,9 +207,10 @@ def main() -> None:
     options = arguments()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as place:
-        folder = options.model or untrained(Path(place) / "reader", options.seed)
+        written = Path(place) / "reader"
+        folder = in_pytorch(options.model, written) if options.model else untrained(written, options.seed)
         own = Reader.load(folder)
-        folders = {name: export(folder, Path(place) / name, arithmetic=name) for name in ARITHMETICS}
+        folders = {name: export(folder, Path(place) / name, arithmetic=name) for name in options.arithmetic}
         exported = {name: Reader.load(path) for name, path in folders.items()}
         sizes = {name: sum(one.stat().st_size for one in path.iterdir()) / 1e6 for name, path in folders.items()}
         texts = file_texts(options.data, options.texts) if options.data else probe_texts(options.texts, options.seed)
@@ -212,7 +228,7 @@ def main() -> None:
         )
     found = {
         "benchmark": "export",
-        "model": options.model.name if options.model else "MiniLM-L6 with heads of random weights",
+        "model": options.model or "MiniLM-L6 with heads of random weights",
         "data": options.data.name if options.data else "probes of the package",
         "texts": len(texts),
         "seed": options.seed,
@@ -249,7 +265,8 @@ def machine() -> Measurement:
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, help="folder of a trained reader")
+    parser.add_argument("--model", help="name or folder of a trained reader")
+    parser.add_argument("--arithmetic", nargs="+", choices=ARITHMETICS, default=ARITHMETICS)
     parser.add_argument("--data", type=Path, help="documents, in any format that weft reads")
     parser.add_argument("--texts", type=int, default=1000, help="number of texts to compare")
     parser.add_argument("--documents", type=int, default=8, help="number of documents to time in each round")
