@@ -67,6 +67,7 @@ MEASURES = {  # of every task: name in the table, name of the measure
     "intruder": {"intruder": "stranger"},
     "order": {"order τ": "free_tau"},
 }
+WARM_UP = 5  # texts of every set that are scored before the speed is measured
 AT_ONCE = 32  # texts of one request
 SAME = 0.01  # largest difference between the scores of a scorer and of its twin, in nats per token
 DOMAINS = ("-accidents", "-earthquakes")
@@ -218,12 +219,18 @@ def shown(measure: Measure | None) -> Measured | None:
     return {"value": value, "interval": interval, "documents": int(np.count_nonzero(measure.denominators))}
 
 
-def measure_speed(running: RunningScorer, rounds: Sequence[Sequence[Document]]) -> Measured:
+def measure_speed(running: RunningScorer, rounds: Sequence[Sequence[Document]], before: Sequence[Document]) -> Measured:
     """Return the rate, the peak memory, and the scores of the first round.
 
     Every round has other documents, as scorers may remember what they have seen. The best round counts, as other work
     on the machine only slows down.
+
+    Args:
+        running: The scorer.
+        rounds: The documents of every round.
+        before: Documents that are scored before, so that everything is loaded.
     """
+    running.ask([document.sentences for document in before])
     answers = [running.ask([document.sentences for document in documents]) for documents in rounds]
     rates = [len(one) / answer["cpu_seconds"] for one, answer in zip(rounds, answers, strict=True)]
     return {
@@ -260,11 +267,12 @@ def measure_scorer(
         [document for place in SETS for document in spread(place, options.data, options.limit, offset)]
         for offset in range(options.rounds)
     ]
+    before = [document for place in SETS for document in spread(place, options.data, WARM_UP, options.rounds)]
     if scorer.file == "tomotopy_lda":
         with RunningScorer(scorer, options.environments, options.data):
             pass  # learns its topics, which is no part of its start-up
     with RunningScorer(scorer, options.environments, options.data) as running:
-        numbers = measure_speed(running, rounds)
+        numbers = measure_speed(running, rounds, before)
         if twin is not None and largest_difference(numbers["scores"], twin.numbers["scores"]) < SAME:
             numbers["accuracy_of"], tasks = twin.scorer.name, twin.tasks
         elif scorer.ours:
