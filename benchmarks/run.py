@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +166,15 @@ class PairScorer:
 # -- measuring -----------------------------------------------------------------------------------------------------
 
 
+@cache
+def all_documents(path: Path) -> list[Document]:
+    """Return the documents of a file, which is read once."""
+    return DataFile(path).documents()
+
+
 def spread(name: str, data: Path, limit: int, offset: int = 0) -> list[Document]:
     """Return ``limit`` documents of a standard set, evenly spread over it; with another offset, others."""
-    documents = DataFile(data / DATA_SETS[name].file).documents()
+    documents = all_documents(data / DATA_SETS[name].file)
     step = max(1, len(documents) // limit)
     return documents[offset % step :: step][:limit]
 
