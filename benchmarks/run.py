@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,14 @@ from weft.progress import silent
 from weft.version import VERSION
 
 SETS = ("wikipedia", "genres")
+PERMUTATIONS = {"pairs": 1, "swaps": 5}  # negatives of a text; five are one of each number of swaps
+MEASURES = {  # of every task: name in the table, name of the measure
+    "pairs": {"pairs": "accuracy"},
+    "swaps": {"swaps": "accuracy", "neighbours": "neighbours"},
+    "intruder": {"intruder": "stranger"},
+    "order": {"order τ": "free_tau"},
+}
+WARM_UP = 5  # texts of every set that are scored before the speed is measured
 AT_ONCE = 32  # texts of one request
 SAME = 0.01  # largest difference between the scores of a scorer and of its twin, in nats per token
 DOMAINS = ("-accidents", "-earthquakes")
@@ -157,17 +166,26 @@ class PairScorer:
 # -- measuring -----------------------------------------------------------------------------------------------------
 
 
-def sampled(name: str, data: Path, limit: int | None, folder: Path) -> DataFile:
-    """Return a standard set, or a file with ``limit`` of its documents, evenly spread over it."""
-    known = DATA_SETS[name]
-    if limit is None:
-        return DataFile(data / known.file, search=known.search)
-    documents = DataFile(data / known.file).documents()
-    chosen = documents[:: max(1, len(documents) // limit)][:limit]
+@cache
+def all_documents(path: Path) -> list[Document]:
+    """Return the documents of a file, which is read once."""
+    return DataFile(path).documents()
+
+
+def spread(name: str, data: Path, limit: int, offset: int = 0) -> list[Document]:
+    """Return ``limit`` documents of a standard set, evenly spread over it; with another offset, others."""
+    documents = all_documents(data / DATA_SETS[name].file)
+    step = max(1, len(documents) // limit)
+    return documents[offset % step :: step][:limit]
+
+
+def sampled(name: str, data: Path, limit: int, folder: Path) -> DataFile:
+    """Return a file with documents of a standard set."""
     path = folder / f"{name}.jsonl"
+    chosen = spread(name, data, limit)
     lines = ({"id": one.id, "genre": one.genre or None, "sentences": one.sentences} for one in chosen)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return DataFile(path, search=known.search)
+    return DataFile(path, search=DATA_SETS[name].search)
 
 
 def run_task(task: str, model: object, name: str, data: DataFile, options: EvaluateOptions) -> Outcome:
@@ -175,7 +193,9 @@ def run_task(task: str, model: object, name: str, data: DataFile, options: Evalu
     return TASKS[task].run(Subject(model, name), data, options, silent)
 
 
-def measure_tasks(name: str, model: Any, orderer: Any, sets: dict[str, DataFile], few: dict[str, DataFile]) -> Tasks:
+def measure_tasks(
+    name: str, model: Any, orderer: Any, sets: dict[str, DataFile], few: dict[str, DataFile], tasks: Sequence[str]
+) -> Tasks:
     """Return the accuracy on every task and set, as parts per document.
 
     Args:
@@ -184,19 +204,16 @@ def measure_tasks(name: str, model: Any, orderer: Any, sets: dict[str, DataFile]
         orderer: What orders them.
         sets: The documents.
         few: The documents to order.
+        tasks: Names of the tasks.
     """
     found: Tasks = {}
     for place, data in sets.items():
-        pairs = run_task("pairs", model, name, data, EvaluateOptions(permutations=1)).measures
-        swaps = run_task("swaps", model, name, data, EvaluateOptions(permutations=5)).measures  # one of each kind
-        intruder = run_task("intruder", model, name, data, EvaluateOptions()).measures
-        found[f"{place} pairs"] = pairs.get("accuracy")
-        found[f"{place} swaps"] = swaps.get("accuracy")
-        found[f"{place} neighbours"] = swaps.get("neighbours")
-        found[f"{place} intruder"] = intruder.get("stranger")
-        if few:
-            order = run_task("order", orderer, name, few[place], EvaluateOptions()).measures
-            found[f"{place} order τ"] = order.get("free_tau")
+        for task in tasks:
+            subject, documents = (orderer, few[place]) if task == "order" else (model, data)
+            chosen = EvaluateOptions(permutations=PERMUTATIONS.get(task, 1))
+            measures = run_task(task, subject, name, documents, chosen).measures
+            for shown_as, measure in MEASURES[task].items():
+                found[f"{place} {shown_as}"] = measures.get(measure)
     return found
 
 
@@ -209,13 +226,22 @@ def shown(measure: Measure | None) -> Measured | None:
     return {"value": value, "interval": interval, "documents": int(np.count_nonzero(measure.denominators))}
 
 
-def measure_speed(running: RunningScorer, documents: Sequence[Document], rounds: int) -> Measured:
-    """Return the rate, the peak memory and the scores; the best of some rounds, as other work only slows down."""
-    texts = [document.sentences for document in documents]
-    answers = [running.ask(texts) for _ in range(rounds)]
-    best = min(answer["cpu_seconds"] for answer in answers)
+def measure_speed(running: RunningScorer, rounds: Sequence[Sequence[Document]], before: Sequence[Document]) -> Measured:
+    """Return the rate, the peak memory, and the scores of the first round.
+
+    Every round has other documents, as scorers may remember what they have seen. The best round counts, as other work
+    on the machine only slows down.
+
+    Args:
+        running: The scorer.
+        rounds: The documents of every round.
+        before: Documents that are scored before, so that everything is loaded.
+    """
+    running.ask([document.sentences for document in before])
+    answers = [running.ask([document.sentences for document in documents]) for documents in rounds]
+    rates = [len(one) / answer["cpu_seconds"] for one, answer in zip(rounds, answers, strict=True)]
     return {
-        "documents_per_cpu_second": len(texts) / best,
+        "documents_per_cpu_second": max(rates),
         "peak_bytes": answers[-1]["peak_bytes"],
         "start_seconds": running.start_seconds,
         "start_cpu_seconds": running.first["cpu_seconds"],
@@ -244,20 +270,24 @@ def measure_scorer(
     """Return everything about one scorer."""
     print(scorer.name, file=sys.stderr)
     begin = time.perf_counter()
-    documents = [document for data in sets.values() for document in data.documents()]
+    rounds = [
+        [document for place in SETS for document in spread(place, options.data, options.limit, offset)]
+        for offset in range(options.rounds)
+    ]
+    before = [document for place in SETS for document in spread(place, options.data, WARM_UP, options.rounds)]
     if scorer.file == "tomotopy_lda":
         with RunningScorer(scorer, options.environments, options.data):
             pass  # learns its topics, which is no part of its start-up
     with RunningScorer(scorer, options.environments, options.data) as running:
-        numbers = measure_speed(running, documents, options.rounds)
+        numbers = measure_speed(running, rounds, before)
         if twin is not None and largest_difference(numbers["scores"], twin.numbers["scores"]) < SAME:
             numbers["accuracy_of"], tasks = twin.scorer.name, twin.tasks
         elif scorer.ours:
             model, _, combine = scorer.argument.partition(":")
             ours = load(model, combine=combine or None, device="cpu").inner
-            tasks = measure_tasks(scorer.name, ours, ours, sets, few)
+            tasks = measure_tasks(scorer.name, ours, ours, sets, few, options.tasks)
         else:
-            tasks = measure_tasks(scorer.name, running, PairScorer(running), sets, few)
+            tasks = measure_tasks(scorer.name, running, PairScorer(running), sets, few, options.tasks)
     numbers["install_bytes"] = install_bytes(scorer, options.environments)
     return Row(scorer, {**numbers, "took": time.perf_counter() - begin}, tasks)
 
@@ -361,8 +391,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="folder of the research data")
     parser.add_argument("--weft", nargs="*", default=["weft-reader", "foltz-glove", "foltz-sif"], metavar="NAME[:mmi]")
     parser.add_argument("--peers", nargs="*", default=[peer.file for peer in PEERS], help="files of benchmarks/peers")
-    parser.add_argument("--limit", type=int, help="number of documents of every set [default: all]")
-    parser.add_argument("--order-limit", type=int, default=5, help="number of documents to order; 0: none")
+    parser.add_argument("--limit", type=int, default=100, help="number of documents of every set")
+    parser.add_argument("--order-limit", type=int, default=5, help="number of documents to order")
+    parser.add_argument("--tasks", nargs="+", choices=MEASURES, default=list(MEASURES))
     parser.add_argument("--rounds", type=int, default=2, help="rounds of the speed, of which the best counts")
     parser.add_argument("--at-once", type=int, default=1, help="scorers measured at the same time, each in one thread")
     parser.add_argument("--environments", type=Path, default=Path("build/peers"), help="folder of the environments")
@@ -378,14 +409,17 @@ def measure(options: argparse.Namespace) -> Measured:
     scorers = [peer for peer in PEERS if peer.file in options.peers]
     scorers += [weft_scorer(name) for name in weft_names(options.weft)]
     record: Measured = {"benchmark": "peers", "seed": 1, "machine": machine(), "limit": options.limit}
-    record |= {"order_limit": options.order_limit, "rounds": options.rounds, "at_once": options.at_once}
+    record |= {
+        "order_limit": options.order_limit,
+        "rounds": options.rounds,
+        "at_once": options.at_once,
+        "tasks": options.tasks,
+    }
     prepare_environments(scorers, options.environments)
     with tempfile.TemporaryDirectory() as name:
         sets = {place: sampled(place, options.data, options.limit, Path(name)) for place in SETS}
-        few: dict[str, DataFile] = {}
-        if options.order_limit:
-            Path(name, "few").mkdir()
-            few = {place: sampled(place, options.data, options.order_limit, Path(name, "few")) for place in SETS}
+        Path(name, "few").mkdir()
+        few = {place: sampled(place, options.data, options.order_limit, Path(name, "few")) for place in SETS}
         record["documents"] = {place: len(data.documents()) for place, data in sets.items()}
         rows: dict[str, Row] = {}
         with ThreadPoolExecutor(options.at_once) as threads:
