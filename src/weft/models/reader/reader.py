@@ -279,13 +279,7 @@ class Reader:
         """Return the order with the highest sum of log p(next) and weighted precedence that the search finds."""
         return result_of(self.arrange_steps(document, first=first, seed=seed))
 
-    def arrange_steps(
-        self,
-        document: Document,
-        *,
-        first: int | None = None,
-        seed: int = 1,  # noqa: ARG002
-    ) -> Steps[tuple[int, ...]]:
+    def arrange_steps(self, document: Document, *, first: int | None = None, seed: int = 1) -> Steps[tuple[int, ...]]:  # noqa: ARG002
         """Return what `arrange` returns, in steps of a fraction of a second."""
         if len(document) < 2:
             return tuple(range(len(document)))
