@@ -26,13 +26,6 @@ SENTENCES_AS_TEXTS = TextWarning(
 
 WithWarnings = TypeVar("WithWarnings", Score, Ordering)
 
-SENTENCES_AS_TEXTS = TextWarning(
-    "sentences-as-texts",
-    "every text of the list has one sentence; pass one text in sentences as Document('name', sentences)",
-)
-
-WithWarnings = TypeVar("WithWarnings", Score, Ordering)
-
 
 def documents_of(texts: object, *, language: str = "en") -> tuple[list[Document], bool]:
     r"""Return the texts as documents, and whether there is a single one.
