@@ -1,5 +1,5 @@
 # An image of the service. It builds without a network from wheels in dist/:
-#   pip wheel --wheel-dir dist '.[web]'     weft and all that it needs, for the platform of the image
+#   pip wheel --wheel-dir dist '.[web]'     weft and all that it needs, for the platform and the Python of the image
 #   docker build --tag weft .
 #   docker run --rm --publish 127.0.0.1:8000:8000 --env WEFT_API_KEY=… --read-only weft
 # The base image has to be at hand; another one can be named: --build-arg PYTHON_IMAGE=…

@@ -8,7 +8,8 @@ answer. `weft.score` scores texts of the same kind in a process of its own. Both
 part of the seconds, so that a slow minute of the machine affects both. Texts per second of processor time are compared
 too, which depend less on what else the machine does. The throughput of the service should be at least 80% of that of
 the library, its memory should not grow, and no answer should have another status than 200, 429 and 503. The clients run
-on the same cores as the service.
+on the same cores as the service. On a machine that is busy with other things, `chrt -r 1` before the command gives all
+of them the time that they would have on an idle one; the result says so.
 
 Clients: throughput and waiting times for 1, 4, 16 and 64 clients, one number after the other.
 
@@ -64,6 +65,7 @@ MEMORY_SECONDS = 180.0
 GROWTH_BAR = 1.1  # memory at the end, of that after the first third
 CLIENTS = (1, 4, 16, 64)
 ALLOWED_UNDER_LOAD = {200, 429, 503}
+KILLED_TEXTS = 256  # of each client: more than are scored before the service is killed
 LIMIT, GRACE = 10.0, 20.0  # seconds: what the service may take for a request, and what the machine may add
 # Shares of the requests by operation; those that write sentences compute long and get few.
 SHARES = {
@@ -434,7 +436,7 @@ def try_requests(model: str, requests: int, seed: int) -> dict[str, Any]:
 def kill_and_restart(model: str, seed: int) -> dict[str, Any]:
     """Kill the service during requests, start it again on its port, and return what the clients saw."""
     numbers = random.Random(seed)
-    texts = [[made_text(numbers) for _ in range(32)] for _ in range(4)]
+    texts = [[made_text(numbers) for _ in range(KILLED_TEXTS)] for _ in range(4)]
     with service(model) as (run, address), ThreadPoolExecutor(4) as pool:
         clients = [weft.Client(address) for _ in texts]
         sent = [pool.submit(client.score, group) for client, group in zip(clients, texts, strict=True)]
@@ -475,7 +477,8 @@ def main() -> None:
         else:
             result = try_requests(options.model, options.requests, options.seed)
         command = " ".join(["python", "benchmarks/service.py", *sys.argv[1:]])
-        found[part] = {"command": command, "load_average_before": round(load, 1), **result}
+        priority = {"real_time_priority": os.sched_getscheduler(0) != os.SCHED_OTHER}
+        found[part] = {"command": command, "load_average_before": round(load, 1), **priority, **result}
         with write_atomically(options.out) as file:
             file.write((json.dumps(found, indent=2) + "\n").encode())
     print(json.dumps(found, indent=2))

@@ -90,5 +90,5 @@ def test_pictures_for_the_documentation(picture: Path, tab: Page, site: str, sch
     tab.goto(site)
     tab.get_by_role("button", name="Essay with an intruder").click()
     expect(tab.locator("#notes .note")).not_to_have_count(0)
-    tab.wait_for_timeout(600)  # the reasons follow the links
+    tab.wait_for_function("() => Number(document.body.dataset.scored) > 1")  # the reasons follow the links
     tab.screenshot(path=picture / f"page-{width}-{scheme}.png")

@@ -192,3 +192,11 @@ def test_a_bad_text_does_not_spoil_the_batch_of_others(gated: tuple[GatedModel, 
         wait_for(lambda: len(service.engine.queue.waiting) == 3)
         model.gate.set()
         assert [one.result().status_code for one in [held, *sent]] == [200, 200, 500, 200]
+
+
+def test_a_service_without_a_model_that_writes_says_so_and_still_scores() -> None:
+    with running(ServiceSettings(models=("foltz-sif",), writer="no-such-model")) as service:
+        for path in ("generate", "generate/stream"):
+            problem = check(service.http.post(f"/v1/{path}", json={"text": BEES}), 422, "no-writer")
+            assert "--writer" in problem["next_step"]
+        assert service.http.post("/v1/score", json={"text": BEES}).status_code == 200

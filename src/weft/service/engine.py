@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from weft.corpora.text.language_detection import foreign_language
-from weft.errors import ConfigError, packages_named
+from weft.errors import ConfigError, WeftError, packages_named
 from weft.loaded_model import Model, load
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Steps
@@ -112,14 +112,28 @@ class Engine:
         return self.models[name]
 
     def writer(self, name: str | None) -> ServedModel:
-        """Return the model that continues texts; the default one is loaded when it is first used."""
+        """Return the model that continues texts; the default one is loaded when it is first used.
+
+        Raises:
+            ServiceError: The default one is not installed, or what it needs (422).
+        """
         if name is not None and name != self.settings.writer:
             return self.served(name)
         with self._loading:
             if self._writer is None:
                 known = self.models.get(self.settings.writer)
-                self._writer = known or ServedModel(self.settings.writer, load(self.settings.writer))
+                self._writer = known or ServedModel(self.settings.writer, self._loaded_writer())
             return self._writer
+
+    def _loaded_writer(self) -> Model:
+        try:
+            return load(self.settings.writer)
+        except WeftError as error:
+            raise ServiceError(
+                422, "no-writer", "this service cannot continue texts", seen=error.what,
+                allowed="a service with PyTorch and a trained model that writes",
+                next_step="ask whoever runs it to install both (pip install '.[train]' ./zoo), or to name a --writer",
+            ) from error  # fmt: skip
 
     async def read(self, function: Callable[[], Found]) -> Found:
         """Return what a function of texts, without a model, returns; it runs in a thread."""

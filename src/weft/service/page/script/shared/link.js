@@ -57,7 +57,10 @@ export function strengthOf(link, score) {
   if (link.bar === null) return "";
   // A weak link is weak beside the other links of its text; beside those of other texts it may be strong.
   const within = link.marked && link.probability === null ? "Weaker than the rest of this text. " : "";
-  if (score.scale.kind === "percentile") return `${within}Stronger than ${percent(link.bar)} of links in ${score.scale.reference}.`;
+  if (score.scale.kind === "percentile") {
+    const place = link.bar < 0.5 ? `Weaker than ${percent(1 - link.bar)}` : `Stronger than ${percent(link.bar)}`;
+    return `${within}${place} of links in ${score.scale.reference}.`;
+  }
   return `${within}${Math.round(100 * link.bar)} of 100 on the scale of the model.`;
 }
 
