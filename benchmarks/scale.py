@@ -193,7 +193,10 @@ def wait_for_orphans() -> None:
 
 
 def timed(command: list[str], output: Path | None = None) -> Measured:
-    """Return the wall seconds of a command, and the CPU seconds of all processes that it has started."""
+    """Return the wall seconds of a command, and the CPU seconds of all processes that it has started.
+
+    CPU seconds of processes that Ray itself ends are missing in part.
+    """
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     before, start = os.times(), time.perf_counter()
     with (output or Path(os.devnull)).open("wb") as file:
