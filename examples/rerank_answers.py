@@ -4,9 +4,9 @@
 
 The default model gives two values. The fluency of an answer with stray sentences is low, but it does not depend on the
 order of the sentences; the score does. So answers are ordered by fluency, to a tenth of a nat, and those that are
-equally fluent by their score. Repetition raises fluency, and with models of neighbouring sentences the score too,
-because nothing predicts a sentence better than its copy. weft warns about it whatever the model, and an answer with
-such a warning never wins here.
+equally fluent by their score. Repetition lowers both values of the default model. It raises the scores of models of
+neighbouring sentences, because nothing predicts a sentence better than its copy. weft warns about it whatever the
+model, and an answer with such a warning never wins here.
 """
 
 from __future__ import annotations

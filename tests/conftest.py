@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # `make test` runs one worker per core, so each worker computes with one thread. The libraries read these variables when
 # they are imported, and child processes inherit them. A value that is already set wins.
@@ -22,3 +28,27 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("research data not found: set WEFT_DATA")
     return folder
+
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+WAIT = 60_000  # milliseconds; the machine may be busy
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, as the system has it: one for all tests, because Playwright runs once in a process."""
+    from playwright.sync_api import expect, sync_playwright
+
+    from weft.report.html.pdf_files import BROWSERS
+
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("Chromium is missing: apt-get install chromium")
+    expect.set_options(timeout=WAIT)
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=found, args=FLAGS)
+        yield chromium
+        chromium.close()

@@ -167,8 +167,7 @@ class Model:
         )  # fmt: skip
         warnings = warnings_of(self.inner, document, ordering.value)
         sentences = tuple(document.sentences[place] for place in ordering.order)
-        named = replace(ordering, id=document.id, label=document.label)
-        return replace(named, sentences=sentences, warnings=warnings)
+        return replace(ordering, id=document.id, label=document.label, sentences=sentences, warnings=warnings)
 
     def best_move(
         self,
@@ -367,8 +366,7 @@ def load(
 
 def _loaded_again(source: str, settings: Mapping[str, Any], combination: str) -> Model:
     """Return the model that a copied or pickled one was loaded from; it is loaded once per process."""
-    model = load(source, settings=settings) if settings else as_model(source)
-    return model.combined(combination or None)
+    return (load(source, settings=settings) if settings else as_model(source)).combined(combination or None)
 
 
 def _not_a_model(seen: object) -> ConfigError:

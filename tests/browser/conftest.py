@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page
 from tests.browser.known_breaks import KnownBreaks
 from tests.browser.running_service import running_service
 
 from weft.loaded_model import Model
 
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 WAIT = 60_000  # milliseconds; the machine may be busy
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium, as the system has it."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        pytest.skip("Chromium is missing: apt-get install chromium")
-    expect.set_options(timeout=WAIT)
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

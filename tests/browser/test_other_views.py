@@ -101,7 +101,7 @@ def test_sentences_of_a_file_stay_as_they_are_until_they_are_edited(tab: Page, s
     lines.write_text(json.dumps({"id": "n", "paragraphs": given}) + "\n" + json.dumps({"id": "o", "text": SOUND}))
     tab.goto(site)
     tab.get_by_label("Open files").set_input_files(lines)
-    expect(tab.locator("#class-table tbody tr").first.locator("td").nth(4)).to_have_text("4")
+    expect(tab.locator("#class-table tbody tr").first.locator("td").nth(5)).to_have_text("4")
     tab.get_by_role("button", name="n", exact=True).click()
     expect(tab.locator("#links button")).to_have_count(3)
     assert sentences(tab) == [sentence for paragraph in given for sentence in paragraph]

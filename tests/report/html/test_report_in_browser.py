@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import axe_core_python
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 import weft
-from weft.report.html.pdf_files import BROWSERS
 
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
 TEXTS = (
     "<script>document.title = 'changed'</script> is here. <img src=x onerror=alert(1)> came next. It ended.",
     "הילד הלך לבית הספר. \u202eThis is turned around.\u202c 👩\u200d👧 went home. Z\u0301\u0303algo followed them.",
@@ -34,17 +30,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, text in enumerate(TEXTS)
     ]
     return weft.write_report(named, tmp_path_factory.mktemp("report") / "report.html")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip("Chromium is missing: apt-get install chromium")
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ CAUTION = (
 
 FLUENCY = (
     "how easy to predict the words of the sentences are, whatever the order of the sentences; closer to 0 is easier. "
-    "Repetition and plain words raise it"
+    "Plain words and a common subject raise it"
 )
 
 
