@@ -173,3 +173,35 @@ def test_a_service_that_has_stopped_is_named(tab: Page, site: str) -> None:
     paste(tab, ESSAY)
     expect(tab.get_by_role("alert")).to_contain_text("The service does not answer. Check that")
     assert area(tab).input_value() == ESSAY
+
+
+def test_the_reason_follows_the_text(tab: Page, site: str) -> None:
+    """The pointer rests on a link while the text changes: the box says what the new score says, or disappears."""
+    tab.goto(site)
+    paste(tab, ESSAY)
+    box, nodes = tab.locator("#reason"), tab.locator("#links button")
+    nodes.nth(3).hover()
+    expect(box).to_contain_text("between sentences 4 and 5")
+    paste(tab, "One short text. It has two sentences.")
+    expect(nodes).to_have_count(1)
+    expect(box).to_be_hidden()
+    nodes.first.hover()
+    expect(box).to_contain_text("between sentences 1 and 2")
+    paste(tab, "")
+    expect(box).to_be_hidden()
+
+
+def test_undo_by_key_after_accepting_a_move(tab: Page, site: str) -> None:
+    """Accept moves the focus away from the text; Ctrl+Z still takes the move back, and Undo has no empty step."""
+    tab.goto(site)
+    given = (
+        "It feeds the hive in winter. Bees visit flowers to drink nectar. They carry the nectar home. "
+        "There it becomes honey."
+    )
+    paste(tab, given)
+    tab.get_by_role("button", name="Suggest an order").click()
+    tab.locator(".moves li").first.get_by_role("button", name=re.compile("^Accept")).click()
+    expect(area(tab)).not_to_have_value(given)
+    tab.keyboard.press("Control+z")
+    expect(area(tab)).to_have_value(given)
+    expect(tab.get_by_role("button", name="Undo", exact=True)).to_be_hidden()

@@ -7,7 +7,7 @@ from typing import Literal
 
 from weft.document import Continuation, Document, Score
 from weft.evaluation.text_comparison import Revision
-from weft.markup.link_scale import found_none, link_shares
+from weft.markup.link_scale import found_none, likeliest_break, link_shares
 from weft.ordering.break_reasons import BreakReason
 from weft.ordering.ordering import Ordering
 from weft.service.bodies.given_texts import GivenText, spans
@@ -36,7 +36,7 @@ def score_body(score: Score, given: GivenText, reasons: Reasons | None = None) -
         scale=_scale(score),
         mark=mark,
         meaning=score.meaning,
-        note=found_none(score),
+        note="; ".join(filter(None, (found_none(score), likeliest_break(score)))),
     )
     return ScoreBody(**score.to_dict(), view=view)
 

@@ -16,6 +16,11 @@ export function percent(share) {
   return `${Math.min(99, Math.max(1, Math.round(100 * share)))}%`;
 }
 
+/** Return how many of 100 others score lower, with the rule of the library: rounded down, and never 100. */
+export function wholePercent(share) {
+  return `${Math.min(99, Math.floor(Number((100 * share).toFixed(6))))}%`;
+}
+
 /** Return the drawing of a link: the weaker, the thinner; a marked one is torn. */
 export function thread(level, marked) {
   const path = makeSvg("path", { d: marked ? TORN : WHOLE, class: "thread" });

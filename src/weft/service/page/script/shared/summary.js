@@ -2,7 +2,7 @@
 
 import { sentenceOf } from "./api.js";
 import { count, make } from "./dom.js";
-import { percent } from "./link.js";
+import { wholePercent } from "./link.js";
 
 /** Return the percentile of a score; null for a model without reference texts. */
 export function percentileOf(score) {
@@ -23,9 +23,9 @@ export function summaryParts(score) {
   const shuffles = score.shuffles_beaten ?? null;
   const shuffled = score.percentiles?.shuffled ?? null;
   const parts = [];
-  if (place !== null) parts.push("Holds together better than ", strong(percent(place / 100)), ` of ${referenceName(score)}${genreRemark(score)}`);
-  if (shuffles !== null) parts.push(place === null ? "Beats " : " and beats ", strong(percent(shuffles)), " of its own shuffles");
-  else if (shuffled !== null) parts.push(" and than ", strong(percent(shuffled / 100)), " of shuffled ones");
+  if (place !== null) parts.push("Holds together better than ", strong(wholePercent(place / 100)), ` of ${referenceName(score)}${genreRemark(score)}`);
+  if (shuffles !== null) parts.push(place === null ? "Beats " : " and beats ", strong(wholePercent(shuffles)), " of its own shuffles");
+  else if (shuffled !== null) parts.push(" and than ", strong(wholePercent(shuffled / 100)), " of shuffled ones");
   if (!parts.length) parts.push("Its score is ", strong(shown(score.value)));
   return [...parts, ". ", foundMarks(score)];
 }
@@ -82,9 +82,9 @@ const ADVICE = {
   "unknown-words": "Check how the text was extracted.",
 };
 
-/** Return a warning without what it says about options of the command line. */
-function withoutOptions(warning) {
-  return warning.split("; ").filter((part) => !part.includes("--")).join("; ");
+/** Return a warning as a sentence, without what it says about options of the command line. */
+export function plainWarning(warning) {
+  return sentenceOf(warning.split("; ").filter((part) => !part.includes("--")).join("; "));
 }
 
 /** Show the warnings of a score above the text. */
@@ -92,7 +92,7 @@ export function showWarnings(node, score) {
   const codes = score?.warning_codes ?? [];
   const items = (score?.warnings ?? []).map((warning, index) => {
     const advice = make("span", { class: "advice", text: ADVICE[codes[index]] ?? "" });
-    return make("p", { class: "notice", "data-code": codes[index] }, `${sentenceOf(withoutOptions(warning))} `, advice);
+    return make("p", { class: "notice", "data-code": codes[index] }, `${plainWarning(warning)} `, advice);
   });
   node.replaceChildren(...items);
 }

@@ -4,7 +4,7 @@ import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
 import { announce, button, byId, count, make, makeSvg, show } from "../shared/dom.js";
 import { classTable, classRecords, save } from "../shared/download.js";
 import { EXAMPLES } from "../shared/examples.js";
-import { levelOf, percent } from "../shared/link.js";
+import { levelOf, wholePercent } from "../shared/link.js";
 import { percentileOf, shown, showProblem } from "../shared/summary.js";
 import { asGiven } from "../shared/text.js";
 
@@ -17,8 +17,8 @@ const marksOf = (score) => score.links.filter((link) => link.marked).length;
 const COLUMNS = [
   { name: () => "Text", key: ({ id }) => id.toLowerCase(), words: true },
   { name: () => "Score", key: ({ score }) => score?.value, cell: shown },
-  { name: () => "Percentile", key: ({ score }) => score && percentileOf(score), cell: (value) => percent(value / 100) },
-  { name: () => "Own shuffles", key: ({ score }) => score?.shuffles_beaten, cell: percent },
+  { name: () => "Percentile", key: ({ score }) => score && percentileOf(score), cell: (value) => wholePercent(value / 100) },
+  { name: () => "Own shuffles", key: ({ score }) => score?.shuffles_beaten, cell: wholePercent },
   { name: () => "Fluency", key: ({ score }) => score?.fluency, cell: shown },
   { name: (mark) => (mark === "break" ? "Breaks" : "Weak links"), key: ({ score }) => score && marksOf(score), cell: String },
   { name: () => "Sentences", key: ({ score }) => score?.spans.length, cell: String },

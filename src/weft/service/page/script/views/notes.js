@@ -58,6 +58,7 @@ export function placeNotes(list, editor) {
 export class Reason {
   #box = byId("reason");
   #hiding = 0;
+  #shown = null; // the link that the box is about, and its node
 
   constructor() {
     this.#box.addEventListener("mouseenter", () => clearTimeout(this.#hiding));
@@ -69,6 +70,7 @@ export class Reason {
   /** Show the reason beside a node. */
   show(link, score, node) {
     clearTimeout(this.#hiding);
+    this.#shown = { link, node };
     const lines = [link.reason, strengthOf(link, score), chanceOf(link)].filter(Boolean);
     this.#box.replaceChildren(
       make("strong", { text: nameOf(link) }),
@@ -84,6 +86,14 @@ export class Reason {
     const left = Math.min(Math.max(8, place.left + place.width / 2 - width / 2), document.documentElement.clientWidth - width - 8);
     this.#box.style.left = `${left}px`;
     this.#box.style.top = `${above ? place.top - this.#box.offsetHeight - 26 : place.bottom + 4}px`;
+  }
+
+  /** Say what a new score says of the same link; a box whose link is gone disappears. */
+  follow(score) {
+    if (this.#box.hidden) return;
+    const link = score?.links[this.#shown.link.left];
+    if (link && this.#shown.node.isConnected) this.show(link, score, this.#shown.node);
+    else show(this.#box, false);
   }
 
   /** Hide it after a moment, in which the pointer can move into it. */

@@ -3,7 +3,7 @@
 import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
 import { announce, button, byId, make, show } from "../shared/dom.js";
 import { writeLegend } from "../shared/legend.js";
-import { detailsOf, showProblem, showWarnings, summaryParts } from "../shared/summary.js";
+import { detailsOf, plainWarning, showProblem, showWarnings, summaryParts } from "../shared/summary.js";
 import { asGiven } from "../shared/text.js";
 import { Editor } from "./editor.js";
 import { placeNotes, Reason, writeNotes } from "./notes.js";
@@ -41,7 +41,7 @@ export class TextView {
     byId("undo").addEventListener("click", () => this.undo());
     byId("cancel").addEventListener("click", () => this.cancel());
     byId("genre").addEventListener("change", () => this.scoreNow());
-    byId("text-area").addEventListener("keydown", (event) => this.#undoKey(event));
+    addEventListener("keydown", (event) => this.#undoKey(event));
     addEventListener("keydown", (event) => event.key === "Escape" && this.cancel());
   }
 
@@ -100,7 +100,8 @@ export class TextView {
   /** Ctrl+Z after an accepted suggestion undoes the suggestion; before and after, it is the browser's own. */
   #undoKey(event) {
     const undo = (event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "z";
-    if (!undo || !this.#past.length || this.#typed) return;
+    const elsewhere = event.target.matches("input, textarea, select") && event.target !== byId("text-area");
+    if (!undo || elsewhere || byId("text-area").offsetParent === null || !this.#past.length || this.#typed) return;
     event.preventDefault();
     this.undo();
   }
@@ -173,10 +174,11 @@ export class TextView {
     byId("summary").replaceChildren(...(foreign ? [FOREIGN] : judged ? summaryParts(score) : []));
     byId("details").textContent = judged ? detailsOf(score) : "";
     writeNotes(byId("notes"), score, this.editor);
+    this.reason.follow(judged ? score : null);
     writeLegend(byId("legend"), judged ? score : null);
     byId("suggest").disabled = byId("download").disabled = byId("to-compare").disabled = !judged;
     byId("continue").disabled = score === null || !score.spans.length;
-    if (score) announce([byId("summary").textContent || "No score.", ...(score.warnings ?? [])].join(" "));
+    if (score) announce([byId("summary").textContent, ...(score.warnings ?? []).map(plainWarning)].filter(Boolean).join(" ") || "No score.");
     document.body.dataset.scored = String(Number(document.body.dataset.scored ?? 0) + 1);
   }
 

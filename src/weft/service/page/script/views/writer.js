@@ -5,6 +5,7 @@ import { announce, button, byId, count, make } from "../shared/dom.js";
 import { showProblem } from "../shared/summary.js";
 
 const CANDIDATES = 4;
+const TEMPERATURE = 0.7; // at 1 the small models leave the subject and make up words
 
 export class Writer {
   #view;
@@ -38,7 +39,7 @@ export class Writer {
       list.append(this.#candidate(sentence));
       announce(`Candidate ${seen.size}: ${sentence}`, 0);
     };
-    const body = { text: this.#view.given, number: 1, candidates: CANDIDATES, method: "sample", beam: 4, seed: this.#seed };
+    const body = { text: this.#view.given, number: 1, candidates: CANDIDATES, method: "sample", beam: 4, temperature: TEMPERATURE, seed: this.#seed };
     this.#seed += CANDIDATES;
     try {
       await stream("/v1/generate/stream", body, add, { signal });
