@@ -72,7 +72,7 @@ class RecentTexts:
     def weighed(self, document: Document, tables: TextTables) -> TextTables:
         """Return tables in which the precedence of neighbours is part of the gain of the next sentence.
 
-        Links of repeated and unreadable sentences count as broken.
+        Links of repeated and unreadable sentences count as broken, and their precedence does not count.
         """
         weighed = tables.with_neighbours(self.settings.neighbour_weight)
         return weighed.with_soundness(sentence_soundness(document.sentences))
