@@ -108,6 +108,25 @@ OPEN_PARTS = (
     DataLicence("train.speech.open.jsonl", "US presidents", "public domain", True),
     DataLicence("train.textbook.open.jsonl", "OpenStax (two books)", "CC BY 4.0", True),
 )
+# What `tools/split_by_licence.py` takes out of them. Files of one class, such as `review`, are restricted as a whole.
+RESTRICTED_PARTS = (
+    DataLicence("train.blog.restricted.jsonl", "Scott Logic", "CC BY-NC-SA 4.0", False),
+    DataLicence(
+        "train.essay.restricted.jsonl",
+        "ASAP-AES; W&I+LOCNESS",
+        "research use; research, non-commercial",
+        False,
+    ),
+    DataLicence(
+        "train.llm.restricted.jsonl",
+        "AlpacaEval; stories of language models (lechmazur/writing)",
+        "CC BY-NC 4.0; not stated",
+        False,
+    ),
+    DataLicence("train.news.restricted.jsonl", "Guardian, Reuters-21578", "research use", False),
+    DataLicence("train.speech.restricted.jsonl", "TED", "CC BY-NC-ND 4.0", False),
+    DataLicence("train.textbook.restricted.jsonl", "OpenStax (all but two books)", "CC BY-NC-SA 4.0", False),
+)
 ENCODERS = {"minilm": DataLicence("", "all-MiniLM-L6-v2 (weights to start from)", "Apache 2.0", True)}
 
 
@@ -121,8 +140,9 @@ def licence_of(file: str) -> DataLicence:
     name = PurePath(file).name
     for ending in (".xz", ".gz", ".bz2"):
         name = name.removesuffix(ending)
-    whole = name.replace(".open.", ".")  # of a file whose sources are all open, the part is the whole
-    known = (*OPEN_PARTS, *DATA_LICENCES)
+    # Of a file whose sources are all open, or all restricted, the part is the whole.
+    whole = name.replace(".open.", ".").replace(".restricted.", ".")
+    known = (*OPEN_PARTS, *RESTRICTED_PARTS, *DATA_LICENCES)
     return next((one for one in known if fnmatchcase(name, one.file) or fnmatchcase(whole, one.file)), UNKNOWN)
 
 
