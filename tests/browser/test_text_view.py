@@ -29,7 +29,7 @@ def test_paste_edit_and_links_change(tab: Page, site: str) -> None:
     assert len(sentences(tab)) == 6
     before = links(tab)
     assert len(before) == 5 and before[0].startswith("Sentence 1 to 2: ")
-    expect(tab.locator("#summary")).to_contain_text(re.compile(r"better than \d+% of .*\. .*(link|break)s? found"))
+    expect(tab.locator("#summary")).to_contain_text(re.compile(r"higher than \d+% of .*\. .*(link|break)s? found"))
 
     # Replace the intruder by typing: the links beside it change.
     count = scored(tab)

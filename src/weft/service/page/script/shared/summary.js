@@ -24,8 +24,8 @@ export function summaryParts(score) {
   const shuffled = score.percentiles?.shuffled ?? null;
   const parts = [];
   if (place !== null) parts.push("Scores higher than ", strong(wholePercent(place / 100)), ` of ${referenceName(score)}${genreRemark(score)}`);
-  if (shuffles !== null) parts.push(place === null ? "Scores higher than " : " and than ", strong(wholePercent(shuffles)), " of random orders of its own sentences");
-  else if (shuffled !== null) parts.push(" and than ", strong(wholePercent(shuffled / 100)), " of the same texts in random order");
+  if (shuffles !== null) parts.push(place === null ? "Scores higher than " : " and ", strong(wholePercent(shuffles)), " of random orders of its own sentences");
+  else if (shuffled !== null) parts.push(" and ", strong(wholePercent(shuffled / 100)), " of the same texts in random order");
   if (!parts.length) parts.push("Its score is ", strong(shown(score.value)));
   return [...parts, ". ", foundMarks(score)];
 }
