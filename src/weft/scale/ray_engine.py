@@ -34,7 +34,7 @@ def with_ray(task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: 
     Raises:
         ConfigError: Ray is not installed.
         WeftError: The task raised it.
-        WorkerStoppedError: Workers died again and again.
+        WorkerStoppedError: The workers stopped several times.
     """
     waiting = deque(items)
     left, deaths = len(waiting), 0
