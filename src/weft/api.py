@@ -60,7 +60,7 @@ def score(
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
         language: Language of the sentence splitter.
         genre: Genre of the reference texts of the percentile, such as ``essay``, or ``all``; guessed by default.
-        own_shuffles: Whether to set `shuffles_beaten` with any model; a `reader` always does, others take longer.
+        own_shuffles: Whether to set `shuffles_beaten` with any model; a `reader` always sets it, others take longer.
 
     Returns:
         One `Score` for one text, a list for many.
@@ -110,7 +110,7 @@ def order(
         search: ``auto``, ``exact``, ``beam`` or ``greedy``.
         objective: ``auto``, ``coherence``, ``precedence`` or ``both``.
         beam: Beam width.
-        seed: Breaks ties.
+        seed: Seed of the random choice between equal orders.
         language: Language of the sentence splitter.
 
     Returns:
@@ -187,7 +187,7 @@ def generate(
 def compare(
     first: object, second: object, *, model: AnyModel = DEFAULT_MODEL, combine: str | None = None, language: str = "en"
 ) -> Revision:
-    """Compare two versions of a text: which sentences changed, and what that did to each transition.
+    """Compare two versions of a text: which sentences changed, and how each transition changed.
 
     Args:
         first: A str (a whole text) or a Document.

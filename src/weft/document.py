@@ -14,7 +14,7 @@ ALL_GENRES = "all"  # the genre of a score whose percentile is among texts of al
 
 
 class TextWarning(str):
-    """A reason to distrust a score: one plain sentence, which it is as a string, and a code that programs can test.
+    """A reason to distrust a score: a string of one plain sentence, with a code that programs can test.
 
     Args:
         code: Stable name of the reason, such as ``few-sentences``.
@@ -48,11 +48,11 @@ class Document:
         sentences: The sentences, in order; a list is stored as a tuple.
         title: A title, or the empty string.
         paragraph_starts: Index of the first sentence of every paragraph; a text of one paragraph has ``(0,)``.
-        layout_warnings: What its lines showed before they were split into sentences, such as a list; two documents
-            that differ in nothing else are equal.
-        columns: The other columns of its row in a table, by name; two documents that differ in nothing else are equal.
-        genre: Its genre, if the source of the text names it; it does not count in comparisons either.
-        label: Its label in the index of a pandas Series, which `weft.to_frame` keeps; it does not count either.
+        layout_warnings: What its lines showed before they were split into sentences, such as a list. This
+            field and the next three do not count when documents are compared.
+        columns: The other columns of its row in a table, by name.
+        genre: Its genre, if the source of the text names it.
+        label: Its label in the index of a pandas Series, which `weft.to_frame` keeps.
 
     Raises:
         CorpusError: ``sentences`` is one string, or holds something that is not a string or has no characters; or the
@@ -97,7 +97,7 @@ class Document:
     def reorder(self, order: Sequence[int]) -> Document:
         """Return the document with its sentences in another order; a subset of the indices is allowed.
 
-        The result has one paragraph, because paragraph boundaries do not survive a reordering.
+        The result has one paragraph, because paragraph boundaries are lost when sentences are reordered.
         """
         return replace(self, sentences=tuple(self.sentences[i] for i in order), paragraph_starts=(0,))
 

@@ -37,7 +37,7 @@ def write_report(
         out: The HTML file to write.
         model: Name, folder, or what `load` returned.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
-        genre: Genre whose texts the percentiles are among; guessed from each text by default.
+        genre: Genre of the reference texts of the percentiles; guessed from each text by default.
         title: Title of the report.
         details: Whether to show matrices, reasons, topics and latent paths, which take most of the time.
         pdf: Whether to print a PDF of the same name too; needs Chromium.

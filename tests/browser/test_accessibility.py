@@ -78,7 +78,7 @@ def test_the_keyboard_reaches_everything_in_order(tab: Page, site_with_breaks: s
 def test_screen_readers_hear_the_result(tab: Page, site: str) -> None:
     tab.goto(site)
     paste(tab, ESSAY)
-    expect(tab.get_by_role("status")).to_contain_text("Holds together better than")
+    expect(tab.get_by_role("status")).to_contain_text("Scores higher than")
     assert area(tab).get_attribute("aria-describedby") == "summary"
 
 

@@ -170,7 +170,9 @@ def test_continue_streams_candidates_of_which_one_is_used(tab: Page, site: str) 
 def test_breaks_have_their_probability_and_reason(tab: Page, site_with_breaks: str) -> None:
     tab.goto(site_with_breaks)
     paste(tab, " ".join(BEES))
-    expect(tab.locator("#summary")).to_have_text("Beats 87% of its own shuffles. 2 breaks found.")
+    expect(tab.locator("#summary")).to_have_text(
+        "Scores higher than 87% of random orders of its own sentences. 2 breaks found."
+    )
     marks = tab.locator("#links .marked")
     assert [node.inner_text() for node in marks.all()] == ["95%", "95%"]
     expect(tab.locator("#notes")).to_contain_text("weak links to all other sentences")  # reasons follow the links

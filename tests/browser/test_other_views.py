@@ -33,7 +33,7 @@ def test_compare_shows_what_changed(tab: Page, site: str) -> None:
     tab.get_by_label("First version").fill(SHUFFLED)
     tab.get_by_label("Second version").fill(SOUND)
     tab.get_by_role("button", name="Compare").click()
-    expect(tab.locator("#compare-summary")).to_contain_text("The second version holds together better")
+    expect(tab.locator("#compare-summary")).to_contain_text("The second version has the higher score")
     first, second = tab.get_by_role("article", name="First version"), tab.get_by_role("article", name="Second version")
     expect(first.locator(".kind-removed")).to_contain_text("Rates rose in March.")
     expect(second.locator(".kind-added")).to_contain_text("The bee flies on.")

@@ -29,7 +29,7 @@ def test_paste_edit_and_links_change(tab: Page, site: str) -> None:
     assert len(sentences(tab)) == 6
     before = links(tab)
     assert len(before) == 5 and before[0].startswith("Sentence 1 to 2: ")
-    expect(tab.locator("#summary")).to_contain_text(re.compile(r"better than \d+% of .*\. .*(link|break)s? found"))
+    expect(tab.locator("#summary")).to_contain_text(re.compile(r"higher than \d+% of .*\. .*(link|break)s? found"))
 
     # Replace the intruder by typing: the links beside it change.
     count = scored(tab)
@@ -122,7 +122,7 @@ def test_friendly_answers(tab: Page, site: str) -> None:
     expect(tab.get_by_role("button", name="Suggest an order")).to_be_disabled()
 
     paste(tab, "Der Hund bellt laut im Garten. Die Katze schläft auf dem Sofa. Es regnet seit dem Morgen.")
-    expect(tab.locator("#warnings [data-code=not-english]")).to_contain_text("do not use this score")
+    expect(tab.locator("#warnings [data-code=not-english]")).to_contain_text("Do not use this score")
     expect(tab.locator("#summary")).not_to_contain_text("%")  # no percentile that somebody could quote
 
     paste(tab, "The bees flew on. " * 10_000)
@@ -132,7 +132,7 @@ def test_friendly_answers(tab: Page, site: str) -> None:
 
     paste(tab, "")
     assert tab.get_by_role("alert").count() == 0
-    expect(tab.get_by_role("heading", name="See where a text loses its thread")).to_be_visible()
+    expect(tab.get_by_role("heading", name="See how well the sentences of a text fit together")).to_be_visible()
 
 
 def test_long_text_draws_only_the_links_in_sight(tab: Page, site_with_breaks: str) -> None:

@@ -69,7 +69,7 @@ def test_a_lower_score_is_explained(tmp_path: Path) -> None:
         stderr = weft("order", *words, "--model", WEFT_SMALL, cwd=tmp_path).stderr
         found = re.search(r"score (\S+) as given, (\S+) in this order(.*)", stderr)
         assert found is not None, stderr
-        return float(found[1]), float(found[2]), "because precedence" in found[3]
+        return float(found[1]), float(found[2]), "precedence" in found[3]
 
     given, found, explained = said("text.txt")
     assert found < given and explained

@@ -71,7 +71,7 @@ def check_killed_workers(died: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == [(item, ONE_THREAD["OMP_NUM_THREADS"]) for item in range(5)]
     died.unlink()
     monkeypatch.setattr("weft.scale.ray_engine.MOST_DEATHS", 0)
-    with pytest.raises(WorkerStoppedError, match="died again and again"):
+    with pytest.raises(WorkerStoppedError, match="stopped several times"):
         list(with_ray(KilledAtItem2(), [2], workers=1))
 
 

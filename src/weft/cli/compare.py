@@ -30,7 +30,7 @@ RESULTS_HELP = "Results folder; a model that has no result there is evaluated."
 
 def compare(
     first: Annotated[str, argument("File with a text; or a model's name, its folder or a result file.", "FIRST")],
-    second: Annotated[str, argument("Another of the same kind.", "SECOND")],
+    second: Annotated[str, argument("A second one of the same kind, to compare with FIRST.", "SECOND")],
     model: Annotated[str | None, option(MODEL_HELP, "NAME", "--model", "-m")] = None,
     combine: options.Combine = None,
     device: options.Device = options.DeviceName.auto,

@@ -52,7 +52,7 @@ def evaluate(
     seed: options.Seed = 1,
     out: Annotated[Path, option("Results folder.", "FOLDER", "--out", "-o")] = Path("results"),
     work: Annotated[
-        Path, option("Folder in which adversarial keeps texts and verdicts between runs.", "FOLDER")
+        Path, option("Folder in which the task adversarial keeps texts and verdicts between runs.", "FOLDER")
     ] = Path("adversarial"),
     format: options.Format = options.OutputFormat.table,
     input: options.Input = "auto",

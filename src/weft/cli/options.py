@@ -130,7 +130,7 @@ Speaker = Annotated[str, option("Read only the turns of this speaker of a transc
 Clean = Annotated[str, option(CLEAN_HELP, "PARTS", section=READING)]
 Column = Annotated[str, option(COLUMN_HELP, "NAME", section=READING)]
 IdColumn = Annotated[str | None, option(ID_COLUMN_HELP, "NAME", section=READING)]
-Seed = Annotated[int, option("Seed of everything random.", "N", low=0, high=2**32 - 1)]
+Seed = Annotated[int, option("Seed of all random numbers.", "N", low=0, high=2**32 - 1)]
 Limit = Annotated[int | None, option("Number of documents to use. [default: all]", "N", low=1)]
 Objective = Annotated[str, option(OBJECTIVE_HELP, "NAME")]
 DataRoot = Annotated[str | None, option("Folder of the research data. [default: $WEFT_DATA, else ./data]", "FOLDER")]

@@ -109,7 +109,7 @@ def _why_lower(ordering: Ordering) -> str:
     if ordering.objective == "coherence" or ordering.value is None or ordering.input_value is None:
         return ""
     lower = ordering.value < ordering.input_value
-    return "; lower, because precedence, which is no part of the score, prefers this order" if lower else ""
+    return "; lower, because the score does not include precedence, which prefers this order" if lower else ""
 
 
 def _write_move(document: Document, move: Move, form: str, table: DocumentTable) -> None:

@@ -21,7 +21,7 @@ def picture(
     out: options.Picture,
     title: Annotated[str, option("Title of the picture. [default: name of the text]", "TEXT")] = "",
     sentences: Annotated[int | None, option("Number of sentences to draw. [default: all]", "N", low=1)] = None,
-    document: Annotated[int | None, option("Which text of a file with several, counted from 1.", "N", low=1)] = None,
+    document: Annotated[int | None, option("Number of the text in a file with several, from 1.", "N", low=1)] = None,
     device: options.Device = options.DeviceName.auto,
     input: options.Input = "auto",
     encoding: options.Encoding = "utf-8",

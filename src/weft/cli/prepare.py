@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from weft.corpora.process_pool import OrderedMap
 
 DROP_HELP = "Leave out paragraphs found in held-out texts instead of stopping."
-RESTART_HELP = "Start an interrupted run again instead of continuing it."
+RESTART_HELP = "Start an interrupted run from the beginning instead of continuing it."
 ENGINE_HELP = "Where texts are encoded: processes of this machine, or ray."
 
 

@@ -18,10 +18,10 @@ COLUMNS = [
     "id", "sentences", "value", "percentile_written", "percentile_shuffled", "genre", "shuffles_beaten",
     "fluency", "warning_codes",
 ]  # fmt: skip
-GENRE_HELP = "Genre whose texts the percentile is among, such as essay, or all. [default: guessed from the text]"
+GENRE_HELP = "Genre of the reference texts of the percentile, such as essay, or all. [default: guessed from the text]"
 SHUFFLES_HELP = (
-    "Show what share of its own random orders each text beats. A reader always does; for other models, all pairs of "
-    "sentences are scored, which takes longer."
+    "Show the share of random orders of its own sentences that score lower than each text. A reader always shows it; "
+    "other models score all pairs of sentences for it, which takes longer."
 )
 LINK_COLUMNS = ["id", "left", "right", "value", "break_probability", "left_paragraph", "right_paragraph"]
 SORT_HELP = "Order of the texts: as given, by score or percentile (highest first), or by name."

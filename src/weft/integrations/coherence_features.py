@@ -38,7 +38,7 @@ class CoherenceFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc] 
         entity: Model of the feature ``entity``; None to omit it. The default needs the extra ``parse``.
         lexical: Model of the feature ``lexical``; None to omit it.
         shuffles: Number of random orders of ``own_shuffles``; 0 to omit it, which saves most of the time.
-        genre: Genre whose texts percentiles are among; guessed from each text by default.
+        genre: Genre of the reference texts of the percentiles; guessed from each text by default.
         language: Language of the sentence splitter.
 
     Example:

@@ -21,7 +21,7 @@ class CoherenceMetric:
     Args:
         model: Name or folder of the model, or what `weft.load` returned.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
-        genre: Genre whose texts percentiles are among; guessed from each text by default.
+        genre: Genre of the reference texts of the percentiles; guessed from each text by default.
         language: Language of the sentence splitter.
 
     Example:
@@ -99,7 +99,7 @@ def metric(
     Args:
         model: Name or folder of the model, or what `weft.load` returned.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; the default is the model's own.
-        genre: Genre whose texts percentiles are among; guessed from each text by default.
+        genre: Genre of the reference texts of the percentiles; guessed from each text by default.
         language: Language of the sentence splitter.
 
     Example:

@@ -65,7 +65,7 @@ class CoherenceComponent:
         name: Name of the component in the pipeline.
         model: Name or folder of the model.
         combine: ``uni``, ``bi`` or ``mmi``, for a generative model; empty for the model's own.
-        genre: Genre whose texts percentiles are among; empty to guess it.
+        genre: Genre of the reference texts of the percentiles; empty to guess it.
         language: Language of weft's sentence splitter.
 
     Example:

@@ -115,7 +115,7 @@ def _data_lines(training: Mapping[str, Any], config: Mapping[str, Any]) -> Itera
     else:
         yield "All sources have an open licence; some texts of mixed sources may have a non-commercial one."
     if any(True for _ in _built_on(training)):
-        yield "The models that it was built on have read the data of their own cards."
+        yield "It was built on other models. Their cards list the data of these models."
 
 
 def _notice_lines(folder: Path | None) -> Iterator[str]:

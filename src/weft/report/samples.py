@@ -23,17 +23,17 @@ HEAD = """\
 # Continuations, randomly drawn
 
 {count} contexts from the test part of the adversarial evaluation ([adversarial](adversarial.md)), drawn with seed
-{seed}: {shown}. `weft samples` writes this page. {source}
-`https://en.wikipedia.org/?curid=` followed by the number of a page leads to it.
+{seed}: {shown}. `weft samples` writes this page. {source} The address of
+a page is `https://en.wikipedia.org/?curid=` followed by its number.
 """
 WITH_HUMAN = (
     "the context, the three sentences that people wrote next, and the three that each system wrote, one after\nthe "
     "other",
-    "The human text is from Wikipedia (CC BY-SA 3.0), by the authors of the pages;",
+    "The human text is from Wikipedia (CC BY-SA 3.0), by the authors of the pages.",
 )
 MACHINE_ONLY = (
     "the three sentences that each system wrote, one after\nthe other",
-    "The contexts, three sentences of a\nWikipedia page each, are not shown;",
+    "The contexts, three sentences of a\nWikipedia page each, are not shown.",
 )
 
 

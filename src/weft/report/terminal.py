@@ -106,7 +106,7 @@ def column_notes(scores: Sequence[Score]) -> list[str]:
     known = next((score for score in scores if score.percentile is not None), None)
     if known is None:
         return []
-    reference = "texts of the same genre (of all if it is unclear)" if known.genre else known.reference
+    reference = "texts of the same genre (of all genres if it is unclear)" if known.genre else known.reference
     notes = [f"percentile: percentage of {reference} and of similar length that score lower"]
     if known.fluency is not None:
         notes.append("fluency: how easy the words of the sentences are to predict, whatever their order")

@@ -34,7 +34,7 @@ def with_ray(task: WorkerTask[Item, Result], items: Iterable[Item], *, workers: 
     Raises:
         ConfigError: Ray is not installed.
         WeftError: The task raised it.
-        WorkerStoppedError: Workers died again and again.
+        WorkerStoppedError: The workers stopped several times.
     """
     waiting = deque(items)
     left, deaths = len(waiting), 0
@@ -181,7 +181,7 @@ def _value(result: Any) -> Any:
 
 def _stopped(error: Exception) -> WorkerStoppedError:
     return WorkerStoppedError(
-        "workers of Ray died again and again",
+        "the workers of Ray stopped several times",
         seen=str(error).strip().splitlines()[0][:200],
         allowed="enough memory, and weft with the model on every machine",
         next_step=AFTER_STOPPED_WORKER,

@@ -31,7 +31,7 @@ FEWEST_WORDS = 0.6  # share of the characters that are in words; excerpts of eve
 FEWEST_CHARACTERS = 20  # a text with fewer is judged only if it has no word at all
 
 FEW_SENTENCES = TextWarning("few-sentences", "fewer than 3 sentences: a score of one or two links says little")
-LIST = TextWarning("list", "many lines are list items, headings or rows of a table, and no sentences")
+LIST = TextWarning("list", "many lines are list items, headings or rows of a table, which are not sentences")
 TRANSCRIPT = TextWarning("transcript", "speaker labels or timestamps are read as if they were words of the text")
 REPETITION = TextWarning("repetition", "sentences repeat earlier ones, which can raise a score without any coherence")
 UNKNOWN_WORDS = TextWarning(

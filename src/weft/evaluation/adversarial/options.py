@@ -31,12 +31,12 @@ class EvaluatorSettings(Settings):
     learning_rate: float = setting(1e-3, "Highest learning rate.")
     weight_decay: float = setting(0.05, "Weight decay of AdamW.")
     first: bool = setting(
-        True, "Whether the first evaluator, a network that reads words and the reader's vectors, evaluates."
+        True, "Whether to use the first evaluator, a network that reads words and the reader's vectors."
     )
-    second: bool = setting(True, "Whether boosted trees evaluate too, on all chunks and on chunks of equal lengths.")
-    informed: bool = setting(True, "Whether boosted trees with scores of the reader's networks evaluate too.")
-    plain: bool = setting(False, "Whether a network that reads words alone, as the paper describes it, evaluates too.")
-    surface: bool = setting(False, "Whether a network that also reads the features of the trees evaluates too.")
+    second: bool = setting(True, "Whether to use boosted trees too, on all chunks and on chunks of equal lengths.")
+    informed: bool = setting(True, "Whether to use boosted trees with scores of the reader's networks too.")
+    plain: bool = setting(False, "Whether to use a network that reads only words, as the paper describes it, too.")
+    surface: bool = setting(False, "Whether to use a network that also reads the features of the trees.")
     outside: str = setting(
         "",
         "Folder of a BERT of transformers that is trained further to evaluate too; minilm: all-MiniLM-L6-v2 of the "

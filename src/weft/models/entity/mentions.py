@@ -159,7 +159,7 @@ class MentionFields:
 
 
 NO_ENTITY = "no noun found, so there is no entity to follow"
-NO_ROLE = "no subject or object found, so all entities count the same; is there a verb?"
+NO_ROLE = "no subject or object found, so all entities count the same; check that the text has verbs"
 
 
 class MentionFinder:

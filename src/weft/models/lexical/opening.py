@@ -53,7 +53,7 @@ class Opening(TrainedModel):
     """
 
     card = ModelCard(
-        summary="does the first sentence look like an opening? All other sentences are ignored",
+        summary="how much the first sentence looks like an opening; all other sentences are ignored",
         reference="none; naive Bayes as a baseline (McCallum & Nigam 1998)",
         score_range="log-odds, around -20 to 20",
         bar_range=(-20.0, 20.0),

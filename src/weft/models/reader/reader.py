@@ -69,7 +69,7 @@ class Reader:
         summary="a transformer that reads all sentences of a text at once, without their order",
         reference="Cui et al. 2018; Chen et al. 2016; Wang et al. 2020 (MiniLM)",
         score_range="nats above chance, around -3 to 3",
-        meaning="each sentence is the likeliest of its text to follow, and stands on the right side of the others",
+        meaning="each sentence is a likely next one after the sentence before it, and sentences are in a likely order",
         comparable="between texts of about the same length",
         needs="training",
     )

@@ -88,8 +88,9 @@ def _path_html(path: LatentPath) -> str:
     )
     first, second = (f"{share:.0%}" for share in path.explained)
     words = (
-        f"Path of the latent variable from sentence 2 to sentence {len(path.sentences)}. Across: its first principal "
-        f"component, {first} of the variance; upwards: its second, {second}. The first sentence is given and has none."
+        f"Path of the latent variable from sentence 2 to sentence {len(path.sentences)}. The horizontal axis is "
+        f"its first principal component ({first} of the variance), the vertical axis its second ({second}). The first "
+        "sentence is given and has no latent variable."
     )
     return (
         f'<details open class="latent"><summary>Latent path</summary><p>{escape(words)}</p>'

@@ -21,12 +21,13 @@ from weft.version import VERSION
 
 FOLDER = Path(__file__).parent
 CAUTION = (
-    "A score says how well the sentences fit together for this model, not how good a text is. A marked link is a place "
-    "to look at, not a proven fault. Do not grade people or diagnose them by it."
+    "A score says how well the sentences fit together, as this model estimates it. It does not say how good a text is. "
+    "A marked link is not always a fault: read the two sentences and decide. Do not use a score to grade or diagnose "
+    "people."
 )
 
 FLUENCY = (
-    "how easy to predict the words of the sentences are, whatever the order of the sentences; closer to 0 is easier. "
+    "how easy the words of the sentences are to predict, whatever the order of the sentences; closer to 0 is easier. "
     "Plain words and a common subject raise it"
 )
 

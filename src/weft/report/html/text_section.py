@@ -99,9 +99,9 @@ def _marked(score: Score, reasons: Mapping[int, str]) -> str:
 
 
 def _matrix_details(model: CoherenceModel | None, matrix: PairMatrix, *, unfolded: bool) -> str:
-    words = "The pairs that the text has are framed."
+    words = "The pairs of neighbouring sentences of the text are framed."
     if isinstance(model, TabledModel):
-        words = f"{words} Their links also count the order of all sentences, so their values can differ."
+        words = f"{words} The links of these pairs also include the order of all sentences, so their values can differ."
     return (
         f"<details{' open' if unfolded else ''}><summary>Matrix of sentence pairs</summary>"
         "<p>How well the sentence of a column would follow the sentence of a row, on the scale of the links. "

@@ -97,7 +97,7 @@ function textPage(score, text) {
     }
     paragraph.append(sentence, " ", ...linkParts(score.links[number], score));
   });
-  page.body.append(make("p", { class: "note", text: `${scaleText(score.scale)} Made with weft, model ${score.model}. A weak link is a place to look at, not a proven fault.` }));
+  page.body.append(make("p", { class: "note", text: `${scaleText(score.scale)} Made with weft, model ${score.model}. A weak link is not always a fault: read the two sentences and decide.` }));
   // The policy of this page forbids inline style, also in a document that is not shown; so it is added to the file.
   const head = `<head>${page.head.innerHTML}<style>${PAGE_STYLE}</style></head>`;
   return `<!doctype html>\n<html lang="en">${head}${page.body.outerHTML}</html>\n`;

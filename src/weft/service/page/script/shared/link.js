@@ -2,7 +2,7 @@
 
 import { makeSvg } from "./dom.js";
 
-export const LEVELS = ["very weak", "weak", "middling", "strong", "very strong"];
+export const LEVELS = ["very weak", "weak", "medium", "strong", "very strong"];
 const WHOLE = "M3 3Q17 15 31 3";
 const TORN = "M3 3Q8 8 12 9M22 9Q26 8 31 3"; // the thread with a gap in it
 

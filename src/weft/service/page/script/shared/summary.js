@@ -23,9 +23,9 @@ export function summaryParts(score) {
   const shuffles = score.shuffles_beaten ?? null;
   const shuffled = score.percentiles?.shuffled ?? null;
   const parts = [];
-  if (place !== null) parts.push("Holds together better than ", strong(wholePercent(place / 100)), ` of ${referenceName(score)}${genreRemark(score)}`);
-  if (shuffles !== null) parts.push(place === null ? "Beats " : " and beats ", strong(wholePercent(shuffles)), " of its own shuffles");
-  else if (shuffled !== null) parts.push(" and than ", strong(wholePercent(shuffled / 100)), " of shuffled ones");
+  if (place !== null) parts.push("Scores higher than ", strong(wholePercent(place / 100)), ` of ${referenceName(score)}${genreRemark(score)}`);
+  if (shuffles !== null) parts.push(place === null ? "Scores higher than " : " and ", strong(wholePercent(shuffles)), " of random orders of its own sentences");
+  else if (shuffled !== null) parts.push(" and ", strong(wholePercent(shuffled / 100)), " of the same texts in random order");
   if (!parts.length) parts.push("Its score is ", strong(shown(score.value)));
   return [...parts, ". ", foundMarks(score)];
 }
@@ -72,12 +72,12 @@ export function detailsOf(score) {
 /** What to do about a warning, by its code; the warning itself is a sentence of the service. */
 const ADVICE = {
   "no-score": "Write at least two sentences, each with a full stop.",
-  "few-sentences": "Its score is that of a single link.",
-  "not-english": "The models are for English: do not use this score.",
+  "few-sentences": "The score is that of a single link.",
+  "not-english": "The models are for English. Do not use this score.",
   "mixed-languages": "Score the English part alone.",
   list: "Remove list items and headings, or write them as sentences.",
   transcript: "Remove labels and timestamps before you trust the score.",
-  repetition: "A high score says nothing here. Remove the copies.",
+  repetition: "Do not use the score. Remove the repeated sentences.",
   "long-sentence": "Add punctuation, or split long sentences.",
   "unknown-words": "Check how the text was extracted.",
 };

@@ -98,7 +98,7 @@ export class ClassView {
     const columns = COLUMNS.map((column) => ({ ...column, name: column.name(mark) })).filter(
       ({ key, cell }) => !cell || !done.length || this.#texts.some((entry) => (key(entry) ?? null) !== null),
     );
-    const plain = ["Links", "Remarks"].map((text) => make("th", { scope: "col", class: "words", text }));
+    const plain = ["Links", "Warnings"].map((text) => make("th", { scope: "col", class: "words", text }));
     const head = make("tr", {}, ...columns.map((column) => this.#heading(column)), ...plain);
     const rows = this.#sorted(columns).map((entry) => this.#row(entry, columns));
     const caption = make("caption", { class: "quiet", text: "Texts and their scores; the buttons in the first row sort the table" });
@@ -114,7 +114,7 @@ export class ClassView {
     const marked = done.filter(({ score }) => score?.links.some((link) => link.marked)).length;
     const warned = done.filter(({ score, problem }) => problem || score?.warnings.length).length;
     const parts = [`${count(this.#texts.length, "text")}${done.length < this.#texts.length ? `, ${done.length} scored` : ""}.`];
-    if (done.length) parts.push(`${marked} with a marked link, ${warned} with a remark.`);
+    if (done.length) parts.push(`${marked} with a marked link, ${warned} with a warning or an error.`);
     return parts.join(" ");
   }
 

@@ -85,11 +85,11 @@ export class CompareView {
 function verdict(found, first, second) {
   const values = `${shown(first.value)} → ${shown(second.value)}`;
   if (found.difference === null) return `One of the versions has no score (${values}).`;
-  if (Math.abs(found.difference) < 0.005) return `Both versions hold together equally well (${values}).`;
+  if (Math.abs(found.difference) < 0.005) return `Both versions have nearly the same score (${values}).`;
   const places = [percentileOf(first), percentileOf(second)];
   const same = first.reference === second.reference && places.every((place) => place !== null);
   const moved = same ? `, from the ${ordinal(places[0])} to the ${ordinal(places[1])} percentile of ${second.reference}` : "";
-  return `The ${found.difference > 0 ? "second" : "first"} version holds together better (${values}${moved}).`;
+  return `The ${found.difference > 0 ? "second" : "first"} version has the higher score (${values}${moved}).`;
 }
 
 function version(title, score, pairs, side) {

@@ -54,20 +54,20 @@ export class Orders {
     const { moves, found } = this.#plan;
     if (!moves.length) return "No better order was found. The text stays as it is.";
     const left = moves.filter((move) => !move.accepted).length;
-    if (!left) return "All moves are made.";
-    const made = left < moves.length ? ` ${moves.length - left} of them made.` : "";
+    if (!left) return "You accepted all moves.";
+    const made = left < moves.length ? ` ${moves.length - left} of them accepted.` : "";
     const number = moves.length === 1 ? "One move" : `${moves.length} moves`;
     const change = `from ${shown(found.input_value)} to ${shown(found.value)}`;
     if (found.value > found.input_value) return `${number} would raise the score ${change}.${made}`;
-    return `${number} suggested: sentences that usually come first go first. The score of the links would change ${change}.${made}`;
+    return `${number} suggested. In the new order, sentences that usually come early in a text come earlier. The score of the links would change ${change}.${made}`;
   }
 
   /** Return what to keep in mind about the suggestion. */
   #caution() {
     if (!this.#plan.moves.length) return [];
     const text = this.#plan.small
-      ? "The gain is small: the search finds as much in many texts that are in good order. Keep your order unless a move reads better."
-      : "Read each move before you accept it: a higher score is not always a better text.";
+      ? "The gain is small. The search finds such a gain in many texts that are in good order. Keep your order unless the text is better after a move."
+      : "Read each move before you accept it. A text with a higher score is not always better.";
     return [make("p", { class: this.#plan.small ? "notice" : "hint", text })];
   }
 

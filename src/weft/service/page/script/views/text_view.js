@@ -12,7 +12,7 @@ import { Writer } from "./writer.js";
 
 const PAUSE = 25; // milliseconds without a key before the text is scored
 const MOST_UNDONE = 50; // steps
-const FOREIGN = "weft reads English. Its score and the threads below mean little for this text.";
+const FOREIGN = "weft is made for English texts. Do not use the score and the threads of this text.";
 const SLOW = 400; // milliseconds after which the page says that it is busy
 const REST = 700; // milliseconds before the reasons are asked for: they keep the model busy, and typing must not wait for them
 

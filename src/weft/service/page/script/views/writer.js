@@ -43,7 +43,7 @@ export class Writer {
     this.#seed += CANDIDATES;
     try {
       await stream("/v1/generate/stream", body, add, { signal });
-      state.textContent = seen.size ? "Choose one, or write your own. The model is small: its sentences are ideas, not facts." : "No whole sentence was found. Try again.";
+      state.textContent = seen.size ? "Choose one, or write your own. The model is small, and its sentences can be false." : "No whole sentence was found. Try again.";
     } catch (error) {
       if (!isCancelled(error)) showProblem(state, error);
       else state.textContent = seen.size ? `Stopped after ${count(seen.size, "candidate")}.` : "Stopped.";
