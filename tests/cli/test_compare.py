@@ -17,7 +17,7 @@ ORDERS = ROOT / "results" / "wikipedia-order"
 def test_two_texts_in_every_format() -> None:
     light = ("-m", "foltz-sif")
     shown = ok("compare", ESSAY, REVISED, *light)
-    assert "7 same, 1 changed, 1 moved, 1 added, 1 removed" in shown
+    assert "8 same, 1 changed, 1 added, 1 removed" in shown
     assert "gone from the first text" in shown
     record = json.loads(ok("compare", ESSAY, REVISED, *light, "-f", "json"))
     assert record["difference"] == pytest.approx(record["second"]["value"] - record["first"]["value"])
@@ -27,6 +27,14 @@ def test_two_texts_in_every_format() -> None:
     rows = list(csv.DictReader(io.StringIO(ok("compare", ESSAY, REVISED, *light, "-f", "csv"))))
     assert len(rows) == len(record["transitions"])
     assert float(rows[0]["value_after"]) == pytest.approx(record["transitions"][0]["value_after"])
+
+
+def test_a_moved_sentence_is_shown(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("The bell rang. Anna opened the door. A dog sat there. It was wet.", encoding="utf-8")
+    second.write_text("Anna opened the door. A dog sat there. It was wet. The bell rang.", encoding="utf-8")
+    shown = ok("compare", str(first), str(second), "-m", "foltz-sif")
+    assert "3 same, 1 moved" in shown and "↕ moved" in shown
 
 
 def test_only_changes_are_shown_in_every_format() -> None:

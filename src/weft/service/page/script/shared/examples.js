@@ -33,8 +33,8 @@ INTERVIEWER: How much honey do you get?
 ANNA: About thirty jars a year. We keep ten and give the rest away.`,
   },
   {
-    name: "Story that starts over",
-    text: `Mira had promised to bring the cake, so she got up at five. She weighed the sugar, broke the eggs and lit the oven. By seven the cake stood on the sill, and the kitchen smelled of oranges. Mira had promised to bring the cake, so she got up early. When she turned round, the sill was empty. On the wall outside, the neighbour’s cat was licking its paws. Mira looked at the cat, then at the clock, and reached for the sugar again.`,
+    name: "Two texts in one",
+    text: `Mira had promised to bring the cake, so she got up at five. She weighed the sugar, broke the eggs and lit the oven. By seven the cake stood on the sill, and the kitchen smelled of oranges. When she turned round, the sill was empty. Tides rise and fall twice a day along most coasts. The moon pulls at the water that is nearest to it, and a bulge of water forms there. A second bulge forms on the far side of the earth. As the earth turns, every coast passes through both of them.`,
   },
 ];
 
