@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from tests.helpers.running_service import process, wait_for
+from tests.helpers.running_service import SteppedModel, process, running, wait_for
 
 import weft
 from weft.cli.serve import serve
@@ -98,6 +99,49 @@ def test_a_client_that_does_not_read_its_stream_does_not_delay_the_end() -> None
         run.wait(60)
         assert time.monotonic() - started < 15
         assert run.stderr is not None and run.stderr.read() == ""
+
+
+def test_a_stopped_service_ends_a_long_stream_with_the_reason() -> None:
+    text = " ".join(f"The zebra number {number} crossed the river." for number in range(60))
+
+    def lines() -> Iterator[bytes]:
+        for _ in range(2000):
+            yield json.dumps(text).encode() + b"\n"
+            time.sleep(0.01)
+
+    with process("-v") as (run, address):
+        stream = httpx.stream("POST", f"{address}/v1/score/stream", content=lines(), trust_env=False, timeout=60)
+        threading.Thread(target=stop_when_scoring, args=(run, address), daemon=True).start()
+        with stream as response:
+            found = [json.loads(one) for one in response.iter_lines()]
+        ended = time.monotonic()
+        assert run.wait(30) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+        assert time.monotonic() - ended < 10
+        assert run.stderr is not None
+        log = run.stderr.read()
+    *scores, last = found
+    assert all("value" in one for one in scores)
+    assert last["type"] == "urn:weft:problem:stopping" and last["line"] == len(scores) + 1
+    assert str(last["line"]) in last["next_step"]
+    assert "Traceback" not in log and "rror" not in log and "POST /v1/score/stream 200" in log
+
+
+def stop_when_scoring(run: subprocess.Popen[str], address: str) -> None:
+    wait_for(lambda: "weft_scored_texts_total 0.0" not in httpx.get(f"{address}/metrics", trust_env=False).text)
+    run.send_signal(signal.SIGTERM)
+
+
+def test_a_stopped_service_refuses_what_takes_too_long() -> None:
+    model = SteppedModel()
+    model.gate.set()
+    settings = ServiceSettings(models=("gated",), shutdown_seconds=2.0)
+    with running(settings, [model.served]) as service, ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(service.http.post, "/v1/order", json={"text": "A cat sat. It slept. Rain fell."})
+        wait_for(lambda: model.steps > 0)
+        service.server.should_exit = True
+        response = sent.result()
+    assert response.status_code == 503
+    assert response.json()["type"] == "urn:weft:problem:stopping" and "retry-after" in response.headers
 
 
 def stalled(address: str) -> bool:

@@ -61,7 +61,7 @@ def create_app(settings: ServiceSettings | None = None, engine: Engine | None = 
         title="weft", version=VERSION, description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json",
     )  # fmt: skip
-    app.add_middleware(Guard, settings=chosen, metrics=used.metrics)
+    app.add_middleware(Guard, settings=chosen, metrics=used.metrics, stopping=used.stopping)
     app.add_exception_handler(WeftError, _weft_error)
     app.add_exception_handler(RequestValidationError, _wrong_body)
     app.add_exception_handler(HTTPException, _http_error)

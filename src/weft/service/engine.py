@@ -20,6 +20,7 @@ from weft.service.metrics import Metrics
 from weft.service.remembering import remembering
 from weft.service.score_queue import ScoreQueue
 from weft.service.settings import ServiceSettings
+from weft.service.stopping import Stopping
 
 Found = TypeVar("Found")
 FOREIGN = "Der Hund bellt, und die Katze schläft heute nicht."
@@ -60,6 +61,7 @@ class Engine:
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings, self.metrics = settings, Metrics()
         self.models: dict[str, ServedModel] = {}
+        self.stopping = Stopping(settings.shutdown_seconds)
         self.ready = False
         self.calls = 0  # waiting or running calls
         self._loading = threading.Lock()
@@ -86,6 +88,11 @@ class Engine:
         # What tells languages apart takes a second to load, and is first needed by a text with few English words.
         self._text_threads.submit(foreign_language, (FOREIGN,))
         self.ready = True
+
+    def begin_to_stop(self) -> None:
+        """Let streams end and requests finish in time; call it in the event loop, before `stop`."""
+        self.ready = False
+        self.stopping.begin()
 
     async def stop(self) -> None:
         """Finish what is queued and end the threads."""

@@ -16,6 +16,7 @@ from weft.errors import WeftError
 from weft.service.bodies.problems import ServiceError, problem_response
 from weft.service.metrics import Metrics
 from weft.service.settings import ServiceSettings
+from weft.service.stopping import Stopping
 
 log = logging.getLogger("weft.service")
 
@@ -45,10 +46,11 @@ class Guard:
         app: The application inside.
         settings: The settings of the service.
         metrics: Counts requests.
+        stopping: Limits the time of requests when the service stops.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics) -> None:
-        self.app, self.settings, self.metrics = app, settings, metrics
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics, stopping: Stopping) -> None:
+        self.app, self.settings, self.metrics, self.stopping = app, settings, metrics, stopping
         self.running = 0  # requests that are being answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,7 +71,8 @@ class Guard:
         self.running += 1
         self.metrics.running.set(self.running)
         try:
-            await self._answer(scope, receive, send_guarded)
+            async with self.stopping.limited():
+                await self._answer(scope, receive, send_guarded)
         except WeftError as error:
             if not status:
                 await problem_response(error)(scope, receive, send_guarded)

@@ -30,6 +30,7 @@ from weft.service.bodies.response_bodies import (
 from weft.service.bodies.views import Reasons, compare_body, continuation_body, order_body, score_body
 from weft.service.engine import Engine, ServedModel
 from weft.service.remembering import score_steps, table_steps
+from weft.service.stopping import stopping_error
 from weft.text_inputs import with_list_warning
 from weft.version import VERSION
 
@@ -139,6 +140,8 @@ async def generate_stream(engine: Engine, body: GenerateRequest) -> AsyncIterato
                     id=text.document.id, candidate=candidate, number=number, sentence=sentence, model=served.name
                 )
                 number += 1
+                if engine.stopping.begun.is_set():
+                    raise stopping_error("unfinished continuations")
 
 
 def _continuation(

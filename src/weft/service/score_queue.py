@@ -18,6 +18,7 @@ from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
 from weft.service.remembering import score_steps
 from weft.service.settings import ServiceSettings
+from weft.service.stopping import stopping_error
 
 LONG = (
     64  # sentences; a longer text has a call of its own, in steps if its model can, so that others do not wait for it
@@ -99,10 +100,7 @@ class ScoreQueue:
         self, model: Model, lock: threading.Lock, documents: Sequence[Document], genres: Sequence[str]
     ) -> list[asyncio.Future[Score]]:
         if self._stopping:
-            raise ServiceError(
-                503, "stopping", "the service is stopping", allowed="requests to a running service",
-                next_step="send the request again later", retry_after=5,
-            )  # fmt: skip
+            raise stopping_error()
         loop = asyncio.get_running_loop()
         added = [
             Waiting(model, lock, document, genre, loop.create_future())

@@ -58,14 +58,23 @@ def is_loopback(host: str) -> bool:
 
 
 class Server(uvicorn.Server):
-    """uvicorn that, while it stops, closes connections whose clients do not read.
+    """uvicorn that tells the requests when it stops, and meanwhile closes connections whose clients do not read.
 
-    Without this, an answer that nobody reads would keep the process alive until the time for its end is over, and end
-    with a traceback in the log.
+    Without this, an endless stream, or an answer that nobody reads, would keep the process alive until the time for its
+    end is over, and end with a traceback in the log.
+
+    Args:
+        config: The configuration of uvicorn.
+        told: Called in the event loop when the server begins to stop.
     """
+
+    def __init__(self, config: uvicorn.Config, told: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.told = told
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop; answers that are being read are finished first."""
+        self.told()
         watching = asyncio.create_task(self._close_unread())
         try:
             await super().shutdown(sockets)
@@ -101,7 +110,7 @@ def run(settings: ServiceSettings, host: str, port: int, told: Callable[[str], N
     listening = listening_socket(host, port)
     engine = Engine(settings)
     engine.load()
-    server = Server(server_config(create_app(settings, engine), settings, verbose=verbose))
+    server = Server(server_config(create_app(settings, engine), settings, verbose=verbose), engine.begin_to_stop)
     name = f"[{host}]" if ":" in host else host
     told(f"http://{name}:{listening.getsockname()[1]}/")
     # OpenBLAS takes a limit of its threads only from the main thread. Set by the threads that compute, it has no
