@@ -19,8 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from weft.errors import WeftError
 from weft.service.bodies.problems import MEDIA_TYPE as PROBLEM_TYPE
-from weft.service.bodies.problems import TITLES, LineProblem, Problem, ServiceError, problem_response
+from weft.service.bodies.problems import LineProblem, Problem, problem_response
 from weft.service.bodies.response_bodies import WrittenSentence
+from weft.service.bodies.unread_requests import framework_error, is_json, methods_of, wrong_type_of_content
 from weft.service.bodies.wrong_requests import wrong_request
 from weft.service.engine import Engine
 from weft.service.guard import Guard
@@ -90,24 +91,22 @@ async def _weft_error(_: Request, error: Exception) -> Response:
     return problem_response(error)
 
 
-async def _wrong_body(_: Request, error: Exception) -> Response:
+async def _wrong_body(request: Request, error: Exception) -> Response:
     """Return pydantic's errors in the four parts of ours."""
     assert isinstance(error, RequestValidationError)
-    return problem_response(wrong_request(error.errors()))
+    kind = request.headers.get("content-type", "")
+    if error.body and not is_json(kind):
+        return problem_response(wrong_type_of_content(kind))
+    return problem_response(wrong_request(error.errors(), request.url.path))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     """Return the errors of the framework, such as an unknown path, as problems."""
     assert isinstance(error, HTTPException)
-    title = TITLES.get(error.status_code, "request cannot be processed")
-    allowed = {404: "the paths in /openapi.json", 405: "the methods in /openapi.json"}
-    problem = ServiceError(
-        error.status_code, title.replace(" ", "-"), title, seen=f"{request.method} request",
-        allowed=allowed.get(error.status_code, "requests as in /openapi.json"),
-        next_step="see /openapi.json for paths, methods and bodies",
-    )  # fmt: skip
-    response = problem_response(problem)
+    response = problem_response(framework_error(request, error))
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["allow"] = methods_of(request.url.path)
     return response
 
 

@@ -62,7 +62,7 @@ def check_language(language: str) -> str:
         "unknown language",
         seen=language,
         allowed="a two-letter ISO 639-1 code, or a three-letter one that the splitter has rules for (gsw)",
-        next_step=f"--language en, or the nearest language: {_nearest(code)}",
+        next_step=f'use `language="en"`, or the nearest language: {_nearest(code)}',
     )
 
 

@@ -35,12 +35,12 @@ class TextBody(BaseModel):
         default=None, description="Index of the first sentence of every paragraph, from 0; only with `sentences`."
     )
     title: Name = Field(default="", description="Its title.")
-    genre: Name = Field(default="", description="Its genre; a genre that the model does not know is ignored.")
+    genre: Name = Field(default="", description="Its genre, one of those that /v1/models lists for the model.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if (self.text is None) == (self.sentences is None):
-            raise ValueError("give either `text` or `sentences`")
+            raise ValueError("either `text` or `sentences`")
         starts = self.paragraph_starts
         if starts is not None and (self.sentences is None or not _are_starts(starts, len(self.sentences))):
             raise ValueError("paragraph_starts begin with 0, rise, and stay below the number of `sentences`")
@@ -66,7 +66,7 @@ class TextsRequest(BaseModel):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if (self.text is None) == (self.texts is None):
-            raise ValueError("give either `text` or `texts`")
+            raise ValueError("either `text` or `texts`")
         return self
 
     def given(self) -> list[str | TextBody]:
