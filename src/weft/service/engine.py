@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -160,12 +161,17 @@ class Engine:
         finally:
             self.calls -= 1
 
-    async def iterate(self, items: Iterator[Found], lock: threading.Lock) -> AsyncIterator[Found]:
-        """Yield the items of an iterator whose steps compute with a model; other calls run between its steps."""
+    async def iterate(self, items: Iterator[Found], locks: Sequence[threading.Lock]) -> AsyncIterator[Found]:
+        """Yield the items of an iterator whose steps compute with models; other calls run between its steps.
+
+        Only the thread of calls ever holds several locks, so that no two threads can wait for each other.
+        """
         end = object()
 
         def step() -> Found | object:
-            with lock:
+            with ExitStack() as held:
+                for lock in locks:
+                    held.enter_context(lock)
                 return next(items, end)
 
         while (item := await self.call(step)) is not end:

@@ -17,7 +17,7 @@ from weft.service.bodies.request_bodies import StreamOptions, TextBody
 from weft.service.bodies.views import score_body
 from weft.service.bodies.wrong_requests import wrong_line
 from weft.service.engine import Engine, ServedModel
-from weft.service.operations import reasons_for
+from weft.service.operations import reasons_for, shuffled
 from weft.service.stopping import stopping_error
 from weft.text_inputs import SINGLE_NAME
 
@@ -118,6 +118,8 @@ class ScoreStream:
         name = f"{SINGLE_NAME}-{number - 1}"
         text = await engine.read(lambda: given_text(body, name, options.language, engine.settings, self.model))
         (score,) = await engine.queue.score(self.model, self.served.lock, [text.document], [self.genre], patient=True)
+        if options.own_shuffles:
+            score = await shuffled(engine, self.served, self.model, score)
         reasons = await reasons_for(engine, self.served, self.model, score) if options.reasons else {}
         return await engine.read(lambda: score_body(score, text, reasons))
 
