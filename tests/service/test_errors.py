@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,6 +13,8 @@ import httpx
 import pytest
 from tests.helpers.running_service import BEES, GatedModel, Running, running, wait_for
 
+from weft.errors import ConfigError
+from weft.service.engine import Engine
 from weft.service.settings import ServiceSettings
 
 
@@ -240,9 +245,35 @@ def test_a_bad_text_does_not_spoil_the_batch_of_others(gated: tuple[GatedModel, 
         assert [one.result().status_code for one in [held, *sent]] == [200, 200, 500, 200]
 
 
-def test_a_service_without_a_model_that_writes_says_so_and_still_scores() -> None:
-    with running(ServiceSettings(models=("foltz-sif",), writer="no-such-model")) as service:
-        for path in ("generate", "generate/stream"):
-            problem = check(service.http.post(f"/v1/{path}", json={"text": BEES}), 422, "no-writer")
-            assert "--writer" in problem["next_step"]
-        assert service.http.post("/v1/score", json={"text": BEES}).status_code == 200
+# A service in a process in which PyTorch is not installed, and what it answers.
+WITHOUT_PYTORCH = """
+import json, sys
+sys.modules.update(dict.fromkeys(("torch", "sklearn", "scipy", "onnx")))
+from starlette.testclient import TestClient
+from weft.service.app import create_app
+from weft.errors import ConfigError
+from weft.service.engine import Engine
+from weft.service.settings import ServiceSettings
+
+with TestClient(create_app(ServiceSettings(models=("foltz-sif",)))) as client:
+    body = {"text": "A cat sat. It slept."}
+    found = [client.post(f"/v1/{path}", json=body) for path in ("generate", "generate/stream", "score")]
+print(json.dumps([[one.status_code, one.json()] for one in found]))
+"""
+
+
+def test_a_service_without_pytorch_says_what_to_install_and_still_scores() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYTORCH], capture_output=True, text=True, check=True, timeout=60
+    )
+    *refused, (status, _) = json.loads(done.stdout.splitlines()[-1])
+    assert status == 200
+    for status, problem in refused:
+        assert status == 422 and problem["type"] == "urn:weft:problem:no-writer"
+        assert "pip install '.[train]' ./zoo" in problem["next_step"] and "--writer" in problem["next_step"]
+
+
+def test_a_writer_that_was_named_is_checked_when_the_service_starts() -> None:
+    for name, message in (("no-such-model", "unknown model"), ("foltz-sif", "cannot write")):
+        with pytest.raises(ConfigError, match=message):
+            Engine(ServiceSettings(models=("foltz-sif",), writer=name)).load()

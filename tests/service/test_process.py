@@ -20,6 +20,7 @@ from tests.helpers.running_service import SteppedModel, process, running, wait_f
 
 import weft
 from weft.cli.serve import serve
+from weft.service.server import listening_socket
 from weft.service.settings import ServiceSettings
 
 LONG = {"texts": [" ".join(f"The zebra number {n} crossed river {m}." for m in range(40)) for n in range(8)]}
@@ -65,6 +66,11 @@ def test_a_killed_service_leaves_its_clients_with_a_clean_error_and_can_be_start
     [
         (["--model", "foltz-siff"], "unknown model"),
         (["--host", "203.0.113.7"], "cannot listen on this address"),
+        (["--host", "203.0.113.7"], "omit --host"),
+        (["--host", "no such name"], "omit --host"),
+        (["--api-key", ""], "the key is empty"),
+        (["--writer", "nope"], "unknown model"),
+        (["--model", "foltz-sif", "--writer", "foltz-glove"], "cannot write"),
         (["--port", "70000"], "--port"),
         (["--seconds", "0"], "--seconds"),
     ],
@@ -74,6 +80,33 @@ def test_a_service_that_cannot_start_says_why(options: list[str], message: str) 
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_port_in_use_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(weft.ConfigError, match="--port 0"):
+        listening_socket("127.0.0.1", taken.getsockname()[1])
+
+
+def test_other_names_for_this_machine_are_refused_without_a_key() -> None:
+    options = ("-m", "foltz-sif", "--allow-host", "weft.example.org")
+    for key in ("", "sesame"):
+        with process(*options, WEFT_API_KEY=key) as (_, address), httpx.Client(trust_env=False) as http:
+            port = address.rsplit(":", 1)[1]
+            for name in ("localhost", f"localhost:{port}", f"127.0.0.1:{port}", "[::1]", "WEFT.example.org"):
+                assert http.get(f"{address}/healthz", headers={"host": name}).status_code == 200
+            for name in (
+                "evil.example",
+                f"evil.example:{port}",
+                "localhost.evil.example",
+                "127.0.0.1.evil.example",
+                "",
+            ):
+                for path in ("/", "/v1/models", "/healthz"):
+                    response = http.get(f"{address}{path}", headers={"host": name})
+                    if key:  # which the page of another site does not know
+                        assert response.status_code in (200, 401)
+                    else:
+                        assert response.status_code == 400 and response.json()["type"].endswith("wrong-host")
 
 
 def test_a_service_for_other_machines_without_a_key_warns() -> None:
@@ -91,7 +124,9 @@ def test_a_client_that_does_not_read_its_stream_does_not_delay_the_end() -> None
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", int(address.rsplit(":", 1)[1])))
         body = (line + b"\n") * 150  # the answer is larger than what the buffers of the connection hold
-        connection.sendall(b"POST /v1/score/stream HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body))
+        connection.sendall(
+            b"POST /v1/score/stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+        )
         threading.Thread(target=connection.sendall, args=(body,), daemon=True).start()
         wait_for(lambda: stalled(address))
         run.send_signal(signal.SIGTERM)

@@ -13,9 +13,11 @@ from typing import TypeVar
 
 from weft.corpora.text.language_detection import foreign_language
 from weft.errors import ConfigError, WeftError, packages_named
+from weft.generation.writing_models import writing_model
 from weft.loaded_model import Model, load
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Steps
+from weft.registry import DEFAULT_WRITER
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
 from weft.service.remembering import remembering
@@ -74,14 +76,22 @@ class Engine:
     def load(self) -> None:
         """Load the models and score a short text with each, so that the first request is not slow; once.
 
+        A writer that was named is loaded too, so that a wrong name is an error here; the default one may be missing.
+
         Raises:
-            WeftError: There is no such model.
+            WeftError: There is no such model, or the named writer cannot write.
         """
         for name in self.settings.models:
             if name not in self.models:
                 served = ServedModel(name, remembering(load(name, device=self.settings.device)))
                 served.model.score(WARM_UP)
                 self.models[name] = served
+        if self.settings.writer != DEFAULT_WRITER and self._writer is None:
+            writer = self.models.get(self.settings.writer) or ServedModel(
+                self.settings.writer, load(self.settings.writer)
+            )
+            writing_model(writer.model.inner, writer.name)
+            self._writer = writer
 
     def start(self) -> None:
         """Begin to score what is queued; call it in the event loop."""
@@ -140,7 +150,8 @@ class Engine:
             raise ServiceError(
                 422, "no-writer", "this service cannot continue texts", seen=error.what,
                 allowed="a service with PyTorch and a trained model that writes",
-                next_step="ask whoever runs it to install both (pip install '.[train]' ./zoo), or to name a --writer",
+                next_step="where the service runs, install both (pip install '.[train]' ./zoo, in a clone of weft) and "
+                "start it again, or name another model that writes with --writer",
             ) from error  # fmt: skip
 
     async def read(self, function: Callable[[], Found]) -> Found:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import errno
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import uvicorn
@@ -19,6 +20,7 @@ from weft.service.engine import Engine
 from weft.service.process_memory import share_arenas
 from weft.service.settings import ServiceSettings
 
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
 UNREAD_SECONDS = 1.0  # a client that reads nothing for so long does not delay the end of the service
 
 
@@ -33,15 +35,40 @@ def listening_socket(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         found.close()
         raise ConfigError(
             "cannot listen on this address",
-            seen=f"{host} port {port}: {error.strerror or error}",
+            seen=f"{host} port {port}: {getattr(error, 'strerror', '') or error}",
             allowed="an address of this machine and a free port",
-            next_step="give another --port, or --port 0 for any free one",
+            next_step=_next_step(error),
         ) from error
     return found
+
+
+def _next_step(error: OSError | UnicodeError) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return "give another --port, or --port 0 for any free one"
+    if isinstance(error, PermissionError):
+        return "give a --port from 1024 on"
+    return "omit --host to serve this machine alone, or give 0.0.0.0 for all addresses of this machine"
+
+
+def names_of(host: str, further: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the names that requests may use for a service on an address; none, which allows all, for other machines.
+
+    Args:
+        host: The address that the service listens on.
+        further: Names that a proxy passes on; with ``*``, all names are allowed.
+
+    Example:
+        >>> names_of("127.0.0.1", ["weft.example.org"]), names_of("0.0.0.0")
+        (('localhost', '127.0.0.1', '[::1]', 'weft.example.org'), ())
+    """
+    if "*" in further or not (further or is_loopback(host)):
+        return ()
+    own = f"[{host}]" if ":" in host else host
+    return tuple(dict.fromkeys((*LOCAL, *(() if own == "0.0.0.0" else (own.lower(),)), *map(str.lower, further))))
 
 
 def is_loopback(host: str) -> bool:
