@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from weft.errors import WeftError
+from weft.service.bodies.answer_examples import with_answers
 from weft.service.bodies.problems import MEDIA_TYPE as PROBLEM_TYPE
 from weft.service.bodies.problems import LineProblem, Problem, problem_response
 from weft.service.bodies.response_bodies import WrittenSentence
@@ -122,6 +123,7 @@ def _described(app: FastAPI, engine: Engine) -> dict[str, Any]:
             schemas.pop(name, None)
         for operation in (one for path in found["paths"].values() for one in path.values()):
             _describe_operation(operation, engine)
+        with_answers(found["paths"])
         for name in ("ScoreRequest", "OrderRequest", "CompareRequest"):
             schemas[name]["properties"]["model"]["enum"] = list(engine.models)
         if engine.settings.api_key:
