@@ -2,7 +2,8 @@
 
     python tools/answer_examples.py     writes src/weft/service/bodies/answer_examples.json
 
-It needs the extras `web` and `train`, and the zoo. Run it when fields of answers or the default model change; a test compares the fields.
+It needs the extras `web` and `train`, and the zoo. Run it when fields of answers or the default model change; a test
+compares the fields.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def test_the_description_has_answers_with_the_fields_of_the_service(service: Run
         assert fields(content["example"]) == fields(service.http.post(f"/v1/{path}", json=example).json())
     for path, operations in described["paths"].items():
         for operation in operations.values():
-            (content,) = operation["responses"]["200"]["content"].values()
-            assert "example" in content or path == "/metrics"
+            contents = operation["responses"]["200"].get("content", {}).values()
+            assert path == "/metrics" or all("example" in content for content in contents)
 
 
 def fields(value: object) -> object:
