@@ -18,12 +18,12 @@ from weft.loaded_model import Model, load
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Steps
 from weft.registry import DEFAULT_WRITER
+from weft.service.answers import Stopping
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
 from weft.service.remembering import remembering
 from weft.service.score_queue import ScoreQueue
 from weft.service.settings import ServiceSettings
-from weft.service.stopping import Stopping
 
 Found = TypeVar("Found")
 FOREIGN = "Der Hund bellt, und die Katze schläft heute nicht."

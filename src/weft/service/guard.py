@@ -14,10 +14,10 @@ from pathlib import Path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.errors import WeftError
+from weft.service.answers import Stopping
 from weft.service.bodies.problems import ServiceError, problem_response
 from weft.service.metrics import Metrics
 from weft.service.settings import ServiceSettings
-from weft.service.stopping import Stopping
 
 log = logging.getLogger("weft.service")
 

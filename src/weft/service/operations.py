@@ -17,6 +17,7 @@ from weft.ordering.ordering import Ordering
 from weft.protocols import BreakModel, CalibratedModel, ShuffleJudge, TabledModel, WritingModel
 from weft.scoring.genre_choice import check_genre
 from weft.scoring.own_shuffles import with_own_shuffles
+from weft.service.answers import stopping_error
 from weft.service.bodies.given_texts import GivenText, given_text, given_texts
 from weft.service.bodies.problems import ServiceError
 from weft.service.bodies.request_bodies import CompareRequest, GenerateRequest, OrderRequest, ScoreRequest, TextsRequest
@@ -32,7 +33,6 @@ from weft.service.bodies.response_bodies import (
 from weft.service.bodies.views import Reasons, compare_body, continuation_body, order_body, score_body
 from weft.service.engine import Engine, ServedModel
 from weft.service.remembering import score_steps, table_steps
-from weft.service.stopping import stopping_error
 from weft.text_inputs import with_list_warning
 from weft.version import VERSION
 

@@ -14,11 +14,11 @@ from weft.document import Document, Score
 from weft.loaded_model import Model
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Steps
+from weft.service.answers import stopping_error
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
 from weft.service.remembering import score_steps
 from weft.service.settings import ServiceSettings
-from weft.service.stopping import stopping_error
 
 LONG = (
     64  # sentences; a longer text has a call of its own, in steps if its model can, so that others do not wait for it

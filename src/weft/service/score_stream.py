@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from weft.errors import WeftError
 from weft.loaded_model import Model
 from weft.scoring.genre_choice import check_genre
+from weft.service.answers import stopping_error
 from weft.service.bodies.given_texts import given_text
 from weft.service.bodies.problems import LineProblem, ServiceError, problem_of
 from weft.service.bodies.request_bodies import StreamOptions, TextBody
@@ -18,7 +19,6 @@ from weft.service.bodies.views import score_body
 from weft.service.bodies.wrong_requests import wrong_line
 from weft.service.engine import Engine, ServedModel
 from weft.service.operations import reasons_for, shuffled
-from weft.service.stopping import stopping_error
 from weft.text_inputs import SINGLE_NAME
 
 LINE: TypeAdapter[str | TextBody] = TypeAdapter(str | TextBody)

@@ -73,7 +73,10 @@ def _words(error: Found, name: str, body: type[BaseModel], otherwise: str) -> tu
     kind, place = error["type"], _place(error)
     fields, example = _listed(body.model_fields), _example(body)
     if kind == "json_invalid":
-        what = "the body is not JSON" if body is not TextBody else "the line is not JSON"
+        part = "line" if body is TextBody else "body"
+        if "recursion" in str(error.get("ctx") or error["msg"]):
+            return f"the JSON of the {part} is nested too deeply", example, "send it without further nesting"
+        what = f"the {part} is not JSON"
         return (
             what,
             example,
