@@ -351,7 +351,7 @@ def test_wrong_values_are_errors_with_four_parts(call: Any) -> None:
 def test_next_steps_fit_the_value() -> None:
     with pytest.raises(weft.CorpusError, match=r"next: pass a list, such as sorted\(texts\)"):
         weft.score({TEXT})
-    with pytest.raises(weft.ConfigError, match="saw 'x'; allowed: uni, bi, mmi; next: correct --combine"):
+    with pytest.raises(weft.ConfigError, match="saw 'x'; allowed: uni, bi, mmi; next: correct or omit `combine`"):
         weft.score(TEXT, model=WEFT_SMALL, combine="x")
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 from tests.helpers.command_line import refused
 
-from weft.errors import ConfigError, WeftError
+import weft
+from weft import cli
+from weft.errors import OPTIONS, ConfigError, WeftError
 
 HUGE = "x" * 1_000_000
 
@@ -29,3 +32,20 @@ def test_the_command_line_quotes_little_of_its_input(tmp_path: Path) -> None:
         assert len(refused("score", file, cwd=tmp_path)) < 2000
     assert len(refused("train", "d.toml", "--out", "m", cwd=tmp_path)) < 2000
     assert len(refused("score", "a.jsonl", "--model", "y" * 100_000, cwd=tmp_path)) < 2000
+
+
+def test_settings_are_named_as_the_reader_of_the_message_gives_them(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A cat sat. It slept.")
+    with pytest.raises(ConfigError, match=r'use `language="en"`'):
+        weft.score("A cat sat. It slept.", language="klingon")
+    assert "use --language en" in refused("score", "a.txt", "--language", "klingon", cwd=tmp_path)
+    with pytest.raises(ConfigError, match="omit `objective`"):
+        weft.order("A cat sat. It slept.", model="foltz-sif", objective="precedence")
+    command = ("order", "a.txt", "-m", "foltz-sif", "--objective", "precedence")
+    assert "omit --objective" in refused(*command, cwd=tmp_path)
+
+
+def test_the_options_in_messages_exist() -> None:
+    commands = typer.main.get_command(cli.app).commands.values()  # type: ignore[attr-defined]
+    known = {name for command in commands for parameter in command.params for name in parameter.opts}
+    assert {option.split()[0] for option in OPTIONS.values()} <= known

@@ -7,6 +7,7 @@ The command line prints the message on one line and exits with code 2; the libra
 from __future__ import annotations
 
 import difflib
+import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,40 @@ MOST_LISTED = 20  # names in a message; more of them hide what was wrong
 MOST_CHARACTERS = 300  # of each part of a message: a message may quote a value, and never a whole text
 MOST_ALLOWED = 900  # of what is allowed, which may list all names
 BEGINNING = 0.7  # share of a shortened part that is its beginning; the end of a path or a message says most
+
+
+# Messages name a setting as Python does, in backticks; the command line and the service write their own names.
+_SETTING = re.compile(r'`([a-z_]+)(?:="([^`"]*)")?`')
+OPTIONS = {
+    **{name: f"--{name.replace('_', '-')}" for name in (
+        "beam", "clean", "column", "combine", "device", "encoding", "id_column", "language", "objective", "search",
+    )},
+    "format": "--input", "sentences": "--input lines",
+}  # fmt: skip
+
+
+def with_options(message: str) -> str:
+    """Return a message in which settings are options of the command line.
+
+    Example:
+        >>> with_options('omit `objective`, or use `search="beam"`')
+        'omit --objective, or use --search beam'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        return " ".join(filter(None, (OPTIONS.get(match[1], match[0]), match[2] if match[1] in OPTIONS else "")))
+
+    return _SETTING.sub(option, message)
+
+
+def with_fields(message: str) -> str:
+    """Return a message in which settings are fields of a request in JSON.
+
+    Example:
+        >>> with_fields('omit `objective`, or use `search="beam"`')
+        'omit `objective`, or use `"search": "beam"`'
+    """
+    return _SETTING.sub(lambda match: match[0] if match[2] is None else f'`"{match[1]}": "{match[2]}"`', message)
 
 
 def shortened(text: str, most: int = MOST_CHARACTERS) -> str:

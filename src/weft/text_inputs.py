@@ -145,6 +145,15 @@ def labels_of(texts: object) -> list[Any] | None:
 
 
 def _check_many(texts: object) -> None:
+    if (shape := _array_shape(texts)) is not None and len(shape) != 1:
+        raise CorpusError(
+            "an array of texts has one dimension",
+            seen=f"an array of shape {shape}",
+            allowed=ALLOWED,
+            next_step="pass one text with X.item()"
+            if not shape
+            else "pass one column, such as X[:, 0]; in a ColumnTransformer, name the column as 'text', not as ['text']",
+        )
     if _is_frame(texts) or isinstance(texts, NOT_TEXTS) or not isinstance(texts, Iterable):
         raise CorpusError("not a text", seen=_described(texts), allowed=ALLOWED, next_step=_next_step(texts))
 
@@ -164,12 +173,18 @@ def _next_step(value: object) -> str:
     if isinstance(value, list | tuple):
         return "join the sentences of each text as Document('name', sentences)"
     if _is_frame(value):
-        return "pass one column, such as frame['text']"
+        return "pass one column, such as frame['text']; in a ColumnTransformer, name it as 'text', not as ['text']"
     if isinstance(value, Mapping):
         return "pass list(texts.values())"
     if value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value)):
         return "remove missing values first, such as series.dropna()"
     return "convert it with str()"
+
+
+def _array_shape(value: object) -> tuple[int, ...] | None:
+    """Return the shape of an array of numpy; None for everything else."""
+    numpy = sys.modules.get("numpy")
+    return value.shape if numpy is not None and isinstance(value, numpy.ndarray) else None
 
 
 def _is_frame(value: object) -> bool:

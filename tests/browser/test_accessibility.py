@@ -57,6 +57,33 @@ def test_nothing_is_wider_than_a_phone(tab: Page, site: str) -> None:
         assert tab.evaluate("document.documentElement.scrollWidth") <= 375, view
 
 
+SMALL_TARGETS = """
+[...document.querySelectorAll('a, button, select, input, textarea')]
+  .filter((node) => node.checkVisibility() && !node.closest('.quiet, .skip'))
+  .map((node) => [node.id || node.textContent || node.className, node.getBoundingClientRect()])
+  .filter(([, { width, height }]) => Math.min(width, height) < 24)
+  .map(([name, { width, height }]) => `${name} ${width} x ${height}`)
+"""
+
+
+def test_targets_are_large_enough_for_a_finger(tab: Page, site: str) -> None:
+    tab.set_viewport_size({"width": 375, "height": 740})
+    tab.goto(site)
+    assert tab.evaluate(SMALL_TARGETS) == []
+    paste(tab, ESSAY)
+    tab.get_by_role("button", name="Suggest an order").click()
+    expect(tab.get_by_role("heading", name="Suggested order")).to_be_visible()
+    assert tab.evaluate(SMALL_TARGETS) == []
+    tab.goto(f"{site}#compare")
+    tab.get_by_role("button", name="Try an example").click()
+    expect(tab.get_by_role("article", name="Second version")).to_be_visible()
+    assert tab.evaluate(SMALL_TARGETS) == []
+    tab.goto(f"{site}#class")
+    tab.get_by_role("button", name="Try the examples").click()
+    expect(tab.locator("#class-progress")).to_be_hidden()
+    assert tab.evaluate(SMALL_TARGETS) == []
+
+
 def test_the_keyboard_reaches_everything_in_order(tab: Page, site_with_breaks: str) -> None:
     tab.goto(site_with_breaks)
     paste(tab, ESSAY)

@@ -43,6 +43,17 @@ def test_compare_shows_what_changed(tab: Page, site: str) -> None:
     assert tab.get_by_role("textbox", name="Second version").input_value() == SOUND
 
 
+def test_a_sentence_that_was_moved_and_changed_is_both(tab: Page, site: str) -> None:
+    tab.goto(f"{site}#compare")
+    tab.get_by_label("First version").fill(f"{SOUND} Rates rose in March.")
+    tab.get_by_label("Second version").fill(f"Rates rose fast in March. {SOUND}")
+    tab.get_by_role("button", name="Compare").click()
+    for side in ("First", "Second"):
+        moved = tab.get_by_role("article", name=f"{side} version").locator(".kind-moved")
+        expect(moved).to_contain_text("moved and changed: Rates rose")
+        expect(moved.locator(".sign")).to_have_text("↕~")
+
+
 def test_the_text_becomes_the_first_version(tab: Page, site: str) -> None:
     tab.goto(site)
     paste(tab, SHUFFLED)
@@ -93,6 +104,23 @@ def test_one_bad_text_does_not_stop_a_class(tab: Page, site: str, tmp_path: Path
     rows = tab.locator("#class-table tbody tr")
     expect(rows.nth(1)).to_contain_text("too many sentences")
     assert [rows.nth(n).locator("td").first.inner_text() for n in (0, 2)] != ["–", "–"]
+
+
+def test_an_unreadable_file_does_not_stop_a_class(tab: Page, site: str, tmp_path: Path) -> None:
+    good, bad, other = (tmp_path / name for name in ("anna.txt", "ben.txt", "cleo.txt"))
+    good.write_text(SOUND)
+    bad.write_bytes("Café. Thé.".encode("latin-1"))
+    other.write_text(SHUFFLED)
+    tab.goto(f"{site}#class")
+    tab.get_by_label("Open files").set_input_files([good, bad, other])
+    expect(tab.locator("#class-summary")).to_contain_text("3 texts. ")
+    assert names(tab) == ["anna", "cleo"]
+    expect(tab.locator("#class-table tbody tr").nth(1)).to_contain_text("“ben.txt” is not a text in UTF-8")
+    tab.get_by_label("Genre").last.select_option("essay")  # all are scored again
+    expect(tab.locator("#class-table tbody tr").nth(1)).to_contain_text("UTF-8")
+    tab.get_by_label("Open files").set_input_files(bad)
+    expect(tab.locator("#view-class").get_by_role("alert")).to_contain_text("“ben.txt” is not a text in UTF-8")
+    expect(tab.locator("#view-class")).to_be_visible()
 
 
 def test_sentences_of_a_file_stay_as_they_are_until_they_are_edited(tab: Page, site: str, tmp_path: Path) -> None:
@@ -163,6 +191,22 @@ def test_downloads_of_a_text(tab: Page, site: str, tmp_path: Path) -> None:
     tab.goto(files["HTML"].as_uri())  # the file stands alone
     expect(tab.locator("body")).to_contain_text('<b>My "uncle"</b> bought a motorbike')
     assert tab.locator("meter").count() == 5
+
+
+def test_a_picture_says_what_its_links_mean(tab: Page, site: str, tmp_path: Path) -> None:
+    tab.add_init_script(
+        "window.drawn = []; const draw = CanvasRenderingContext2D.prototype.fillText;"
+        "CanvasRenderingContext2D.prototype.fillText = function (...given) { drawn.push(given);"
+        " draw.apply(this, given) }"
+    )
+    tab.goto(site)
+    paste(tab, ESSAY)
+    tab.get_by_role("button", name="Download", exact=True).click()
+    save(tab, "PNG", tmp_path)
+    words = [(given[0], given[2]) for given in tab.evaluate("drawn")]
+    weak, strong, torn = ([word for word in words if word[0] == name][-1] for name in ("weak", "strong", "break"))
+    scale = words[-1]
+    assert weak[1] == strong[1] == torn[1] < scale[1] and scale[0].startswith("weft")
 
 
 def test_cancel_stops_a_class(tab: Page, site: str) -> None:

@@ -151,7 +151,7 @@ def test_keys_of_json_lines(tmp_path: Path) -> None:
     assert (found[0]["tags"], found[0]["note"], found[1]["tags"]) == (["a", "b"], None, None)
     table = rows("score", "t.jsonl", "--column", "body", "--id-column", "key", cwd=tmp_path)
     assert (table[0]["tags"], table[0]["note"], table[2]["tags"]) == ('["a", "b"]', "", "")
-    assert "--column NAME" in refused("score", "t.jsonl", "--column", "text2", cwd=tmp_path)
+    assert "with --column" in refused("score", "t.jsonl", "--column", "text2", cwd=tmp_path)
     assert "--id-column" in refused("score", "t.jsonl", "--column", "body", "--id-column", "k", cwd=tmp_path)
 
 

@@ -70,6 +70,15 @@ def test_the_fewest_sentences_count_as_moved() -> None:
         assert kinds(texts, [texts[i] for i in order]).count("same") == longest
 
 
+def test_a_sentence_may_be_moved_and_changed() -> None:
+    first = Document("a", ("Bees drink nectar.", "They fly home.", "Rates rose in March."))
+    second = Document("b", ("Rates rose fast in March.", "Bees drink nectar.", "They fly home."))
+    found = compare_texts(create_model("foltz-sif"), first, second)
+    assert [(one.kind, one.both) for one in found.sentences] == [("moved", True), ("same", False), ("same", False)]
+    assert "↕~moved" in "\n".join(line.plain for line in revision_lines(found, first, second))
+    assert "↕~ moved and changed" in found._repr_html_()
+
+
 def test_transitions_are_aligned_with_their_scores() -> None:
     (text,) = synthetic(1, 4)
     other = text.reorder([0, 1, 3, 2])

@@ -17,7 +17,6 @@ from typing import Self
 import httpx
 import numpy as np
 import numpy.typing as npt
-import uvicorn
 from tests.helpers.scorers import TestScorer
 
 from weft.document import Document, Score
@@ -25,7 +24,7 @@ from weft.loaded_model import Model
 from weft.registry import create_model
 from weft.service.app import create_app
 from weft.service.engine import Engine, ServedModel
-from weft.service.server import listening_socket, server_config
+from weft.service.server import Server, listening_socket, server_config
 from weft.service.settings import ServiceSettings
 
 BEES = (
@@ -42,6 +41,7 @@ class Running:
     address: str
     engine: Engine
     http: httpx.Client
+    server: Server
 
 
 @contextmanager
@@ -50,7 +50,8 @@ def running(settings: ServiceSettings, models: Sequence[ServedModel] = ()) -> It
     engine = Engine(settings)
     engine.models = {served.name: served for served in models}
     listening = listening_socket("127.0.0.1", 0)
-    server = uvicorn.Server(server_config(create_app(settings, engine), settings, verbose=True))
+    config = server_config(create_app(settings, engine), settings, verbose=True)
+    server = Server(config, engine.begin_to_stop)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -58,7 +59,7 @@ def running(settings: ServiceSettings, models: Sequence[ServedModel] = ()) -> It
         with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
             _wait_until(lambda: server.started or not thread.is_alive())
             assert server.started
-            yield Running(address, engine, client)
+            yield Running(address, engine, client, server)
     finally:
         server.should_exit = True
         thread.join(30)

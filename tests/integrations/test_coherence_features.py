@@ -130,3 +130,22 @@ def test_own_shuffles_are_counted_as_a_reader_counts_them() -> None:
     assert own_shuffles_beaten(years.inner, own) == 1.0 and own_shuffles_beaten(years.inner, wrong) == 0.0
     assert own_shuffles_beaten(years.inner, own, shuffles=5, seed=2) == 1.0
     assert not isinstance(years.inner, ShuffleJudge) and own_shuffles_beaten(years.inner, Score(None)) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "advice"),
+    [
+        (np.array([["A cat sat."], ["It slept."]]), "name the column as 'text'"),
+        (np.array("A cat sat."), "item"),
+    ],
+)
+def test_input_with_columns_is_told_which_to_pass(texts: object, advice: str) -> None:
+    with pytest.raises(weft.CorpusError) as caught:
+        weft.CoherenceFeatures(model="foltz-sif", entity=None, shuffles=0).fit_transform(texts)
+    assert advice in str(caught.value.next_step)
+
+
+def test_a_frame_is_told_which_column_to_pass() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(weft.CorpusError, match="name it as 'text'"):
+        weft.CoherenceFeatures(model="foltz-sif").transform(pandas.DataFrame({"text": ["A cat sat."]}))

@@ -102,6 +102,8 @@ def test_other_processes_score_too() -> None:
 def test_wrong_names_are_explained() -> None:
     with pytest.raises(weft.ConfigError, match="unknown model"):
         pipeline(model="nope")
+    with pytest.raises(weft.ConfigError, match="unknown genre.*essay"):
+        pipeline(model="weft-reader", genre="poem")
     Doc.set_extension("taken", default=None)
     with pytest.raises(weft.ConfigError, match=r"doc._.taken"):
         pipeline(attribute="taken")

@@ -193,5 +193,5 @@ def test_a_text_too_long_is_refused_unless_the_model_sorts() -> None:
     with pytest.raises(ConfigError, match="too long to order") as caught:
         order_document(create_model("random"), text)
     assert str(MOST_ORDERED + 1) in str(caught.value.seen)
-    assert "--input blocks" in str(caught.value.next_step)
+    assert 'format="blocks"' in str(caught.value.next_step)
     assert order_document(create_model("year-sort"), text).search == "rule"

@@ -23,6 +23,7 @@ def test_a_given_genre_wins_over_a_label_and_a_label_over_a_guess() -> None:
     guessed = choose_genre(REFERENCE, RECIPE)
     assert guessed.name == "howto" and guessed.guessed and (guessed.probability or 0) > 0.5
     assert choose_genre(REFERENCE, Document("r", RECIPE.sentences, genre="cookbook")) == guessed
+    assert choose_genre(REFERENCE, Document("r", RECIPE.sentences, genre="all")) == GenreChoice("all")
 
 
 def test_an_unsure_guess_or_one_without_texts_gives_all_texts() -> None:

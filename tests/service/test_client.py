@@ -34,6 +34,12 @@ def same(found: weft.Score, expected: weft.Score) -> None:
 def test_scores(client: weft.Client) -> None:
     same(client.score(BEES), weft.score(BEES, model="foltz-sif"))
     same(client.score(BEES, model="weft-reader", genre="essay"), weft.score(BEES, genre="essay"))
+    for genre in ("essay", "wikipedia", "cookbook", "all"):
+        labelled = dataclasses.replace(DOCUMENT, genre=genre)
+        same(client.score(labelled, model="weft-reader"), weft.score(labelled))
+        assert client.score([labelled, BEES], model="foltz-sif")[0].value is not None
+    same(client.score(BEES, own_shuffles=True), weft.score(BEES, model="foltz-sif", own_shuffles=True))
+    assert client.score(BEES, own_shuffles=True).shuffles_beaten is not None
     found = client.score(DOCUMENT)
     same(found, weft.score(DOCUMENT, model="foltz-sif"))
     assert found.document is DOCUMENT
@@ -73,6 +79,14 @@ def test_orders_comparisons_and_models(client: weft.Client) -> None:
 def test_continuations(client: weft.Client) -> None:
     decoding = weft.Decoding(method="beam", beam=2, max_tokens=12)
     assert client.generate(DOCUMENT, decoding=decoding) == weft.generate(DOCUMENT, model=WEFT_SMALL, decoding=decoding)
+    options: dict[str, Any] = {"method": "sample", "temperature": 0.7, "beam": 3, "seed": 5, "max_tokens": 12}
+    found = client.generate(BEES, rerank="weft-reader", **options)
+    assert found == weft.generate(BEES, model=WEFT_SMALL, rerank="weft-reader", **options)
+    assert found.sentences != client.generate(BEES, **{**options, "seed": 6}).sentences
+    with pytest.raises(weft.WeftError, match="does not serve this model"):
+        client.generate(BEES, rerank="nope")
+    with pytest.raises(weft.ConfigError, match="did you mean temperature"):
+        client.generate(BEES, temprature=0.5)
     with pytest.raises(weft.ConfigError, match="draws"):
         client.generate(DOCUMENT, decoding=weft.Decoding(draws=7))
 
@@ -87,6 +101,18 @@ def test_errors_are_those_of_the_service(client: weft.Client) -> None:
             stranger.score(BEES)
         with weft.Client(service.address, "schlüssel") as known:
             assert known.score(BEES).value is not None
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "localhost", "ftp://127.0.0.1", "http://", "", 3])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(weft.ConfigError, match="not the address of a service"):
+        weft.Client(url)
+
+
+def test_the_path_of_the_interface_is_no_part_of_the_address(service: Running) -> None:
+    for ending in ("", "/", "/v1", "/v1/"):
+        with weft.Client(service.address + ending) as client:
+            assert client.models()
 
 
 def test_another_server_is_not_a_service() -> None:

@@ -60,6 +60,25 @@ def test_the_examples_of_the_description_work(service: Running) -> None:
         assert service.http.post(f"/v1/{path}", json=example).status_code == 200, name
 
 
+def test_the_description_has_answers_with_the_fields_of_the_service(service: Running) -> None:
+    described = service.http.get("/openapi.json").json()
+    for name, path in (("ScoreRequest", "score"), ("OrderRequest", "order"), ("CompareRequest", "compare")):
+        example = described["components"]["schemas"][name]["example"] | {"model": "weft-reader"}
+        (content,) = described["paths"][f"/v1/{path}"]["post"]["responses"]["200"]["content"].values()
+        assert fields(content["example"]) == fields(service.http.post(f"/v1/{path}", json=example).json())
+    for path, operations in described["paths"].items():
+        for operation in operations.values():
+            contents = operation["responses"]["200"].get("content", {}).values()
+            assert path == "/metrics" or all("example" in content for content in contents)
+
+
+def fields(value: object) -> object:
+    """Return the fields of an answer without their values, which change with the weights of the model."""
+    if isinstance(value, dict):
+        return {name: fields(one) for name, one in value.items()}
+    return [fields(value[0])] if isinstance(value, list) and value else type(value) is list
+
+
 def test_every_field_of_a_score_is_described(service: Running) -> None:
     schemas = service.http.get("/openapi.json").json()["components"]["schemas"]
     (found,) = service.http.post("/v1/score", json={"text": BEES}).json()["scores"]

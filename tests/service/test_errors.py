@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,6 +13,8 @@ import httpx
 import pytest
 from tests.helpers.running_service import BEES, GatedModel, Running, running, wait_for
 
+from weft.errors import ConfigError
+from weft.service.engine import Engine
 from weft.service.settings import ServiceSettings
 
 
@@ -38,6 +43,7 @@ WRONG = [
     ("score", {"text": "A. B.", "combine": "mmi"}, "invalid-request"),
     ("score", {"text": "A. B.", "genre": "essay"}, "invalid-request"),
     ("score", {"text": "A. B.", "model": "weft-reader", "genre": "poem"}, "invalid-request"),
+    ("score", {"text": {"text": "A. B.", "genre": "poem"}, "model": "weft-reader"}, "invalid-request"),
     ("score", {"text": "A. B.", "language": "klingon"}, "invalid-request"),
     ("score", {"texts": ["A. B."] * 9}, "too-many-texts"),
     ("score", {"text": "It rained. " * 51}, "too-many-sentences"),
@@ -70,6 +76,7 @@ def test_a_wrong_request_is_refused(service: Running, path: str, body: dict[str,
         ("score", {"texts": ["A. B.", 3]}, "wrong value of `texts[1]`"),
         ("score", {"texts": ["A.", {"sentences": ["A.", 3]}]}, "wrong value of `texts[1].sentences[1]`"),
         ("score", {"text": {"text": "A.", "colour": 1}}, "unknown field `text.colour`"),
+        ("compare", {"frist": "A. B.", "second": "A."}, "unknown field `frist`"),
         ("score", {"text": "A.", "genre": 5}, "wrong value of `genre`"),
         ("compare", {"first": "A. B."}, "`second` is missing"),
     ],
@@ -83,6 +90,35 @@ def test_a_wrong_field_is_named_as_the_client_knows_it(
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "allowed", "next_step"),
+    [
+        ("score", {"text": 1}, "a string, or an object", "`text`"),
+        ("score", {"texts": "A. B."}, "a list", "`texts`"),
+        ("score", {"txt": "A. B."}, "`texts`", "did you mean `text`"),
+        ("score", {"text": "A.", "genr": "essay"}, "`genre`", "did you mean `genre`"),
+        ("score", {"text": {"text": "A.", "titel": "B"}}, "`title`", "did you mean `title`"),
+        ("order", {"text": "A. B.", "begin": 1}, "`first_given`", "`begin`"),
+        ("order", {"text": "A. B.", "beam": 0}, "at least 1", "`beam`"),
+        ("compare", {"frist": "A.", "second": "B."}, "`first`", "did you mean `first`"),
+        ("score", [], "{", "`text`"),
+        ("score", {"text": "A. B.", "language": "klingon"}, "639-1", '`"language": "en"`'),
+        ("order", {"text": "A. B.", "objective": "precedence"}, "coherence", "`objective`"),
+        ("score/stream?genr=essay", "A. B.", "`genre`", "did you mean `genre`"),
+    ],
+)
+def test_a_refusal_names_the_fields(service: Running, path: str, body: object, allowed: str, next_step: str) -> None:
+    problem = check(service.http.post(f"/v1/{path}", json=body), 422, "invalid-request")
+    assert allowed in problem["allowed"] and next_step in problem["next_step"]
+    assert "--" not in problem["detail"]
+
+
+def test_a_body_nested_too_deeply_is_told_so(service: Running) -> None:
+    for content in (b"[" * 9_000, b'{"text":' + b"[" * 9_000 + b"]" * 9_000 + b"}"):
+        response = service.http.post("/v1/score", content=content, headers={"content-type": "application/json"})
+        assert "nested" in check(response, 400, "body-that-cannot-be-read")["title"]
+
+
+@pytest.mark.parametrize(
     "content", [b"", b"{", b"\xff\xfe", b'{"text": "\\ud800 a. b."}', b"[" * 10_000, b'{"text": NaN}', b"null", b"[]"]
 )
 def test_a_body_that_is_no_json_object_is_refused(service: Running, content: bytes) -> None:
@@ -91,17 +127,32 @@ def test_a_body_that_is_no_json_object_is_refused(service: Running, content: byt
     check(response, response.status_code, response.json()["type"].rsplit(":", 1)[1])
 
 
-def test_other_types_of_content_are_refused(service: Running) -> None:
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "text/json", ""])
+def test_other_types_of_content_are_refused(service: Running, kind: str) -> None:
     """A page of another site can send text/plain without asking first."""
-    response = service.http.post("/v1/score", content=b'{"text": "A. B."}', headers={"content-type": "text/plain"})
-    check(response, 422, "invalid-request")
+    headers = {"content-type": kind} if kind else {}
+    response = service.http.post("/v1/score", content=b'{"text": "A. B."}', headers=headers)
+    problem = check(response, 415, "wrong-content-type")
+    assert "Content-Type: application/json" in problem["next_step"] and kind in problem["seen"]
+    good = {"content-type": "application/json; charset=utf-8"}
+    assert service.http.post("/v1/score", content=b'{"text": "A. B."}', headers=good).status_code == 200
 
 
 def test_unknown_paths_and_methods(service: Running) -> None:
     check(service.http.get("/v1/nothing"), 404, "not-found")
     check(service.http.get("/../pyproject.toml"), 404, "not-found")
     check(service.http.get("/%2e%2e/app.py"), 404, "not-found")
-    check(service.http.get("/v1/score"), 405, "method-not-allowed")
+    assert "/v1/score" in check(service.http.get("/v1/scroe"), 404, "not-found")["next_step"]
+
+
+def test_a_wrong_method_is_told_the_right_ones(service: Running) -> None:
+    described = service.http.get("/openapi.json").json()["paths"]
+    for path, methods in {**described, "/": ("get", "head"), "/openapi.json": ("get", "head")}.items():
+        response = service.http.request("DELETE", path)
+        problem = check(response, 405, "method-not-allowed")
+        assert response.headers["allow"] == problem["allowed"] == ", ".join(methods).upper()
+        for method in methods:
+            assert service.http.request(method, path).status_code != 405
 
 
 def test_a_large_body_is_refused_whether_it_says_its_size_or_not(service: Running) -> None:
@@ -194,9 +245,35 @@ def test_a_bad_text_does_not_spoil_the_batch_of_others(gated: tuple[GatedModel, 
         assert [one.result().status_code for one in [held, *sent]] == [200, 200, 500, 200]
 
 
-def test_a_service_without_a_model_that_writes_says_so_and_still_scores() -> None:
-    with running(ServiceSettings(models=("foltz-sif",), writer="no-such-model")) as service:
-        for path in ("generate", "generate/stream"):
-            problem = check(service.http.post(f"/v1/{path}", json={"text": BEES}), 422, "no-writer")
-            assert "--writer" in problem["next_step"]
-        assert service.http.post("/v1/score", json={"text": BEES}).status_code == 200
+# A service in a process in which PyTorch is not installed, and what it answers.
+WITHOUT_PYTORCH = """
+import json, sys
+sys.modules.update(dict.fromkeys(("torch", "sklearn", "scipy", "onnx")))
+from starlette.testclient import TestClient
+from weft.service.app import create_app
+from weft.errors import ConfigError
+from weft.service.engine import Engine
+from weft.service.settings import ServiceSettings
+
+with TestClient(create_app(ServiceSettings(models=("foltz-sif",)))) as client:
+    body = {"text": "A cat sat. It slept."}
+    found = [client.post(f"/v1/{path}", json=body) for path in ("generate", "generate/stream", "score")]
+print(json.dumps([[one.status_code, one.json()] for one in found]))
+"""
+
+
+def test_a_service_without_pytorch_says_what_to_install_and_still_scores() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYTORCH], capture_output=True, text=True, check=True, timeout=60
+    )
+    *refused, (status, _) = json.loads(done.stdout.splitlines()[-1])
+    assert status == 200
+    for status, problem in refused:
+        assert status == 422 and problem["type"] == "urn:weft:problem:no-writer"
+        assert "pip install '.[train]' ./zoo" in problem["next_step"] and "--writer" in problem["next_step"]
+
+
+def test_a_writer_that_was_named_is_checked_when_the_service_starts() -> None:
+    for name, message in (("no-such-model", "unknown model"), ("foltz-sif", "cannot write")):
+        with pytest.raises(ConfigError, match=message):
+            Engine(ServiceSettings(models=("foltz-sif",), writer=name)).load()

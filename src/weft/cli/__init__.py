@@ -37,7 +37,7 @@ from weft.cli.serve import serve
 from weft.cli.table import table
 from weft.cli.train import train
 from weft.cli.usage_errors import usage_error
-from weft.errors import WeftError, missing_package
+from weft.errors import WeftError, missing_package, with_options
 from weft.version import VERSION
 
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
@@ -114,7 +114,7 @@ def main() -> None:
         code = _called_app()(standalone_mode=False, prog_name="weft")
         sys.stdout.flush()
     except WeftError as error:
-        _fail(str(error))
+        _fail(with_options(str(error)))
     except ModuleNotFoundError as error:
         if (explained := missing_package(error)) is None:
             raise

@@ -19,6 +19,7 @@ from rich.text import Text
 from weft.cli.options import OutputFormat
 from weft.corpora.readers.read_options import ReadOptions
 from weft.document import Document, Score
+from weft.errors import with_options
 from weft.io.atomic_files import write_atomically
 from weft.progress import Progress
 from weft.report.terminal import printable
@@ -232,6 +233,6 @@ class WarningLines:
                 alone.setdefault(names, []).append(warning)
             else:
                 more = f" and {count - NAMED} more" if count > NAMED else ""
-                self.show(f"{count} texts ({names}{more}): {warning}")
+                self.show(with_options(f"{count} texts ({names}{more}): {warning}"))
         for name, warnings in alone.items():
-            self.show(f"{name}: {'; '.join(warnings)}")
+            self.show(with_options(f"{name}: {'; '.join(warnings)}"))

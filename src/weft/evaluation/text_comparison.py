@@ -39,6 +39,11 @@ class AlignedSentence:
     after: int | None
     similarity: float
 
+    @property
+    def both(self) -> bool:
+        """Whether it was moved and its words changed too."""
+        return self.kind == "moved" and self.similarity < 1
+
 
 @dataclass(frozen=True, slots=True)
 class AlignedTransition:

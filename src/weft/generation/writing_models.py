@@ -29,7 +29,7 @@ def combined_model(model: AnyModel, combine: str, name: str) -> AnyModel:
             f"unknown combination of the parts of {name}",
             seen=combine,
             allowed=", ".join(COMBINATIONS),
-            next_step="correct --combine, or combine= in Python",
+            next_step="correct or omit `combine`",
         )
     return model.combined(combine)
 

@@ -16,6 +16,7 @@ from weft.document import Document, Score
 from weft.errors import ConfigError
 from weft.loaded_model import Model, as_model
 from weft.registry import DEFAULT_MODEL
+from weft.scoring.genre_choice import check_genre
 
 NAME = "coherence"
 KEY = "weft.coherence"  # in doc.user_data, which Doc.to_bytes keeps
@@ -80,7 +81,8 @@ class CoherenceComponent:
     def __init__(self, name: str, model: str, *, combine: str = "", genre: str = "", language: str = "en") -> None:
         self.name, self.model = name, model
         self.combine, self.genre, self.language = combine or None, genre or None, language
-        self._loaded()  # an unknown name is reported here
+        loaded = self._loaded()  # an unknown name or genre is reported here
+        check_genre(self.genre, loaded.inner, loaded.name)
 
     def _loaded(self) -> Model:
         return as_model(self.model).combined(self.combine)

@@ -103,7 +103,7 @@ def _open_error(error: OSError | ValueError) -> tuple[str, str]:
         case FileNotFoundError() | NotADirectoryError():
             return "it does not exist", "check the path"
         case IsADirectoryError():
-            return "it is a directory", "give a file in it, or --input wikiextractor or barzilay-lapata"
+            return "it is a directory", 'give a file in it, or `format="wikiextractor"` or `format="barzilay-lapata"`'
         case PermissionError():
             return "permission denied", "check who may read it (ls -l)"
         case OSError():

@@ -10,7 +10,7 @@ from weft.errors import ConfigError, check_known
 from weft.protocols import MovableModel, PlacedModel
 
 DEVICES = ("auto", "cpu", "cuda")
-NEXT_STEP = "use --device cpu; in Python, device='cpu'"
+NEXT_STEP = 'use `device="cpu"`'
 AnyModel = TypeVar("AnyModel")
 
 

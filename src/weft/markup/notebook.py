@@ -51,7 +51,8 @@ def comparison_html(found: Any) -> str:
     rows = []
     for sentence in found.sentences:
         text = second[sentence.after] if sentence.after is not None else first[sentence.before or 0]
-        mark = f"{MARKS[sentence.kind]} {sentence.kind}".strip()
+        plain = f"{MARKS[sentence.kind]} {sentence.kind}".strip()
+        mark = f"{MARKS['moved']}{MARKS['changed']} moved and changed" if sentence.both else plain
         rows.append(_sentence(mark, text, COLOURS[sentence.kind]))
         if sentence.after in steps:
             step = steps[sentence.after]

@@ -184,5 +184,5 @@ def _too_long(document: Document, most: int) -> ConfigError:
         "the text is too long to try all moves of one sentence",
         seen=f"{len(document)} sentences in {document.id}",
         allowed=f"up to {most} sentences with this model; up to {MOST_ORDERED} with a model that has a table of pairs",
-        next_step="use weft-reader or foltz-sif, or look at its sections one by one (--input blocks)",
+        next_step='use weft-reader or foltz-sif, or look at its sections one by one (`format="blocks"`)',
     )

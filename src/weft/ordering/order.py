@@ -214,7 +214,7 @@ def _too_long(document: Document) -> ConfigError:
         "the text is too long to order: each sentence is compared with each other",
         seen=f"{len(document)} sentences in {document.id}",
         allowed=f"up to {MOST_ORDERED} sentences; any number for a model that sorts, such as year-sort",
-        next_step="order its sections one by one (--input blocks)",
+        next_step='order its sections one by one (`format="blocks"`)',
     )
 
 
@@ -303,7 +303,7 @@ def _beam_width(search: str, beam: int) -> int:
             "exact search needs a table of pairs, which a model with memory does not have",
             seen=search,
             allowed="auto, beam, greedy",
-            next_step="use --search beam, with a larger --beam",
+            next_step='use `search="beam"`, with a larger `beam`',
         )
     return 1 if search == "greedy" else beam
 
@@ -323,7 +323,7 @@ def _own_rule(objective: str) -> ConfigError:
         "this model orders by a rule of its own, which no objective changes",
         seen=objective,
         allowed="auto, coherence",
-        next_step="omit --objective",
+        next_step="omit `objective`",
     )
 
 
@@ -332,7 +332,7 @@ def _no_precedence(objective: str) -> ConfigError:
         "this model has not learned which of two sentences comes first",
         seen=objective,
         allowed="auto, coherence",
-        next_step="use another model, such as weft-small, or omit --objective",
+        next_step="use another model, such as weft-small, or omit `objective`",
     )
 
 
@@ -395,5 +395,5 @@ def _check(size: int, first: int | None, search: str, beam: int, seed: int) -> N
             "too many sentences for an exact search",
             seen=size,
             allowed=f"at most {EXACT_MOST}",
-            next_step="use --search beam",
+            next_step='use `search="beam"`',
         )

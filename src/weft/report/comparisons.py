@@ -129,9 +129,14 @@ def _sentence_line(sentence: AlignedSentence, first: Document, second: Document)
     before, after = (f"{place + 1:4d}" if place is not None else "   ·" for place in (sentence.before, sentence.after))
     text = second.sentences[sentence.after] if sentence.after is not None else first.sentences[sentence.before or 0]
     return Text.assemble(
-        (f"{before} {after} ", "dim"), (f"{MARKS[sentence.kind]} {sentence.kind:<8}", COLOURS[sentence.kind]),
+        (f"{before} {after} ", "dim"), (f"{_mark(sentence)}{sentence.kind:<8}", COLOURS[sentence.kind]),
         shorten(text),
     )  # fmt: skip
+
+
+def _mark(sentence: AlignedSentence) -> str:
+    """Return the sign of a sentence, two characters wide."""
+    return MARKS["moved"] + MARKS["changed"] if sentence.both else f"{MARKS[sentence.kind]} "
 
 
 def _step_line(step: AlignedTransition) -> Text | None:

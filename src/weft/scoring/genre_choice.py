@@ -45,7 +45,7 @@ def choose_genre(reference: Reference, document: Document, genre: str = "") -> G
         return GenreChoice()
     if genre:
         return GenreChoice(genre)
-    if (label := genre_of_label(document.genre)) in reference.genres:
+    if (label := genre_of_label(document.genre)) == ALL_GENRES or label in reference.genres:
         return GenreChoice(label)
     guess = guess_genre(document.sentences)
     name = guess.name if guess.sure and guess.name in reference.genres else ALL_GENRES
@@ -60,8 +60,7 @@ def check_genre(genre: str | None, model: object, name: str) -> str:
     """
     if genre is None:
         return ""
-    reference = model.reference if isinstance(model, CalibratedModel) else None
-    if reference is None or not reference.genres:
+    if not has_genres(model):
         raise ConfigError(
             f"{name} has no reference scores by genre",
             seen=f"genre {genre}",
@@ -69,5 +68,15 @@ def check_genre(genre: str | None, model: object, name: str) -> str:
             next_step="omit the genre, or run `weft calibrate` with labelled texts",
         )
     known = genre_of_label(genre) if isinstance(genre, str) else genre
-    check_known("genre", known, (ALL_GENRES, *sorted(reference.genres)), next_step="choose one of them, or omit it")
+    check_known("genre", known, (ALL_GENRES, *_genres(model)), next_step="choose one of them, or omit it")
     return known
+
+
+def has_genres(model: object) -> bool:
+    """Return whether a model has reference scores by genre."""
+    return bool(_genres(model))
+
+
+def _genres(model: object) -> list[str]:
+    reference = model.reference if isinstance(model, CalibratedModel) else None
+    return sorted(reference.genres) if reference is not None else []

@@ -11,7 +11,7 @@ FEWEST = 2  # sentences of a text that has a transition
 NO_SCORE, REMARK = "no-score", "model"  # codes; a remark is what a model itself says about a text
 ONE_SENTENCE = TextWarning(
     NO_SCORE,
-    "no score: the text has one sentence, and a score needs two or more; if each line is a sentence, use --input lines",
+    "no score: the text has one sentence, and a score needs two or more; if each line is a sentence, pass `sentences`",
 )
 NO_SENTENCE = TextWarning(NO_SCORE, "no score: the text has no sentence")
 NOTHING_TO_JUDGE = TextWarning(NO_SCORE, "no score: the model finds nothing to judge in the text")

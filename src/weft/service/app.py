@@ -18,9 +18,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from weft.errors import WeftError
+from weft.service.bodies.answer_examples import with_answers
 from weft.service.bodies.problems import MEDIA_TYPE as PROBLEM_TYPE
-from weft.service.bodies.problems import TITLES, LineProblem, Problem, ServiceError, problem_response
+from weft.service.bodies.problems import LineProblem, Problem, problem_response
 from weft.service.bodies.response_bodies import WrittenSentence
+from weft.service.bodies.unread_requests import framework_error, is_json, methods_of, wrong_type_of_content
 from weft.service.bodies.wrong_requests import wrong_request
 from weft.service.engine import Engine
 from weft.service.guard import Guard
@@ -61,7 +63,7 @@ def create_app(settings: ServiceSettings | None = None, engine: Engine | None = 
         title="weft", version=VERSION, description=DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json",
     )  # fmt: skip
-    app.add_middleware(Guard, settings=chosen, metrics=used.metrics)
+    app.add_middleware(Guard, settings=chosen, metrics=used.metrics, stopping=used.stopping)
     app.add_exception_handler(WeftError, _weft_error)
     app.add_exception_handler(RequestValidationError, _wrong_body)
     app.add_exception_handler(HTTPException, _http_error)
@@ -90,24 +92,22 @@ async def _weft_error(_: Request, error: Exception) -> Response:
     return problem_response(error)
 
 
-async def _wrong_body(_: Request, error: Exception) -> Response:
+async def _wrong_body(request: Request, error: Exception) -> Response:
     """Return pydantic's errors in the four parts of ours."""
     assert isinstance(error, RequestValidationError)
-    return problem_response(wrong_request(error.errors()))
+    kind = request.headers.get("content-type", "")
+    if error.body and not is_json(kind):
+        return problem_response(wrong_type_of_content(kind))
+    return problem_response(wrong_request(error.errors(), request.url.path))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     """Return the errors of the framework, such as an unknown path, as problems."""
     assert isinstance(error, HTTPException)
-    title = TITLES.get(error.status_code, "request cannot be processed")
-    allowed = {404: "the paths in /openapi.json", 405: "the methods in /openapi.json"}
-    problem = ServiceError(
-        error.status_code, title.replace(" ", "-"), title, seen=f"{request.method} request",
-        allowed=allowed.get(error.status_code, "requests as in /openapi.json"),
-        next_step="see /openapi.json for paths, methods and bodies",
-    )  # fmt: skip
-    response = problem_response(problem)
+    response = problem_response(framework_error(request, error))
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["allow"] = methods_of(request.url.path)
     return response
 
 
@@ -123,6 +123,7 @@ def _described(app: FastAPI, engine: Engine) -> dict[str, Any]:
             schemas.pop(name, None)
         for operation in (one for path in found["paths"].values() for one in path.values()):
             _describe_operation(operation, engine)
+        with_answers(found["paths"])
         for name in ("ScoreRequest", "OrderRequest", "CompareRequest"):
             schemas[name]["properties"]["model"]["enum"] = list(engine.models)
         if engine.settings.api_key:

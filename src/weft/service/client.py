@@ -8,12 +8,14 @@ from dataclasses import asdict, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from weft.document import Continuation, Document, Score
+from weft.corpora.text.genre import genre_of_label
+from weft.document import ALL_GENRES, Continuation, Document, Score
 from weft.errors import ConfigError, WeftError
 from weft.generation.decoding_settings import Decoding
 from weft.ordering.order import Objective, Search
 from weft.ordering.ordering import Ordering
 from weft.service.received import received_ordering, received_revision, received_score
+from weft.settings import check_type
 from weft.text_inputs import SINGLE_NAME, labels_of, one_document, texts_of
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class Client:
     """Scores, orders, continues and compares texts with a service that `weft serve` started.
 
     Args:
-        url: Address of the service, such as ``http://127.0.0.1:8000``.
+        url: Address of the service, such as ``http://127.0.0.1:8000``, with or without ``/v1``.
         api_key: Its key, if it has one.
         timeout: Seconds that an answer may take.
         retries: How often a request is sent again if the service is busy.
@@ -47,7 +49,7 @@ class Client:
     """
 
     def __init__(self, url: str, api_key: str | None = None, *, timeout: float = 120.0, retries: int = 3) -> None:
-        self.url, self.retries = url.rstrip("/"), retries
+        self.url, self.retries = _address(url), retries
         self._http = _connection(self.url, api_key, timeout)
 
     def __enter__(self) -> Self:
@@ -74,6 +76,7 @@ class Client:
         combine: str | None = ...,
         language: str = ...,
         genre: str | None = ...,
+        own_shuffles: bool = ...,
     ) -> Score: ...
 
     @overload
@@ -85,6 +88,7 @@ class Client:
         combine: str | None = ...,
         language: str = ...,
         genre: str | None = ...,
+        own_shuffles: bool = ...,
     ) -> list[Score]: ...
 
     def score(
@@ -95,10 +99,14 @@ class Client:
         combine: str | None = None,
         language: str = "en",
         genre: str | None = None,
+        own_shuffles: bool = False,
     ) -> Score | list[Score]:
         """Score texts; see `weft.score`. Many texts are sent in several requests."""
         given, single = texts_of(texts)
-        options = {"model": model, "combine": combine, "language": language, "genre": genre}
+        check_type("own_shuffles", own_shuffles, False)
+        options = {
+            "model": model, "combine": combine, "language": language, "genre": genre, "own_shuffles": own_shuffles
+        }  # fmt: skip
         found = [
             received_score(record, text)
             for part, answer in self._in_parts("/v1/score", given, options, single=single)
@@ -146,15 +154,15 @@ class Client:
         return found[0] if single else found
 
     @overload
-    def generate(  # type: ignore[overload-overlap]
+    def generate(
         self, texts: AnyText, *, sentences: int = ..., model: str | None = ..., combine: str | None = ...,
-        decoding: Decoding | None = ..., language: str = ...,
+        rerank: str | None = ..., decoding: Decoding | None = ..., language: str = ..., **options: Any,
     ) -> Continuation: ...  # fmt: skip
 
     @overload
     def generate(
         self, texts: Iterable[AnyText], *, sentences: int = ..., model: str | None = ..., combine: str | None = ...,
-        decoding: Decoding | None = ..., language: str = ...,
+        rerank: str | None = ..., decoding: Decoding | None = ..., language: str = ..., **options: Any,
     ) -> list[Continuation]: ...  # fmt: skip
 
     def generate(
@@ -164,13 +172,16 @@ class Client:
         sentences: int = 1,
         model: str | None = None,
         combine: str | None = None,
+        rerank: str | None = None,
         decoding: Decoding | None = None,
         language: str = "en",
+        **options: Any,
     ) -> Continuation | list[Continuation]:
-        """Continue texts; see `weft.generate`."""
+        """Continue texts; see `weft.generate`. Models are named as the service serves them."""
         given, single = texts_of(texts)
-        options = {"model": model, "combine": combine, "language": language, "number": sentences}
-        answers = self._in_parts("/v1/generate", given, options | _sent_decoding(decoding), single=single)
+        named = {"model": model, "combine": combine, "language": language, "number": sentences, "rerank": rerank}
+        chosen = Decoding.from_options(options, decoding) if options or decoding is not None else None
+        answers = self._in_parts("/v1/generate", given, named | _sent_decoding(chosen), single=single)
         found = [
             Continuation(
                 one_document(text, name=record["id"], language=language), tuple(record["sentences"]), record["model"]
@@ -193,8 +204,13 @@ class Client:
         language: str = "en",
     ) -> Revision:
         """Compare two versions of a text; see `weft.compare`."""
-        bodies = {"first": _sent(first, "first"), "second": _sent(second, "second")}
-        body = {**bodies, "model": model, "combine": combine, "language": language}
+        bodies = self._with_genres([_sent(first, "first"), _sent(second, "second")], model)
+        body = {
+            **dict(zip(("first", "second"), bodies, strict=True)),
+            "model": model,
+            "combine": combine,
+            "language": language,
+        }
         return received_revision(self._post("/v1/compare", body), first, second)
 
     def models(self) -> list[dict[str, Any]]:
@@ -208,13 +224,29 @@ class Client:
         self, path: str, texts: Sequence[AnyText], options: Mapping[str, Any], *, single: bool
     ) -> Iterator[tuple[Sequence[AnyText], Any]]:
         """Yield parts of the texts, each with its answer."""
+        names = [SINGLE_NAME] if single else [f"{SINGLE_NAME}-{number}" for number in range(len(texts))]
+        bodies = self._with_genres([_sent(*one) for one in zip(texts, names, strict=True)], options["model"])
         if single:
-            yield texts, self._post(path, {"text": _sent(texts[0], SINGLE_NAME), **options})
+            yield texts, self._post(path, {"text": bodies[0], **options})
             return
-        bodies = [_sent(text, f"{SINGLE_NAME}-{number}") for number, text in enumerate(texts)]
         for start in range(0, len(texts), AT_ONCE):
             part = slice(start, start + AT_ONCE)
             yield texts[part], self._post(path, {"texts": bodies[part], **options})
+
+    def _with_genres(self, bodies: list[dict[str, Any]], model: str | None) -> list[dict[str, Any]]:
+        """Return texts as they are sent, without the labels of genres that the model does not know.
+
+        The library ignores such labels, because files name genres in many ways; the service would refuse them.
+        """
+        if not any(body.get("genre") for body in bodies):
+            return bodies
+        served = self.models()
+        chosen = next((one for one in served if one["name"] == model or (model is None and one["default"])), None)
+        known = (ALL_GENRES, *(chosen["genres"] if chosen is not None else ()))
+        return [
+            {**body, "genre": label if (label := genre_of_label(body.get("genre", ""))) in known else ""}
+            for body in bodies
+        ]
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._request("POST", path, {name: value for name, value in body.items() if value is not None})
@@ -242,6 +274,28 @@ class Client:
             allowed="the address of a running service, which answers in time",
             next_step="start one with `weft serve`, or check the address; a longer timeout helps with long texts",
         )
+
+
+def _address(url: object) -> str:
+    """Return the address of a service without a path, which requests add.
+
+    Raises:
+        ConfigError: It is not one of HTTP.
+
+    Example:
+        >>> _address("http://127.0.0.1:8000/v1/")
+        'http://127.0.0.1:8000'
+    """
+    scheme, _, rest = url.strip().partition("://") if isinstance(url, str) else ("", "", "")
+    if scheme.lower() not in ("http", "https") or not rest.strip("/"):
+        plain = isinstance(url, str) and "://" not in url and url.strip()
+        raise ConfigError(
+            "not the address of a service",
+            seen=url,
+            allowed="http://HOST:PORT or https://HOST",
+            next_step=f"did you mean http://{url}?" if plain else "copy the address that `weft serve` shows",
+        )
+    return f"{scheme.lower()}://{rest}".rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 def _connection(url: str, api_key: str | None, timeout: float) -> httpx.Client:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from weft.corpora.text.language_detection import foreign_language
 from weft.errors import ConfigError, WeftError, packages_named
+from weft.generation.writing_models import writing_model
 from weft.loaded_model import Model, load
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Steps
+from weft.registry import DEFAULT_WRITER
+from weft.service.answers import Stopping
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
 from weft.service.remembering import remembering
@@ -60,6 +64,7 @@ class Engine:
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings, self.metrics = settings, Metrics()
         self.models: dict[str, ServedModel] = {}
+        self.stopping = Stopping(settings.shutdown_seconds)
         self.ready = False
         self.calls = 0  # waiting or running calls
         self._loading = threading.Lock()
@@ -71,14 +76,22 @@ class Engine:
     def load(self) -> None:
         """Load the models and score a short text with each, so that the first request is not slow; once.
 
+        A writer that was named is loaded too, so that a wrong name is an error here; the default one may be missing.
+
         Raises:
-            WeftError: There is no such model.
+            WeftError: There is no such model, or the named writer cannot write.
         """
         for name in self.settings.models:
             if name not in self.models:
                 served = ServedModel(name, remembering(load(name, device=self.settings.device)))
                 served.model.score(WARM_UP)
                 self.models[name] = served
+        if self.settings.writer != DEFAULT_WRITER and self._writer is None:
+            writer = self.models.get(self.settings.writer) or ServedModel(
+                self.settings.writer, load(self.settings.writer)
+            )
+            writing_model(writer.model.inner, writer.name)
+            self._writer = writer
 
     def start(self) -> None:
         """Begin to score what is queued; call it in the event loop."""
@@ -86,6 +99,11 @@ class Engine:
         # What tells languages apart takes a second to load, and is first needed by a text with few English words.
         self._text_threads.submit(foreign_language, (FOREIGN,))
         self.ready = True
+
+    def begin_to_stop(self) -> None:
+        """Let streams end and requests finish in time; call it in the event loop, before `stop`."""
+        self.ready = False
+        self.stopping.begin()
 
     async def stop(self) -> None:
         """Finish what is queued and end the threads."""
@@ -132,7 +150,8 @@ class Engine:
             raise ServiceError(
                 422, "no-writer", "this service cannot continue texts", seen=error.what,
                 allowed="a service with PyTorch and a trained model that writes",
-                next_step="ask whoever runs it to install both (pip install '.[train]' ./zoo), or to name a --writer",
+                next_step="where the service runs, install both (pip install '.[train]' ./zoo, in a clone of weft) and "
+                "start it again, or name another model that writes with --writer",
             ) from error  # fmt: skip
 
     async def read(self, function: Callable[[], Found]) -> Found:
@@ -153,12 +172,17 @@ class Engine:
         finally:
             self.calls -= 1
 
-    async def iterate(self, items: Iterator[Found], lock: threading.Lock) -> AsyncIterator[Found]:
-        """Yield the items of an iterator whose steps compute with a model; other calls run between its steps."""
+    async def iterate(self, items: Iterator[Found], locks: Sequence[threading.Lock]) -> AsyncIterator[Found]:
+        """Yield the items of an iterator whose steps compute with models; other calls run between its steps.
+
+        Only the thread of calls ever holds several locks, so that no two threads can wait for each other.
+        """
         end = object()
 
         def step() -> Found | object:
-            with lock:
+            with ExitStack() as held:
+                for lock in locks:
+                    held.enter_context(lock)
                 return next(items, end)
 
         while (item := await self.call(step)) is not end:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.errors import WeftError
+from weft.service.answers import Stopping
 from weft.service.bodies.problems import ServiceError, problem_response
 from weft.service.metrics import Metrics
 from weft.service.settings import ServiceSettings
@@ -45,10 +47,11 @@ class Guard:
         app: The application inside.
         settings: The settings of the service.
         metrics: Counts requests.
+        stopping: Limits the time of requests when the service stops.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics) -> None:
-        self.app, self.settings, self.metrics = app, settings, metrics
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: Metrics, stopping: Stopping) -> None:
+        self.app, self.settings, self.metrics, self.stopping = app, settings, metrics, stopping
         self.running = 0  # requests that are being answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,7 +72,8 @@ class Guard:
         self.running += 1
         self.metrics.running.set(self.running)
         try:
-            await self._answer(scope, receive, send_guarded)
+            async with self.stopping.limited():
+                await self._answer(scope, receive, send_guarded)
         except WeftError as error:
             if not status:
                 await problem_response(error)(scope, receive, send_guarded)
@@ -85,6 +89,8 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         path = scope["path"]
+        if self.settings.hosts and not self.settings.api_key:
+            _check_host(headers.get("host", ""), self.settings.hosts)
         if path.startswith("/v1/"):
             self._check_room()
         if self.settings.api_key and path.startswith(PROTECTED):
@@ -114,6 +120,16 @@ class Guard:
 def _headers(path: str) -> list[tuple[bytes, bytes]]:
     cache = "no-store" if path.startswith(PROTECTED) else "no-cache"
     return [(name.encode(), value.encode()) for name, value in {**SECURITY, "cache-control": cache}.items()]
+
+
+def _check_host(given: str, hosts: Sequence[str]) -> None:
+    """Raise ServiceError (400) unless a request uses one of the names of the service."""
+    name = re.sub(r":\d*$", "", given).lower()
+    if not any(name == host or (host.startswith("*.") and name.endswith(host[1:])) for host in hosts):
+        raise ServiceError(
+            400, "wrong-host", "the request uses another name for the service", seen=given, allowed=", ".join(hosts),
+            next_step="use one of these names in the address, or start the service with --allow-host NAME",
+        )  # fmt: skip
 
 
 def _check_key(headers: Mapping[str, str], key: str) -> None:

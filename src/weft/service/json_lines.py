@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 
 from pydantic import BaseModel
@@ -13,6 +14,7 @@ from weft.errors import WeftError
 from weft.service.bodies.problems import ServiceError, problem_of
 
 MEDIA_TYPE = "application/x-ndjson"
+UNREAD_SECONDS = 1.0  # how long the rest of a body is read if the answer ends before it
 
 
 async def lines_response(items: AsyncIterator[BaseModel]) -> Response:
@@ -56,6 +58,7 @@ class TwoWayLines(Response):
         super().__init__()
         del self.headers["content-length"]
         self.results, self.patience = results, patience
+        self.all_read = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Send the results until there are no more, or until the client has gone."""
@@ -74,6 +77,11 @@ class TwoWayLines(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         async for item in self.results(self._parts(chunks)):
             await send({"type": "http.response.body", "body": _line(item), "more_body": True})
+        # A connection that is closed while the client sends loses what the client has not read yet.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(UNREAD_SECONDS):
+                while not self.all_read:
+                    self.all_read = await chunks.get() is None
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _parts(self, chunks: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
@@ -86,6 +94,7 @@ class TwoWayLines(Response):
                     allowed=f"{self.patience:g} seconds between two parts", next_step="send the rest again",
                 ) from None  # fmt: skip
             if chunk is None:
+                self.all_read = True
                 return
             yield chunk
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -13,8 +14,10 @@ from weft.loaded_model import Model
 from weft.models.common.thread_pool import few_threads
 from weft.ordering.break_reasons import BreakReason, break_reasons, gives_reasons
 from weft.ordering.ordering import Ordering
-from weft.protocols import BreakModel, CalibratedModel, TabledModel, WritingModel
+from weft.protocols import BreakModel, CalibratedModel, ShuffleJudge, TabledModel, WritingModel
 from weft.scoring.genre_choice import check_genre
+from weft.scoring.own_shuffles import with_own_shuffles
+from weft.service.answers import stopping_error
 from weft.service.bodies.given_texts import GivenText, given_text, given_texts
 from weft.service.bodies.problems import ServiceError
 from weft.service.bodies.request_bodies import CompareRequest, GenerateRequest, OrderRequest, ScoreRequest, TextsRequest
@@ -48,6 +51,8 @@ async def score(engine: Engine, body: ScoreRequest) -> str:
     genre = check_genre(body.genre, model.inner, model.name)
     texts = await _texts(engine, body, model)
     scores = await engine.queue.score(model, served.lock, [one.document for one in texts], [genre] * len(texts))
+    if body.own_shuffles:
+        scores = [await shuffled(engine, served, model, score) for score in scores]
     if body.text is None:
         scores = with_list_warning(scores, [one.document for one in texts])
     reasons = [await reasons_for(engine, served, model, score) if body.reasons else {} for score in scores]
@@ -57,6 +62,26 @@ async def score(engine: Engine, body: ScoreRequest) -> str:
         return ScoreResponse(model=served.name, scores=[score_body(*one) for one in found]).model_dump_json()
 
     return await engine.read(written)
+
+
+async def shuffled(engine: Engine, served: ServedModel, model: Model, score: Score) -> Score:
+    """Return a score with `shuffles_beaten`, which a `reader` has set already.
+
+    Raises:
+        ServiceError: The text is too long to compute its links in other orders (422).
+    """
+    if isinstance(model.inner, ShuffleJudge) or score.document is None:
+        return score
+    _check_size(
+        score.document, _most_ordered(engine, model), "to compare with its own random orders", "omit `own_shuffles`"
+    )
+
+    def beaten() -> Score:
+        with served.lock, few_threads():
+            return next(with_own_shuffles(model.inner, [score]))
+
+    await engine.finish(table_steps(model, score.document), served.lock)
+    return await engine.call(beaten)
 
 
 async def reasons_for(engine: Engine, served: ServedModel, model: Model, score: Score) -> Reasons:
@@ -81,7 +106,7 @@ async def order(engine: Engine, body: OrderRequest) -> OrderResponse:
     model = served.combined(body.combine)
     texts = await _texts(engine, body, model)
     for text in texts:
-        _check_size(text.document, _most_ordered(engine, model))
+        _check_size(text.document, _most_ordered(engine, model), "to order", "order its sections one by one")
     found: list[Ordering] = []
     for text in texts:
         steps = model.order_steps(
@@ -101,23 +126,24 @@ def _most_ordered(engine: Engine, model: Model) -> int:
     return settings.reader_order_sentences if isinstance(model.inner, TabledModel) else settings.order_sentences
 
 
-def _check_size(document: Document, most: int) -> None:
+def _check_size(document: Document, most: int, purpose: str, next_step: str) -> None:
     if len(document) > most:
         raise ServiceError(
-            422, "too-many-sentences", "the text has too many sentences to order", seen=f"{len(document)} sentences",
-            allowed=f"up to {most} sentences", next_step="order its sections one by one",
+            422, "too-many-sentences", f"the text has too many sentences {purpose}", seen=f"{len(document)} sentences",
+            allowed=f"up to {most} sentences", next_step=next_step,
         )  # fmt: skip
 
 
 async def generate(engine: Engine, body: GenerateRequest) -> GenerateResponse:
     """Return continuations of texts."""
     served = await engine.call(partial(engine.writer, body.model))
+    judge = _judge(engine, served, body.rerank)
     found = []
     for text in await _texts(engine, body, served.model):
         begun: list[str] = []
         for candidate in range(body.candidates):
-            steps = await engine.call(partial(_continuation, served, body, text.document, candidate, begun))
-            sentences = [sentence async for sentence in engine.iterate(steps, served.lock)]
+            steps = await engine.call(partial(_continuation, served, judge, body, text.document, candidate, begun))
+            sentences = [sentence async for sentence in engine.iterate(steps, _locks(served, judge))]
             begun += sentences[:1]
             new = Continuation(text.document, tuple(sentences), served.name)
             found.append(continuation_body(new, candidate))
@@ -127,22 +153,40 @@ async def generate(engine: Engine, body: GenerateRequest) -> GenerateResponse:
 async def generate_stream(engine: Engine, body: GenerateRequest) -> AsyncIterator[WrittenSentence]:
     """Yield each new sentence as soon as it is written."""
     served = await engine.call(partial(engine.writer, body.model))
+    judge = _judge(engine, served, body.rerank)
     for text in await _texts(engine, body, served.model):
         begun: list[str] = []
         for candidate in range(body.candidates):
-            steps = await engine.call(partial(_continuation, served, body, text.document, candidate, begun))
+            steps = await engine.call(partial(_continuation, served, judge, body, text.document, candidate, begun))
             number = 0
-            async for sentence in engine.iterate(steps, served.lock):
+            async for sentence in engine.iterate(steps, _locks(served, judge)):
                 if number == 0:
                     begun.append(sentence)
                 yield WrittenSentence(
                     id=text.document.id, candidate=candidate, number=number, sentence=sentence, model=served.name
                 )
                 number += 1
+                if engine.stopping.begun.is_set():
+                    raise stopping_error("unfinished continuations")
+
+
+def _judge(engine: Engine, served: ServedModel, name: str | None) -> ServedModel | None:
+    """Return the model that chooses among the sentences that another one writes; None if the request names none."""
+    return None if name is None else served if name == served.name else engine.served(name)
+
+
+def _locks(*models: ServedModel | None) -> list[threading.Lock]:
+    """Return the locks of models, each once."""
+    return list({id(one.lock): one.lock for one in models if one is not None}.values())
 
 
 def _continuation(
-    served: ServedModel, body: GenerateRequest, document: Document, candidate: int, begun: Sequence[str]
+    served: ServedModel,
+    judge: ServedModel | None,
+    body: GenerateRequest,
+    document: Document,
+    candidate: int,
+    begun: Sequence[str],
 ) -> Iterator[str]:
     """Return an iterator over the sentences of one candidate; it begins with none of the sentences in ``begun``."""
     if not document.sentences:
@@ -157,8 +201,8 @@ def _continuation(
     )  # fmt: skip
     with served.lock:
         model = served.model.writing(body.combine)
-        judge = served.model.judge(None, body.combine)
-    return model.generate_stream(document, sentences=body.number, decoding=decoding, judge=judge, avoid=tuple(begun))
+        chosen = served.model.judge(judge.model if judge is not None else None, body.combine)
+    return model.generate_stream(document, sentences=body.number, decoding=decoding, judge=chosen, avoid=tuple(begun))
 
 
 async def compare(engine: Engine, body: CompareRequest) -> str:

@@ -32,7 +32,9 @@ from weft.service.json_lines import TwoWayLines, lines_response
 from weft.service.score_stream import ScoreStream
 
 Responses = dict[int | str, dict[str, Any]]
-PROBLEMS: Responses = {status: {"description": TITLES[status]} for status in (400, 401, 408, 413, 422, 429, 500, 503)}
+PROBLEMS: Responses = {
+    status: {"description": TITLES[status]} for status in (400, 401, 408, 413, 415, 422, 429, 500, 503)
+}
 STREAM_BODY = {
     "description": "One text per line: a JSON string, or an object as in `texts` of /v1/score.",
     "content": {LINES: {"schema": {"type": "string"}, "example": '"Bees visit flowers. They drink nectar."\n'}},

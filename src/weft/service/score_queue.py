@@ -14,6 +14,7 @@ from weft.document import Document, Score
 from weft.loaded_model import Model
 from weft.models.common.thread_pool import few_threads
 from weft.progress import Steps
+from weft.service.answers import stopping_error
 from weft.service.bodies.problems import ServiceError
 from weft.service.metrics import Metrics
 from weft.service.remembering import score_steps
@@ -99,10 +100,7 @@ class ScoreQueue:
         self, model: Model, lock: threading.Lock, documents: Sequence[Document], genres: Sequence[str]
     ) -> list[asyncio.Future[Score]]:
         if self._stopping:
-            raise ServiceError(
-                503, "stopping", "the service is stopping", allowed="requests to a running service",
-                next_step="send the request again later", retry_after=5,
-            )  # fmt: skip
+            raise stopping_error()
         loop = asyncio.get_running_loop()
         added = [
             Waiting(model, lock, document, genre, loop.create_future())

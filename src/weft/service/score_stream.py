@@ -11,16 +11,33 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from weft.errors import WeftError
 from weft.loaded_model import Model
 from weft.scoring.genre_choice import check_genre
+from weft.service.answers import stopping_error
 from weft.service.bodies.given_texts import given_text
 from weft.service.bodies.problems import LineProblem, ServiceError, problem_of
 from weft.service.bodies.request_bodies import StreamOptions, TextBody
 from weft.service.bodies.views import score_body
 from weft.service.bodies.wrong_requests import wrong_line
 from weft.service.engine import Engine, ServedModel
-from weft.service.operations import reasons_for
+from weft.service.operations import reasons_for, shuffled
 from weft.text_inputs import SINGLE_NAME
 
 LINE: TypeAdapter[str | TextBody] = TypeAdapter(str | TextBody)
+
+
+@dataclass(frozen=True)
+class StartedLine:
+    """A line that is being scored.
+
+    Attributes:
+        number: Its number in the request, from 1.
+        result: Its score, or its problem.
+    """
+
+    number: int
+    result: asyncio.Task[BaseModel]
+
+
+Started = asyncio.Queue[StartedLine | None]
 
 
 @dataclass(frozen=True)
@@ -53,20 +70,26 @@ class ScoreStream:
         return cls(engine, options, served, model, check_genre(options.genre, model.inner, model.name))
 
     async def results(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[BaseModel]:
-        """Yield the result of each line, in order: a score or a problem."""
-        started: asyncio.Queue[asyncio.Task[BaseModel] | None] = asyncio.Queue()
+        """Yield the result of each line, in order: a score or a problem; if the service stops, the last one says so."""
+        started: Started = asyncio.Queue()
         reading = asyncio.create_task(self._read(chunks, started))
+        answered, stopping = 0, self.engine.stopping
         try:
-            while (task := await started.get()) is not None:
-                yield await task
+            while (line := await stopping.unless_begun(started.get())) is not None:
+                answered = line.number - 1
+                result = await stopping.unless_begun(line.result)
+                answered = line.number
+                yield result
             await reading
+        except ServiceError:
+            yield await _problem(answered + 1, _unanswered(answered + 1))
         finally:
             reading.cancel()
             while not started.empty():
                 if (rest := started.get_nowait()) is not None:
-                    rest.cancel()
+                    rest.result.cancel()
 
-    async def _read(self, chunks: AsyncIterator[bytes], started: asyncio.Queue[asyncio.Task[BaseModel] | None]) -> None:
+    async def _read(self, chunks: AsyncIterator[bytes], started: Started) -> None:
         """Start to score each line as soon as there is a place for it in the queue."""
         number, places = 0, self.engine.queue.stream_places
         try:
@@ -76,9 +99,9 @@ class ScoreStream:
                     await places.acquire()
                     task = asyncio.create_task(self._result(number, line))
                     task.add_done_callback(lambda _: places.release())
-                    started.put_nowait(task)
+                    started.put_nowait(StartedLine(number, task))
         except WeftError as error:
-            started.put_nowait(asyncio.create_task(_problem(number + 1, error)))
+            started.put_nowait(StartedLine(number + 1, asyncio.create_task(_problem(number + 1, error))))
         started.put_nowait(None)
 
     async def _result(self, number: int, line: bytes) -> BaseModel:
@@ -95,8 +118,15 @@ class ScoreStream:
         name = f"{SINGLE_NAME}-{number - 1}"
         text = await engine.read(lambda: given_text(body, name, options.language, engine.settings, self.model))
         (score,) = await engine.queue.score(self.model, self.served.lock, [text.document], [self.genre], patient=True)
+        if options.own_shuffles:
+            score = await shuffled(engine, self.served, self.model, score)
         reasons = await reasons_for(engine, self.served, self.model, score) if options.reasons else {}
         return await engine.read(lambda: score_body(score, text, reasons))
+
+
+def _unanswered(number: int) -> ServiceError:
+    """Return the error of a stream that ends before all of its lines are scored."""
+    return stopping_error(f"no score of line {number}", f"send the lines from {number} on again later")
 
 
 async def _problem(number: int, error: WeftError) -> BaseModel:

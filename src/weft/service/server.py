@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import errno
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import uvicorn
@@ -19,6 +20,7 @@ from weft.service.engine import Engine
 from weft.service.process_memory import share_arenas
 from weft.service.settings import ServiceSettings
 
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
 UNREAD_SECONDS = 1.0  # a client that reads nothing for so long does not delay the end of the service
 
 
@@ -33,15 +35,40 @@ def listening_socket(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         found.close()
         raise ConfigError(
             "cannot listen on this address",
-            seen=f"{host} port {port}: {error.strerror or error}",
+            seen=f"{host} port {port}: {getattr(error, 'strerror', '') or error}",
             allowed="an address of this machine and a free port",
-            next_step="give another --port, or --port 0 for any free one",
+            next_step=_next_step(error),
         ) from error
     return found
+
+
+def _next_step(error: OSError | UnicodeError) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return "give another --port, or --port 0 for any free one"
+    if isinstance(error, PermissionError):
+        return "give a --port from 1024 on"
+    return "omit --host to serve this machine alone, or give 0.0.0.0 for all addresses of this machine"
+
+
+def names_of(host: str, further: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the names that requests may use for a service on an address; none, which allows all, for other machines.
+
+    Args:
+        host: The address that the service listens on.
+        further: Names that a proxy passes on; with ``*``, all names are allowed.
+
+    Example:
+        >>> names_of("127.0.0.1", ["weft.example.org"]), names_of("0.0.0.0")
+        (('localhost', '127.0.0.1', '[::1]', 'weft.example.org'), ())
+    """
+    if "*" in further or not (further or is_loopback(host)):
+        return ()
+    own = f"[{host}]" if ":" in host else host
+    return tuple(dict.fromkeys((*LOCAL, *(() if own == "0.0.0.0" else (own.lower(),)), *map(str.lower, further))))
 
 
 def is_loopback(host: str) -> bool:
@@ -58,14 +85,23 @@ def is_loopback(host: str) -> bool:
 
 
 class Server(uvicorn.Server):
-    """uvicorn that, while it stops, closes connections whose clients do not read.
+    """uvicorn that tells the requests when it stops, and meanwhile closes connections whose clients do not read.
 
-    Without this, an answer that nobody reads would keep the process alive until the time for its end is over, and end
-    with a traceback in the log.
+    Without this, an endless stream, or an answer that nobody reads, would keep the process alive until the time for its
+    end is over, and end with a traceback in the log.
+
+    Args:
+        config: The configuration of uvicorn.
+        told: Called in the event loop when the server begins to stop.
     """
+
+    def __init__(self, config: uvicorn.Config, told: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.told = told
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop; answers that are being read are finished first."""
+        self.told()
         watching = asyncio.create_task(self._close_unread())
         try:
             await super().shutdown(sockets)
@@ -101,7 +137,7 @@ def run(settings: ServiceSettings, host: str, port: int, told: Callable[[str], N
     listening = listening_socket(host, port)
     engine = Engine(settings)
     engine.load()
-    server = Server(server_config(create_app(settings, engine), settings, verbose=verbose))
+    server = Server(server_config(create_app(settings, engine), settings, verbose=verbose), engine.begin_to_stop)
     name = f"[{host}]" if ":" in host else host
     told(f"http://{name}:{listening.getsockname()[1]}/")
     # OpenBLAS takes a limit of its threads only from the main thread. Set by the threads that compute, it has no

@@ -13,9 +13,12 @@ class ServiceSettings:
 
     Attributes:
         models: Names or folders of the models; the first is the default of requests.
-        writer: Name or folder of the model that continues texts if a request names none; loaded when it is first used.
+        writer: Name or folder of the model that continues texts if a request names none; the default one
+            is loaded when it is first used, another one when the service starts.
         device: ``auto``, ``cpu`` or ``cuda``.
         api_key: Key that requests must have; empty for none.
+        hosts: Names that requests may use for the service (`*.example.org` for all below a name); empty for any. Asked
+            for only without a key: the page of another site can give a name of its own this address (DNS rebinding).
         requests: Number of requests that are answered at a time; further ones get 429.
         body_bytes: Size of the largest body of a request.
         stream_bytes: Size of the largest body of a stream of JSON lines.
@@ -42,6 +45,7 @@ class ServiceSettings:
     writer: str = DEFAULT_WRITER
     device: str = "auto"
     api_key: str = field(default="", repr=False)
+    hosts: tuple[str, ...] = ()
     requests: int = 256
     body_bytes: int = 4 * 2**20
     stream_bytes: int = 256 * 2**20

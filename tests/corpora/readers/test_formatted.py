@@ -92,7 +92,7 @@ def test_html_whose_text_stands_in_a_table(tmp_path: Path) -> None:
 def test_html_names_its_encoding(tmp_path: Path) -> None:
     page = '<meta charset="windows-1252"><p>Ein Café – gut.'.encode("cp1252")
     assert one(tmp_path, "a.html", page).sentences == ("Ein Café – gut.",)
-    assert "--encoding" in failure(written(tmp_path, "b.html", "<p>Café".encode("latin-1")))
+    assert "`encoding=" in failure(written(tmp_path, "b.html", "<p>Café".encode("latin-1")))
     assert one(tmp_path, "b.html", "<p>Café".encode("latin-1"), encoding="latin-1").sentences == ("Café",)
 
 

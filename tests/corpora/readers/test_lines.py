@@ -163,7 +163,7 @@ def test_binary_files_are_refused(tmp_path: Path, data: bytes, said: str) -> Non
 
 
 def test_utf16_without_its_option_names_the_option(tmp_path: Path) -> None:
-    assert failure(write(tmp_path, "text".encode("utf-16"))).next_step == "--encoding utf-16"
+    assert failure(write(tmp_path, "text".encode("utf-16"))).next_step == '`encoding="utf-16"`'
 
 
 @pytest.mark.parametrize("before", [0, 50, 4095, 4096, 2**20])
@@ -172,7 +172,7 @@ def test_a_wrong_byte_is_named_with_its_place(tmp_path: Path, before: int, compr
     path = write(tmp_path, compress("é".encode() * before + b"caf\xe9 noir"))
     error = failure(path)
     assert error.seen == f"byte 0xe9 at offset {2 * before + 3} is not valid utf-8"
-    assert error.next_step == "--encoding latin-1"
+    assert error.next_step == '`encoding="latin-1"`'
     assert texts(path, encoding="latin-1")
 
 

@@ -61,8 +61,8 @@ def test_a_field_longer_than_the_csv_module_allows(tmp_path: Path) -> None:
 def test_wrong_tables(tmp_path: Path) -> None:
     assert "did you mean text?" in failure(write(tmp_path, "txt,text \na,b"), column="texts")
     assert "saw 'columns id, body'" in failure(write(tmp_path, "id,body\na,b"))
-    assert "next: --column NAME" in failure(write(tmp_path, "id,body\na,b"))
-    assert "next: --id-column NAME" in failure(write(tmp_path, "text\na"), id_column="id")
+    assert "with `column`" in failure(write(tmp_path, "id,body\na,b"))
+    assert "with `id_column`" in failure(write(tmp_path, "text\na"), id_column="id")
     assert "row at line 3: 3 fields under a header of 2" in failure(write(tmp_path, "a,text\n1,b\n1,b,c\n"))
     assert "row at line 2: 1 fields" in failure(write(tmp_path, "a,text\n1\n"))
     assert "row at line 2: bad quoting" in failure(write(tmp_path, 'text\n"never closed\nx\n'))

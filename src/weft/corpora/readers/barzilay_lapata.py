@@ -152,7 +152,7 @@ def _bad_text(where: str, seen: str) -> CorpusError:
         f"not a text of this corpus: {where}",
         seen=seen,
         allowed="lines of a tag, a space and a sentence",
-        next_step="remove the file, or check --encoding",
+        next_step="remove the file, or check `encoding`",
     )
 
 

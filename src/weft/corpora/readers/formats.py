@@ -233,7 +233,7 @@ def _format_of(source: Source, options: ReadOptions) -> str:
             "unknown format",
             seen=name,
             allowed=did_you_mean(name, [*FORMATS, *added_names(READER_GROUP)]),
-            next_step="omit --input (in Python: format), or choose one of these",
+            next_step="omit `format`, or choose one of these",
         )
     many = name in FORMATS and name not in FOLDER_FORMATS and (os.path.isdir(source) or is_pattern(source))
     return FOLDER if many else name
@@ -289,5 +289,5 @@ def _raise_if_empty(items: Iterator[Item], source: Source, name: str) -> Iterato
             f"no text in {name_of(source)}",
             seen=f"no document with a sentence, read as {name}",
             allowed="at least one sentence",
-            next_step="check that the file is not empty, or name its format: --input, or format= of weft.ReadOptions",
+            next_step="check that the file is not empty, or name its format with `format`",
         )

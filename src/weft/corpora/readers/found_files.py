@@ -106,7 +106,7 @@ def _none_found(source: Source) -> CorpusError:
         "no file fits the pattern" if pattern else f"no readable file in the folder {source}",
         seen=str(source) if pattern else ", ".join(sorted(os.listdir(source))[:SHOWN_SUFFIXES]) or "an empty folder",
         allowed="a pattern that fits at least one file" if pattern else "files of known formats, such as .txt and .csv",
-        next_step="check the path" if pattern else "name the format of all files with --input",
+        next_step="check the path" if pattern else "name the format of all files with `format`",
     )
 
 

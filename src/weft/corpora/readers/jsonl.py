@@ -110,7 +110,7 @@ def _text_key(record: Record, options: ReadOptions) -> str:
         f"no key {options.column!r} in the object",
         seen=f"keys {_clip(', '.join(fields)) or 'none at all'}",
         allowed=_ALLOWED if options.column == DEFAULT_OPTIONS.column else "an object with this key on every line",
-        next_step="name the key that holds the text: --column NAME",
+        next_step="name the key that holds the text with `column`",
     )
 
 
@@ -153,7 +153,9 @@ def _bad_json(line: str, record: Record, error: json.JSONDecodeError, allowed: s
     if record.number == 1 and line.strip() in ("[", "{"):
         next_step = "write each object on one line: jq -c . (or jq -c '.[]' for a list)"
     else:
-        next_step = "correct or remove the line" + ("; for plain text use --input text" if allowed == _ALLOWED else "")
+        next_step = "correct or remove the line" + (
+            '; for plain text use `format="text"`' if allowed == _ALLOWED else ""
+        )
     return record.error(
         f"bad JSON at column {error.colno} ({error.msg})",
         seen=line[max(0, error.pos - 20) : error.pos + 20],
@@ -195,7 +197,7 @@ def _id(record: Record, key: str | None) -> str:
             f"no key {key!r} in the object",
             seen=f"keys {_clip(', '.join(record.fields))}",
             allowed="an object with this key on every line",
-            next_step="name the key that holds the ids: --id-column NAME, or omit the option",
+            next_step="name the key that holds the ids with `id_column`, or omit it",
         )
     value = record.fields.get(key or "id")
     if value is None or value == "":

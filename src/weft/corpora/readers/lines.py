@@ -22,10 +22,10 @@ HEAD_BYTES = 2**16
 _CONTROL = bytes({*range(1, 32), 127} - {9, 10, 11, 12, 13, 27})
 _MAX_CONTROL_SHARE = 0.05
 _SIGNATURES = {
-    b"PK\x03\x04": ("a zip archive or an office document", "--input docx if it is one, or unzip it"),
-    b"%PDF": ("a PDF", "--input pdf"),
+    b"PK\x03\x04": ("a zip archive or an office document", '`format="docx"` if it is one, or unzip it'),
+    b"%PDF": ("a PDF", '`format="pdf"`'),
     b"\x28\xb5\x2f\xfd": ("zstd-compressed", "zstd -dc FILE | weft ... -"),
-    b"PAR1": ("a Parquet file", "--input parquet"),
+    b"PAR1": ("a Parquet file", '`format="parquet"`'),
 }
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -117,7 +117,7 @@ def check_encoding(encoding: str) -> None:
             "unknown encoding",
             seen=encoding,
             allowed="a text encoding that Python knows, such as utf-8, latin-1, cp1252, utf-16",
-            next_step="--encoding utf-8",
+            next_step='`encoding="utf-8"`',
         ) from error
 
 
@@ -128,12 +128,12 @@ def _check_not_binary(head: bytes, name: str, encoding: str) -> None:
     if kind:
         raise _binary(name, f"{kind[0]}, first bytes {head[:4]!r}", kind[1])
     if head.startswith(_UTF16_MARKS):
-        raise _binary(name, f"a UTF-16 byte order mark, first bytes {head[:4]!r}", "--encoding utf-16")
+        raise _binary(name, f"a UTF-16 byte order mark, first bytes {head[:4]!r}", '`encoding="utf-16"`')
     if b"\0" in head:
         raise _binary(
             name,
             f"a NUL byte at offset {head.index(0)}",
-            "give a text file, or --encoding utf-16 if it is one",
+            'give a text file, or `encoding="utf-16"` if it is one',
         )
     controls = len(head) - len(head.translate(None, _CONTROL))
     if controls > _MAX_CONTROL_SHARE * len(head):
@@ -178,7 +178,7 @@ def _undecodable(error: UnicodeError, name: str, encoding: str, consumed: int) -
         f"wrong encoding: {name}",
         seen=problem,
         allowed=f"text in {encoding}",
-        next_step=f"--encoding {other}",
+        next_step=f'`encoding="{other}"`',
     )
 
 

@@ -119,7 +119,7 @@ def _bad_row(source: Source, number: int, error: csv.Error, limit: int) -> Corpu
         f"{name_of(source)}, row at line {number}: " + ("a field is too long" if too_long else "bad quoting"),
         seen=str(error),
         allowed=f'fields of at most {limit} characters; a quote inside a quoted field is written ""',
-        next_step="look for a quote that is never closed, or use --input lines",
+        next_step='look for a quote that is never closed, or use `format="lines"`',
     )
 
 
@@ -133,9 +133,9 @@ def _ragged(source: Source, number: int, row: list[str], header: list[str]) -> C
 
 
 def _check_columns(names: list[str], source: Source, options: ReadOptions) -> None:
-    steps = [("--column NAME", options.column)]
+    steps = [("name another with `column`", options.column)]
     if options.id_column:
-        steps.append(("--id-column NAME", options.id_column))
+        steps.append(("name another with `id_column`", options.id_column))
     for next_step, wanted in steps:
         if wanted not in names:
             raise CorpusError(
@@ -238,7 +238,7 @@ def _check_schema(file: ParquetFile, source: Source, options: ReadOptions) -> No
                 f"{schema.names.count(wanted)} columns of {name_of(source)} have the same name",
                 seen=wanted,
                 allowed="one column of that name",
-                next_step="rename one of them, or choose another with --column NAME",
+                next_step="rename one of them, or choose another with `column`",
             )
     kind = str(schema.field(options.column).type)
     if kind not in ("string", "large_string", "string_view") and "values=string" not in kind:
@@ -246,7 +246,7 @@ def _check_schema(file: ParquetFile, source: Source, options: ReadOptions) -> No
             f"column {options.column!r} of {name_of(source)} does not hold text",
             seen=kind,
             allowed="a column of strings",
-            next_step="--column NAME",
+            next_step="name another with `column`",
         )
 
 

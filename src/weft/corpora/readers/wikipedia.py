@@ -82,7 +82,7 @@ def _articles(stream: BinaryIO, name: str) -> Iterator[_Page]:
             f"the XML is malformed or ends too early: {name}",
             seen=str(error),
             allowed="a whole MediaWiki dump, pages-articles.xml, plain or as .bz2, .gz or .xz",
-            next_step="download it again and compare its checksum; for other text use --input text",
+            next_step='download it again and compare its checksum; for other text use `format="text"`',
         ) from error
 
 
@@ -104,7 +104,7 @@ def _check_root(root: ElementTree.Element, name: str) -> None:
             f"not a MediaWiki dump: {name}",
             seen=f"<{_local(root.tag)}>",
             allowed="an XML file whose first element is <mediawiki>",
-            next_step="give a pages-articles.xml dump, or --input text",
+            next_step='give a pages-articles.xml dump, or `format="text"`',
         )
 
 
@@ -187,7 +187,7 @@ def _misplaced(source: Source, number: int, seen: str) -> CorpusError:
         f"{name_of(source)}, line {number}: not WikiExtractor output",
         seen=seen,
         allowed='<doc id="..." url="..." title="..."> ... </doc>, or JSON lines from --json',
-        next_step="run WikiExtractor again, or use --input text",
+        next_step='run WikiExtractor again, or use `format="text"`',
     )
 
 

@@ -6,11 +6,11 @@ quotation marks that are never closed, so it gets a long paragraph in stretches.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby
 
+from weft.corpora.text.sentence_ends import with_abbreviations
 from weft.corpora.text.text_limits import NO_SENTENCE_ENDS, is_run_on, without_run_ons
 from weft.corpora.text.text_warnings import layout_warnings
 from weft.document import Document
@@ -36,9 +36,6 @@ rgn rue rut sah scn sdc ses shy sjd sli smn srn sro stq sty szl tcy tet tyv udm 
 cdo gan hak hsn lzh nan wuu yue
 """
 STRETCH = 50_000  # characters that are split at once; hardly any paragraph is longer
-# English words that sentencex takes for abbreviations ("no. 5", "art. 3"); each ends a sentence before a word with a
-# capital letter.
-_ORDINARY_END = re.compile(r"""\b(?:me|no|ill|art|miss|may|May)\. (?=["'“‘(]?(?:[A-Z][a-z’']|[AI]\b))""")
 _KNOWN = frozenset(_TWO_LETTER.split() + _THREE_LETTER.split())
 
 
@@ -65,7 +62,7 @@ def check_language(language: str) -> str:
         "unknown language",
         seen=language,
         allowed="a two-letter ISO 639-1 code, or a three-letter one that the splitter has rules for (gsw)",
-        next_step=f"--language en, or the nearest language: {_nearest(code)}",
+        next_step=f'use `language="en"`, or the nearest language: {_nearest(code)}',
     )
 
 
@@ -149,13 +146,7 @@ def _segments(code: str, flat: str) -> list[str]:
             allowed="Unicode text",
             next_step="correct the program that wrote it, or decode it with errors='replace'",
         ) from error
-    return [part for piece in pieces for part in _at_ordinary_words(piece)] if code == "en" else pieces
-
-
-def _at_ordinary_words(piece: str) -> list[str]:
-    """Return the parts of a piece that ordinary words end, which are the piece when joined."""
-    ends = [0, *(match.end() for match in _ORDINARY_END.finditer(piece)), len(piece)]
-    return [piece[start:end] for start, end in pairwise(ends)]
+    return with_abbreviations(pieces) if code == "en" else pieces
 
 
 def tidy_sentence(sentence: str) -> str:

@@ -36,14 +36,14 @@ def check_parts(parts: Sequence[str], language: str) -> None:
             "unknown part of a transcript",
             seen=unknown,
             allowed=did_you_mean(unknown, PARTS),
-            next_step="choose some of them: --clean labels,timestamps",
+            next_step="choose some of them with `clean`, such as labels and timestamps",
         )
     if "fillers" in parts and _code(language) not in FILLERS:
         raise ConfigError(
             "the fillers of this language are not known",
             seen=language,
             allowed=", ".join(FILLERS),
-            next_step="omit fillers from --clean",
+            next_step="omit fillers from `clean`",
         )
 
 

@@ -122,7 +122,7 @@ def too_many_pairs(document: Document, most: int) -> ConfigError:
         "the text is too long to compare all its sentences with each other",
         seen=f"{len(document):,} sentences in {document.id}",
         allowed=f"up to {most:,} sentences; any number to score a text",
-        next_step="order its sections one by one (--input blocks)",
+        next_step='order its sections one by one (`format="blocks"`)',
     )
 
 

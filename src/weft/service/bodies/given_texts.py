@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from weft.corpora.text.text_limits import WIDEST
 from weft.document import Document
 from weft.loaded_model import Model
+from weft.scoring.genre_choice import check_genre, has_genres
 from weft.service.bodies.problems import ServiceError
 from weft.service.bodies.request_bodies import TextBody
 from weft.service.remembering import token_count
@@ -50,9 +51,11 @@ def given_text(text: str | TextBody, name: str, language: str, settings: Service
 
     Raises:
         ServiceError: It is too long (422).
-        WeftError: The language is unknown, or something is not a text.
+        WeftError: The language or the genre is unknown, or something is not a text.
     """
     body = TextBody(text=text) if isinstance(text, str) else text
+    if body.genre and has_genres(model.inner):
+        check_genre(body.genre, model.inner, model.name)
     characters = len(body.text) if body.text is not None else sum(map(len, body.sentences or ()))
     _check(characters, settings.characters, "characters")
     if body.text is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse
 
-from weft.errors import WeftError, shortened
+from weft.errors import WeftError, shortened, with_fields
 
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
@@ -17,6 +17,7 @@ TITLES = {
     405: "method not allowed",
     408: "request timeout",
     413: "body too large",
+    415: "body not sent as JSON",
     422: "request cannot be processed",
     429: "too many requests",
     500: "internal error",
@@ -94,12 +95,12 @@ def problem_of(error: WeftError) -> Problem:
     status, code = (error.status, error.code) if isinstance(error, ServiceError) else (422, "invalid-request")
     return Problem(
         type=f"urn:weft:problem:{code}",
-        title=shortened(error.what),
+        title=with_fields(shortened(error.what)),
         status=status,
-        detail=_without_surrogates(str(error)),
+        detail=_without_surrogates(with_fields(str(error))),
         seen=None if error.seen is None else _without_surrogates(shortened(str(error.seen))),
-        allowed=error.allowed,
-        next_step=error.next_step,
+        allowed=None if error.allowed is None else with_fields(error.allowed),
+        next_step=None if error.next_step is None else with_fields(error.next_step),
     )
 
 

@@ -35,12 +35,12 @@ class TextBody(BaseModel):
         default=None, description="Index of the first sentence of every paragraph, from 0; only with `sentences`."
     )
     title: Name = Field(default="", description="Its title.")
-    genre: Name = Field(default="", description="Its genre; a genre that the model does not know is ignored.")
+    genre: Name = Field(default="", description="Its genre, one of those that /v1/models lists for the model.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if (self.text is None) == (self.sentences is None):
-            raise ValueError("give either `text` or `sentences`")
+            raise ValueError("either `text` or `sentences`")
         starts = self.paragraph_starts
         if starts is not None and (self.sentences is None or not _are_starts(starts, len(self.sentences))):
             raise ValueError("paragraph_starts begin with 0, rise, and stay below the number of `sentences`")
@@ -66,7 +66,7 @@ class TextsRequest(BaseModel):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if (self.text is None) == (self.texts is None):
-            raise ValueError("give either `text` or `texts`")
+            raise ValueError("either `text` or `texts`")
         return self
 
     def given(self) -> list[str | TextBody]:
@@ -89,6 +89,9 @@ class ScoreRequest(TextsRequest):
         description="Genre of the reference texts of the percentile, such as `essay`, or `all`; by default guessed.",
     )
     reasons: StrictBool = Field(False, description="Whether to say why the text breaks where it does; takes longer.")
+    own_shuffles: StrictBool = Field(
+        False, description="Whether to set `shuffles_beaten` with any model; a reader always does, others take longer."
+    )
 
 
 class OrderRequest(TextsRequest):
@@ -124,6 +127,9 @@ class GenerateRequest(TextsRequest):
     min_tokens: int = Field(4, ge=1, le=200, description="Length of the shortest sentence, in tokens.")
     max_tokens: int = Field(60, ge=5, le=200, description="Length of the longest sentence, in tokens.")
     seed: int = Field(1, ge=0, le=2**31 - 1, description="Seed of sampling.")
+    rerank: Optional = Field(
+        None, description="Another model that the service serves, which chooses among the sentences that are written."
+    )
 
 
 class CompareRequest(BaseModel):
@@ -148,3 +154,6 @@ class StreamOptions(BaseModel):
     combine: Combine = Field(None, description="How a generative model combines its parts.")
     genre: Optional = Field(None, description="Genre of the reference texts of the percentile; by default guessed.")
     reasons: bool = Field(False, description="Whether to say why the texts break where they do; takes longer.")
+    own_shuffles: bool = Field(
+        False, description="Whether to set `shuffles_beaten` with any model; a reader always does, others take longer."
+    )

@@ -78,5 +78,5 @@ def _cue_lines(text: str, source: Source) -> Iterator[str]:
             f"no subtitles in {name_of(source)}",
             seen=text.strip()[:40],
             allowed="SRT or WebVTT: times such as 00:00:01,000 --> 00:00:02,000 before each text",
-            next_step="use --input text for plain text",
+            next_step='use `format="text"` for plain text',
         )

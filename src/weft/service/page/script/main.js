@@ -11,6 +11,7 @@ import { CompareView } from "./views/compare_view.js";
 import { TextView } from "./views/text_view.js";
 
 const VIEWS = ["text", "compare", "class"];
+const PROBLEMS = { text: "warnings", compare: "compare-summary", class: "class-summary" }; // where each view shows them
 
 /** Ask for the key of the service in a dialog. */
 function askForKey({ wrong }) {
@@ -35,6 +36,10 @@ function showView() {
   });
 }
 
+function shownView() {
+  return VIEWS.find((name) => !byId(`view-${name}`).hidden) ?? "text";
+}
+
 function goTo(view) {
   if (location.hash !== `#${view}`) location.hash = view;
   showView();
@@ -52,8 +57,7 @@ async function openFiles(files, views) {
       await views.text.open(texts[0]?.text ?? "", texts[0]?.spans);
     }
   } catch (error) {
-    goTo("text");
-    showProblem(byId("warnings"), error);
+    showProblem(byId(PROBLEMS[shownView()]), error); // whoever opens a class stays in it
   }
 }
 

@@ -12,17 +12,24 @@ export function filesOf(transfer) {
   return [...(transfer?.files ?? [])];
 }
 
-/** Return the texts of files, each with a name. */
+/** Return the texts of files, each with a name; of several files, one that cannot be read has the reason in `unread`. */
 export async function readFiles(files) {
   const texts = [];
-  for (const file of files) texts.push(...(await readFile(file)));
+  for (const file of files) {
+    try {
+      texts.push(...(await readFile(file)));
+    } catch (problem) {
+      if (files.length === 1 || !(problem instanceof Problem)) throw problem;
+      texts.push({ id: file.name, text: "", unread: problem });
+    }
+  }
   if (!texts.length) throw new Problem({ title: "There is no text in this file.", next_step: "Open a file with text." });
   return texts;
 }
 
 async function readFile(file) {
   if (file.size > LARGEST) {
-    throw new Problem({ title: `${file.name} is too large for the page.`, next_step: "Run `weft score FILE` in a terminal instead." });
+    throw new Problem({ title: `“${file.name}” is too large for the page.`, next_step: "Run `weft score FILE` in a terminal instead." });
   }
   const name = file.name.replace(/\.[^.]+$/, "");
   const kind = file.name.split(".").at(-1).toLowerCase();
@@ -36,7 +43,7 @@ function decode(bytes, name) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Problem({ title: `${name} is not a text in UTF-8.`, next_step: "Save it as plain text in UTF-8; Word and PDF files are read by `weft score FILE`." });
+    throw new Problem({ title: `“${name}” is not a text in UTF-8.`, next_step: "Save it as plain text in UTF-8; Word and PDF files are read by `weft score FILE`." });
   }
 }
 
@@ -47,11 +54,11 @@ export function fromLines(content, name) {
     try {
       record = JSON.parse(line);
     } catch {
-      throw new Problem({ title: `Line ${index + 1} of ${name} is not JSON.`, next_step: "Write one object per line, such as {\"text\": \"…\"}." });
+      throw new Problem({ title: `Line ${index + 1} of “${name}” is not JSON.`, next_step: "Write one object per line, such as {\"text\": \"…\"}." });
     }
     const text = typeof record === "string" ? { text: record } : textOf(record ?? {});
     if (typeof text.text !== "string") {
-      throw new Problem({ title: `Line ${index + 1} of ${name} has no text.`, next_step: "Name the key `text`, `sentences` or `paragraphs`." });
+      throw new Problem({ title: `Line ${index + 1} of “${name}” has no text.`, next_step: "Name the key `text`, `sentences` or `paragraphs`." });
     }
     return { id: String(record.id ?? record.title ?? `${name} ${index + 1}`), ...text };
   });
@@ -71,7 +78,7 @@ function textOf({ paragraphs, sentences, text }) {
 export function fromTable(content, name) {
   const rows = parseTable(content);
   const [head, ...body] = rows;
-  if (!body.length) throw new Problem({ title: `${name} has no rows.`, next_step: "The first row names the columns; each further row is a text." });
+  if (!body.length) throw new Problem({ title: `“${name}” has no rows.`, next_step: "The first row names the columns; each further row is a text." });
   const names = head.map((cell) => cell.trim().toLowerCase());
   const column = find(names, TEXT_NAMES) ?? longest(body);
   const title = find(names, ID_NAMES.filter((wanted) => names.indexOf(wanted) !== column));

@@ -1,7 +1,7 @@
 /** A scored text as a picture, drawn on a canvas. */
 
 import { scaleText } from "./legend.js";
-import { levelOf, nameOf } from "./link.js";
+import { LEVELS, levelOf, nameOf } from "./link.js";
 import { summaryParts } from "./summary.js";
 
 const WIDTH = 800;
@@ -22,7 +22,7 @@ export async function drawPicture(score, text) {
   const scale = 2;
   pen.canvas.width = WIDTH * scale;
   const empty = body.filter((line) => !line.length).length;
-  pen.canvas.height = (2 * EDGE + (head.length + body.length - empty / 2 + 0.5) * LINE) * scale;
+  pen.canvas.height = (2 * EDGE + (head.length + body.length - empty / 2 + 1) * LINE) * scale;
   pen.scale(scale, scale);
   pen.fillStyle = colour("--paper");
   pen.fillRect(0, 0, WIDTH, pen.canvas.height);
@@ -31,6 +31,7 @@ export async function drawPicture(score, text) {
   y = writeLines(pen, body, font, colour("--ink"), y, (place, number) => drawTie(pen, place, score.links[number], colour));
   pen.font = `13px ${style.fontFamily}`;
   pen.fillStyle = colour("--faint");
+  if (score.links.length) y = drawLegend(pen, score.mark, y + 10, colour);
   pen.fillText(`weft · ${score.model} · ${scaleText(score.scale)}`, EDGE, y + 10, WIDTH - 2 * EDGE);
   return new Promise((resolve) => pen.canvas.toBlob(resolve, "image/png"));
 }
@@ -84,7 +85,31 @@ function writeLines(pen, lines, font, ink, top, drawLink = () => {}) {
   return y;
 }
 
-function drawTie(pen, { x, y }, link, colour) {
+/** Draw what the ties mean, from weak to strong and torn, on one line; return where the next line is. */
+function drawLegend(pen, mark, y, colour) {
+  const { font, fillStyle } = pen;
+  let x = EDGE;
+  const write = (word) => {
+    Object.assign(pen, { font, fillStyle });
+    pen.fillText(word, x, y);
+    x += pen.measureText(word).width + 6;
+  };
+  const tie = (bar, marked) => {
+    drawTie(pen, { x: x + TIE / 2, y: y - 14 }, { bar, marked, probability: null }, colour, "");
+    x += TIE + 6;
+  };
+  write("weak");
+  LEVELS.forEach((_, level) => tie((level + 0.5) / LEVELS.length, false));
+  write("strong");
+  x += 12;
+  tie(0, true);
+  write(mark);
+  pen.setLineDash([]);
+  Object.assign(pen, { font, fillStyle });
+  return y + LINE / 2;
+}
+
+function drawTie(pen, { x, y }, link, colour, label = link && nameOf(link)) {
   if (!link) return;
   const level = levelOf(link);
   pen.strokeStyle = pen.fillStyle = link.marked ? colour("--weak-ink") : colour(`--level-${level ?? 2}`);
@@ -103,5 +128,5 @@ function drawTie(pen, { x, y }, link, colour) {
   arc(0, 0.35);
   arc(0.65, 1);
   pen.font = "600 11px system-ui, sans-serif";
-  return pen.fillText(nameOf(link), x + TIE / 2 + 2, y + 15);
+  return pen.fillText(label, x + TIE / 2 + 2, y + 15);
 }

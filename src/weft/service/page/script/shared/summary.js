@@ -82,9 +82,9 @@ const ADVICE = {
   "unknown-words": "Check how the text was extracted.",
 };
 
-/** Return a warning as a sentence, without what it says about options of the command line. */
+/** Return a warning as a sentence, without what it says about settings of the service. */
 export function plainWarning(warning) {
-  return sentenceOf(warning.split("; ").filter((part) => !part.includes("--")).join("; "));
+  return sentenceOf(warning.split("; ").filter((part) => !part.includes("`")).join("; "));
 }
 
 /** Show the warnings of a score above the text. */

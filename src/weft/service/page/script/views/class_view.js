@@ -43,11 +43,12 @@ export class ClassView {
   /** Score texts and show them as they are done. */
   async open(texts) {
     const signal = this.#requests.start();
-    this.#texts = texts.map(({ id, text, spans }) => ({ id, text, spans, score: null, problem: null }));
+    this.#texts = texts.map(({ id, text, spans, unread = null }) => ({ id, text, spans, unread, score: null, problem: unread }));
     this.#busy(true);
     try {
       for (let start = 0; start < this.#texts.length; start += AT_ONCE) {
-        await this.#score(this.#texts.slice(start, start + AT_ONCE), signal);
+        const readable = this.#texts.slice(start, start + AT_ONCE).filter(({ unread }) => !unread);
+        if (readable.length) await this.#score(readable, signal);
         byId("class-progress").value = start + AT_ONCE;
         this.#show();
       }
@@ -146,9 +147,9 @@ export class ClassView {
   }
 
   #row(entry, columns) {
-    const { id, text, score, problem } = entry;
+    const { id, text, score, problem, unread } = entry;
     const begin = text.trim().replace(/\s+/g, " ").slice(0, 80);
-    const opener = button(id, () => this.#open(entry), { class: "plain", dir: "auto" });
+    const opener = unread ? make("span", { text: id, dir: "auto" }) : button(id, () => this.#open(entry), { class: "plain", dir: "auto" });
     const codes = (score?.warning_codes ?? []).join(", ").replaceAll("-", " ");
     const remarks = problem ? [problem.message, problem.nextStep].filter(Boolean).join(": ") : codes;
     const cells = columns.filter(({ cell }) => cell).map(({ key, cell }) => {

@@ -115,8 +115,9 @@ function version(title, score, pairs, side) {
 function sentence(pair, side) {
   const text = side === "before" ? pair.text_before : pair.text_after;
   if (pair.kind === "same") return make("span", { text });
-  const sign = make("span", { class: "sign", "aria-hidden": "true", text: SIGNS[pair.kind] });
-  const name = make("span", { class: "quiet", text: `${pair.kind}: ` });
+  const both = pair.kind === "moved" && pair.similarity < 1;
+  const sign = make("span", { class: "sign", "aria-hidden": "true", text: both ? SIGNS.moved + SIGNS.changed : SIGNS[pair.kind] });
+  const name = make("span", { class: "quiet", text: both ? "moved and changed: " : `${pair.kind}: ` });
   return make("span", { class: `kind-${pair.kind}` }, sign, name, text);
 }
 
