@@ -8,10 +8,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.corpora.negatives.damaged_windows import STRANGER
+from weft.corpora.negatives.damaged_windows import REPEATED
 from weft.corpora.store.window_batches import WindowBatch
 from weft.models.common.neural.batch_tensors import to_device
-from weft.models.reader.heads import BreakHead, PairHeads, SurpriseHead, gap_scores
+from weft.models.reader.heads import (
+    BreakHead,
+    PairHeads,
+    StrayHead,
+    SurpriseHead,
+    gap_scores,
+    order_free_evidence,
+    stray_scores,
+)
 from weft.models.reader.network_constants import LINK_ODDS
 from weft.models.reader.text_encoder import (
     EncoderSizes,
@@ -34,6 +42,14 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderReading:
+    """What the network says about an order of texts."""
+
+    breaks: Tensor  # log-odds of a break at each gap: [texts, most − 1]
+    strays: Tensor | None  # log-odds that a sentence is a stray, [texts, most]; None without the head
+
+
+@dataclass(frozen=True, slots=True)
 class Labels:
     """The truth about windows."""
 
@@ -44,7 +60,7 @@ class Labels:
     @property
     def known(self) -> Tensor:
         """Which sentences belong to a text: [windows, most]."""
-        return self.real & (self.texts != STRANGER)
+        return self.real & (self.texts >= 0)  # neither strangers nor copies
 
     @property
     def steps(self) -> Tensor:
@@ -66,7 +82,9 @@ class MaskedWords:
 class ReaderNetwork(nn.Module):
     """The encoder and its heads; masked words are predicted with the vectors of the words themselves."""
 
-    def __init__(self, sizes: EncoderSizes, pair: int, *, both: bool = False, surprise: bool = False) -> None:
+    def __init__(
+        self, sizes: EncoderSizes, pair: int, *, both: bool = False, surprise: bool = False, strays: bool = False
+    ) -> None:
         super().__init__()
         self.encoder = TextEncoder(sizes)
         self.pairs = PairHeads(2 * sizes.hidden, pair, both=both)
@@ -75,6 +93,8 @@ class ReaderNetwork(nn.Module):
         self.word = nn.Linear(sizes.hidden, sizes.hidden)
         self.word_norm = nn.LayerNorm(sizes.hidden)
         self.word_bias = nn.Parameter(torch.zeros(sizes.vocabulary))
+        # The last to draw random numbers, so that all other weights start as in a network without this head.
+        self.strays = StrayHead(2 * sizes.hidden, max(8, pair // 2)) if strays else None
 
     def read(self, texts: Texts, masked: Tensor | None = None) -> Reading:
         """Read texts without their order; ``masked`` says which words are hidden: [sentences, time]."""
@@ -88,8 +108,8 @@ class ReaderNetwork(nn.Module):
         """Return the layers of the encoder."""
         return list(self.encoder.layers)
 
-    def break_odds(self, reading: Reading, order: Tensor, real: Tensor) -> Tensor:
-        """Return log-odds of a break at each gap of an order: [texts, most − 1].
+    def read_order(self, reading: Reading, order: Tensor, real: Tensor) -> OrderReading:
+        """Return what the heads of breaks and strays say about an order of two places or more.
 
         Args:
             reading: What the network says about the texts.
@@ -99,9 +119,18 @@ class ReaderNetwork(nn.Module):
         size = reading.vectors.shape[2]
         vectors = reading.vectors.gather(1, order[:, :, None].expand(-1, -1, size))
         # Detached: the pair heads learn their own tasks and do not serve this one.
-        scores = gap_scores(reading.odds.detach(), reading.follows.detach(), order)
-        odds: Tensor = self.breaks(vectors, scores, real[:, 1:])
-        return odds
+        pairs = reading.odds.detach(), reading.follows.detach()
+        scores = gap_scores(*pairs, order[:, :-1], order[:, 1:])
+        left, right = self.breaks.parts(vectors)
+        mixed = self.breaks.mixed(self.breaks.gaps(left, right, scores), real[:, 1:])
+        breaks = self.breaks.odds(mixed)
+        if self.strays is None:
+            return OrderReading(breaks, None)
+        skipping = gap_scores(*pairs, order[:, :-2], order[:, 2:])  # the sentences before and after each inner one
+        closed = self.breaks.gaps(left[:, :-1], right[:, 1:], skipping)
+        closed = closed * real[:, 2:, None].to(closed.dtype)
+        known = stray_scores(scores, skipping, order_free_evidence(*pairs, real), order, real)
+        return OrderReading(breaks, self.strays(vectors, mixed, closed, known))
 
     def masked_loss(self, reading: Reading, ids: Tensor, masked: MaskedWords) -> Tensor:
         """Return the summed loss of masked words of each text: [texts]."""
@@ -173,6 +202,40 @@ def break_loss(odds: Tensor, labels: Labels, order: Tensor) -> Tensor:
     steps = labels.steps[rows, left, right]  # [texts, gaps]
     counted = labels.real[:, 1:] & (steps != 2)
     return mean_of(functional.binary_cross_entropy_with_logits(odds, (steps != 1).float(), reduction="none"), counted)
+
+
+def stray_labels(labels: Labels, order: Tensor) -> tuple[Tensor, Tensor]:
+    """Return which sentences of an order are strays, and which ones count: [texts, most] each.
+
+    A stray fits neither neighbour, and the text is whole without it: its neighbours then follow each other. It was put
+    into the window, or the order has moved it. A moved sentence counts because a sentence from elsewhere in the same
+    text is one, too: whether its own place is inside the window changes nothing where it stands. A sentence that
+    follows its left neighbour or is followed by its right one is none: it has a place.
+
+    Nothing else counts, because it could be called either: copies (which of the two is too much?), exchanged
+    neighbours, sentences beside a hole or between two strays, shuffled texts. The end of another text is no stray: its
+    sentences follow each other.
+    """
+    rows = torch.arange(len(order), device=order.device)[:, None]
+    steps = labels.steps[rows, order[:, :-1], order[:, 1:]]  # [texts, gaps]
+    there = labels.real[:, 1:]
+    sound, broken = (steps == 1) & there, (steps != 1) & (steps != 2) & there
+    before, after = functional.pad(there, (1, 0)), functional.pad(there, (0, 1))  # whether there is such a gap
+    loose = (functional.pad(broken, (1, 0)) | ~before) & (functional.pad(broken, (0, 1)) | ~after)
+    skipped = labels.steps[rows, order[:, :-2], order[:, 2:]] == 1
+    # At an end of the text, the next sentence but one must follow the next one.
+    whole = functional.pad(skipped & labels.real[:, 2:], (1, 1))
+    whole = whole | (~before & functional.pad(sound, (0, 2))[:, 1:]) | (~after & functional.pad(sound, (2, 0))[:, :-1])
+    copies = labels.texts[rows, order] == REPEATED
+    strays = loose & whole & ~copies & labels.real
+    placed = functional.pad(sound, (1, 0)) | functional.pad(sound, (0, 1))
+    return strays, strays | placed
+
+
+def stray_loss(odds: Tensor, order: Tensor, labels: Labels) -> Tensor:
+    """Return the mean logistic loss of the sentences of an order that count: [texts]."""
+    strays, counted = stray_labels(labels, order)
+    return mean_of(functional.binary_cross_entropy_with_logits(odds, strays.float(), reduction="none"), counted)
 
 
 def surprise_loss(found: Tensor, wanted: Tensor, labels: Labels) -> Tensor:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from weft.corpora.store.window_batches import WindowBatch
 from weft.corpora.text.tokenizers import Tokenizer
@@ -23,6 +24,7 @@ from weft.models.reader.network import (
     near_loss,
     next_loss,
     precedence_loss,
+    stray_loss,
     surprise_loss,
 )
 from weft.models.reader.reader_settings import BOTH, ReaderSettings
@@ -38,8 +40,8 @@ def empty_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwo
         tokenizer.vocabulary_size, settings.hidden, settings.layers, settings.local_layers, settings.heads,
         settings.feed_forward, settings.sentence_tokens, settings.slots, settings.dropout,
     )  # fmt: skip
-    both, surprise = settings.directions == BOTH, settings.surprise_weight > 0
-    return ReaderNetwork(sizes, settings.pair, both=both, surprise=surprise)
+    both, surprise, strays = settings.directions == BOTH, settings.surprise_weight > 0, settings.stray_weight > 0
+    return ReaderNetwork(sizes, settings.pair, both=both, surprise=surprise, strays=strays)
 
 
 def new_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork:
@@ -83,11 +85,12 @@ def batch_loss(
     reading = network.read(texts, masked.hidden if masked is not None else None)
     changed = to_device(batch.changed, device)  # [changes, windows, most]
     orders = (torch.arange(changed.shape[2], device=device).expand_as(changed[0]), *changed)
-    breaks = [break_loss(network.break_odds(reading, order, texts.real), labels, order) for order in orders]
+    read = [network.read_order(reading, order, texts.real) for order in orders]
+    breaks = [break_loss(one.breaks, labels, order) for one, order in zip(read, orders, strict=True)]
     losses = {
         "precedence": precedence_loss(reading.odds, labels),
         "next": next_loss(reading.follows, labels),
-        "break": (breaks[0] + torch.stack(breaks[1:]).mean(dim=0)) / 2,
+        "break": own_and_changed(breaks),
     }
     weights = {"precedence": 1.0, "next": settings.next_weight, "break": settings.break_weight}
     if settings.near_weight:
@@ -95,10 +98,14 @@ def batch_loss(
     if settings.exchange_weight:
         losses["exchange"] = exchange_loss(reading.follows, reading.odds, labels)
         weights["exchange"] = settings.exchange_weight
+    if network.strays is not None:
+        found = [one.strays for one in read if one.strays is not None]
+        losses["stray"] = own_and_changed([stray_loss(*one, labels) for one in zip(found, orders, strict=True)])
+        weights["stray"] = settings.stray_weight
     if network.surprise is not None:
         values = to_device(batch.surprise, device)[texts.places.clamp(min=0)]  # [windows, most]
-        found = network.surprise(reading.vectors)
-        losses["surprise"] = surprise_loss(found, network.surprise.standardised(values), labels)
+        predicted = network.surprise(reading.vectors)
+        losses["surprise"] = surprise_loss(predicted, network.surprise.standardised(values), labels)
         weights["surprise"] = settings.surprise_weight
     if masked is not None:
         words = network.masked_loss(reading, texts.ids, masked)
@@ -106,6 +113,11 @@ def batch_loss(
         weights["words"] = settings.masked_weight
     total = torch.stack([weights[name] * values for name, values in losses.items()]).sum()
     return LossPart(total, len(batch), {name: values.detach().sum() for name, values in losses.items()})
+
+
+def own_and_changed(losses: Sequence[Tensor]) -> Tensor:
+    """Return the mean of the loss of the windows' own order, which is the first, and that of the changed orders."""
+    return (losses[0] + torch.stack(list(losses[1:])).mean(dim=0)) / 2
 
 
 def untaught(folder: Path) -> CorpusError:

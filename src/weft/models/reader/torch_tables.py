@@ -68,12 +68,21 @@ class TorchTableReader:
         reading = self.network.read(given)
         order = torch.arange(given.places.shape[1], device=given.places.device).expand_as(given.places)
         # A single sentence has no gaps, which a convolution cannot read.
-        breaks = self.network.break_odds(reading, order, given.real) if order.shape[1] > 1 else order[:, :0]
-        parts = [reading.follows, reading.odds, breaks]
+        found = self.network.read_order(reading, order, given.real) if order.shape[1] > 1 else None
+        parts = {
+            "follows": reading.follows,
+            "odds": reading.odds,
+            "breaks": order[:, :0] if found is None else found.breaks,
+        }
         if self.network.surprise is not None:
-            parts.append(self.network.surprise.log_likelihoods(reading.vectors))
-        arrays = [part.double().cpu().numpy() for part in parts]
-        return [cut_tables(len(text), *(part[row] for part in arrays)) for row, text in enumerate(texts)]
+            parts["surprises"] = self.network.surprise.log_likelihoods(reading.vectors)
+        if self.network.strays is not None:
+            parts["strays"] = order if found is None or found.strays is None else found.strays
+        arrays = {name: part.double().cpu().numpy() for name, part in parts.items()}
+        return [
+            cut_tables(len(text), **{name: part[row] for name, part in arrays.items()})
+            for row, text in enumerate(texts)
+        ]
 
     def _input(self, texts: Sequence[Sentences]) -> Texts:
         """Return texts as the input of the network; slots depend on the sentences alone, not on their order."""
