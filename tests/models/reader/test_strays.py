@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import torch
 from tests.helpers.tiny_reader import NAMES, SMALL, TEXTS, THINGS, untrained_reader
 
-from weft.corpora.negatives.damaged_windows import CHANGES, REPEATED, STRANGER, changed_order
+from weft.corpora.negatives.damaged_windows import REPEATED, STRANGER
 from weft.corpora.store.prepare import prepare
 from weft.corpora.store.token_store import TokenStore
 from weft.corpora.store.window_batches import WindowBatch
@@ -22,7 +21,7 @@ from weft.evaluation.sets.intruder import find_intruders, make_cases
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.reader.export import export
 from weft.models.reader.heads import order_free_evidence, stray_scores
-from weft.models.reader.network import Labels, ReaderNetwork, stray_labels, stray_loss
+from weft.models.reader.network import Labels, ReaderNetwork, stray_loss
 from weft.models.reader.network_constants import EVIDENCE, GAP_LIMIT, GAP_SCORES, NO_STRAY
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART
@@ -53,38 +52,25 @@ def labels_of(rows: Sequence[Sequence[tuple[int, int]]]) -> Labels:
 
 
 def slow_labels(sentences: Sequence[tuple[int, int]]) -> list[bool | None]:
-    """Return whether each sentence of an order is a stray, None if it does not count: in plain Python."""
-
-    def step(left: tuple[int, int], right: tuple[int, int]) -> int | None:
-        return right[1] - left[1] if left[0] == right[0] >= 0 else None
-
-    steps = [step(one, other) for one, other in pairwise(sentences)]
+    """Return whether each sentence of a window is a stray, None if it does not count: in plain Python."""
     found: list[bool | None] = []
-    for place, one in enumerate(sentences):
-        beside = [steps[gap] for gap in (place - 1, place) if 0 <= gap < len(steps)]
-        rest = [*sentences[:place], *sentences[place + 1 :]]
-        # Without an inner sentence a new gap is left; without one at an end, the gap next to it becomes the outermost.
-        gap = (max(0, place - 1), min(place, len(rest) - 1)) if 0 < place < len(rest) else None
-        if gap is None:
-            gap = (0, 1) if place == 0 else (len(rest) - 2, len(rest) - 1)
-        whole = len(rest) > 1 and step(rest[gap[0]], rest[gap[1]]) == 1
-        if 1 in beside:
-            found.append(False)
-        elif one[0] != REPEATED and whole and not any(value in (1, 2) for value in beside):
-            found.append(True)
-        else:
-            found.append(None)
+    for place, (text, position) in enumerate(sentences):
+        left = sentences[place - 1] if place > 0 else None
+        right = sentences[place + 1] if place + 1 < len(sentences) else None
+        has_a_place = text >= 0 and (left == (text, position - 1) or right == (text, position + 1))
+        found.append(True if text == STRANGER else False if has_a_place else None)
     return found
 
 
-def found_labels(rows: Sequence[Sequence[tuple[int, int]]], orders: Sequence[Sequence[int]]) -> list[list[bool | None]]:
+def found_labels(rows: Sequence[Sequence[tuple[int, int]]]) -> list[list[bool | None]]:
+    """Return the labels of windows as the gradient of the loss shows them."""
     labels = labels_of(rows)
-    most = labels.texts.shape[1]
-    strays, counted = stray_labels(labels, torch.tensor([[*order, *range(len(order), most)] for order in orders]))
-    assert not (strays & ~counted).any() and not (counted & ~labels.real).any()
+    odds = torch.zeros(labels.texts.shape, requires_grad=True)
+    stray_loss(odds, labels).sum().backward()  # type: ignore[no-untyped-call]
+    assert odds.grad is not None and not odds.grad[~labels.real].any()
     return [
-        [bool(strays[row, place]) if counted[row, place] else None for place in range(len(order))]
-        for row, order in enumerate(orders)
+        [None if value == 0 else value < 0 for value in grads[: len(row)]]
+        for row, grads in zip(rows, odds.grad.tolist(), strict=True)
     ]
 
 
@@ -96,42 +82,33 @@ S, C = (STRANGER, 0), (REPEATED, 0)
     [
         ([(0, 0), (0, 1), S, (0, 2), (0, 3)], [False, False, True, False, False]),
         ([S, (0, 0), (0, 1), (0, 2)], [True, False, False, False]),
-        ([(0, 0), (0, 1), (0, 2), S], [False, False, False, True]),
+        ([(0, 0), S, S, (0, 1), (0, 2)], [None, True, True, False, False]),
         ([(0, 0), (0, 1), C, (0, 2), (0, 3)], [False, False, None, False, False]),
-        ([(0, 0), (0, 1), S, S, (0, 2), (0, 3)], [False, False, None, None, False, False]),
         ([(0, 0), (0, 1), (1, 0), (1, 1)], [False] * 4),  # the end of another text
-        ([(0, 0), (0, 3), (0, 1), (0, 2)], [None, True, False, False]),  # a moved sentence
-        ([(0, 0), (0, 2), (0, 1), (0, 3)], [None] * 4),  # exchanged neighbours
-        ([(0, 0), S], [None, None]),
+        ([(0, 0), (0, 1), S, (0, 2), S, (0, 3), (0, 4)], [False, False, True, None, True, False, False]),
     ],
 )
 def test_what_is_a_stray(sentences: list[tuple[int, int]], wanted: list[bool | None]) -> None:
     assert slow_labels(sentences) == wanted
-    assert found_labels([sentences], [range(len(sentences))]) == [wanted]
+    assert found_labels([sentences]) == [wanted]
 
 
 def test_labels_are_those_of_slow_code() -> None:
     generator = np.random.default_rng(1)
-    rows, orders = [], []
-    for number in range(400):
-        size = int(generator.integers(2, 9))
-        row = [(0, place) for place in range(size)] + [(1, place) for place in range(int(generator.integers(3)))]
+    rows = []
+    for _ in range(200):
+        row = [(0, place) for place in range(int(generator.integers(2, 9)))]
+        row += [(1, place) for place in range(int(generator.integers(3)))]
         for _ in range(int(generator.integers(3))):
             row.insert(int(generator.integers(len(row) + 1)), (S, C)[int(generator.integers(4)) == 0])
         rows.append(row)
-        whole = number % 3 == 0
-        orders.append(
-            list(range(len(row))) if whole else changed_order(len(row), CHANGES[number % 4], generator).tolist()
-        )
-    wanted = [slow_labels([row[place] for place in order]) for row, order in zip(rows, orders, strict=True)]
-    assert found_labels(rows, orders) == wanted
-    assert sum(labels.count(True) for labels in wanted) > 100
+    assert found_labels(rows) == [slow_labels(row) for row in rows]
 
 
 def test_only_sentences_that_count_have_a_loss() -> None:
     labels = labels_of([[(0, 0), (0, 1), S, (0, 2), (0, 3)], [(0, 0), C, (0, 1), (0, 2)]])
     odds = torch.tensor([[0.5, -1.0, 2.0, -3.0, 0.0], [9.0, 9.0, -1.0, -2.0, 9.0]], requires_grad=True)
-    loss = stray_loss(odds, torch.arange(5).expand(2, 5), labels)
+    loss = stray_loss(odds, labels)
     plus = torch.nn.functional.softplus
     slow = [plus(torch.tensor([0.5, -1.0, -2.0, -3.0, 0.0])).mean(), plus(torch.tensor([-1.0, -2.0])).mean()]
     assert loss.tolist() == pytest.approx([float(value) for value in slow])
@@ -220,19 +197,18 @@ def new_network(store: TokenStore, model: Reader) -> ReaderNetwork:
     return model.new_network(PART, store.tokenizer())
 
 
-def test_it_finds_a_stranger_and_a_moved_sentence(trained: Reader) -> None:
+def test_it_finds_a_stranger_and_none_in_a_sound_text(trained: Reader) -> None:
     own = [f"The {name} river 1." for name in NAMES]
     found = []
     for place in range(1, 6):
-        text = Document("d", (*own[:place], "The third storm 2.", *own[place:]))
-        odds = trained.stray_log_odds(text)
-        assert odds is not None and len(odds) == 7
-        found.append(int(odds.argmax()) == place)
-    moved = trained.stray_log_odds(Document("m", (own[0], own[4], own[1], own[2], own[3], own[5])))
+        for name in NAMES:
+            text = Document("d", (*own[:place], f"The {name} storm 2.", *own[place:]))
+            odds = trained.stray_log_odds(text)
+            assert odds is not None and len(odds) == 7
+            found.append(float(odds.argmax() == place))
+    assert np.mean(found) > 0.7  # a seventh by chance
     sound = trained.stray_log_odds(Document("s", tuple(own)))
-    assert sum(found) >= 4
-    assert moved is not None and sound is not None
-    assert int(moved.argmax()) == 1 and moved[1] > sound.max()
+    assert sound is not None and sound.max() < 0
 
 
 @pytest.mark.parametrize("reduced", [False, True])
@@ -286,8 +262,8 @@ def test_short_and_long_texts(trained: Reader) -> None:
     odds = trained.stray_log_odds(long)
     windows = [trained.reader.tables([long.sentences[start : start + 16]])[0].strays for start in (0, 12, 24)]
     assert odds is not None and len(odds) == 40
-    assert odds[:12].tolist() == windows[0][:12].tolist()
-    assert odds[12:16] == pytest.approx((windows[0][12:] + windows[1][:4]) / 2)
+    assert odds[:12] == pytest.approx(windows[0][:12], abs=1e-4)
+    assert odds[12:16] == pytest.approx((windows[0][12:] + windows[1][:4]) / 2, abs=1e-4)
     assert len(trained.tables(long).strays) == 0  # whatever the order
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from weft.corpora.negatives.damaged_windows import REPEATED
+from weft.corpora.negatives.damaged_windows import STRANGER
 from weft.corpora.store.window_batches import WindowBatch
 from weft.models.common.neural.batch_tensors import to_device
 from weft.models.reader.heads import (
@@ -42,11 +42,15 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderReading:
-    """What the network says about an order of texts."""
+class Gaps:
+    """What the break head reads of the gaps of an order."""
 
-    breaks: Tensor  # log-odds of a break at each gap: [texts, most − 1]
-    strays: Tensor | None  # log-odds that a sentence is a stray, [texts, most]; None without the head
+    order: Tensor  # the sentence at each place: [texts, most]
+    real: Tensor  # which places have a sentence: [texts, most]
+    vectors: Tensor  # of the sentence at each place: [texts, most, 2 · hidden]
+    parts: tuple[Tensor, Tensor]  # what sentences give to the gaps after and before them: [texts, most − 1, width] each
+    scores: Tensor  # [texts, most − 1, GAP_SCORES]
+    mixed: Tensor  # [texts, most − 1, width]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +112,8 @@ class ReaderNetwork(nn.Module):
         """Return the layers of the encoder."""
         return list(self.encoder.layers)
 
-    def read_order(self, reading: Reading, order: Tensor, real: Tensor) -> OrderReading:
-        """Return what the heads of breaks and strays say about an order of two places or more.
+    def read_gaps(self, reading: Reading, order: Tensor, real: Tensor) -> Gaps:
+        """Return what the break head reads of the gaps of an order of two places or more.
 
         Args:
             reading: What the network says about the texts.
@@ -119,18 +123,23 @@ class ReaderNetwork(nn.Module):
         size = reading.vectors.shape[2]
         vectors = reading.vectors.gather(1, order[:, :, None].expand(-1, -1, size))
         # Detached: the pair heads learn their own tasks and do not serve this one.
+        scores = gap_scores(reading.odds.detach(), reading.follows.detach(), order[:, :-1], order[:, 1:])
+        parts = self.breaks.parts(vectors)
+        mixed = self.breaks.mixed(self.breaks.gaps(*parts, scores), real[:, 1:])
+        return Gaps(order, real, vectors, parts, scores, mixed)
+
+    def stray_odds(self, head: StrayHead, reading: Reading, gaps: Gaps) -> Tensor:
+        """Return log-odds that the sentence at each place is a stray: [texts, most]."""
         pairs = reading.odds.detach(), reading.follows.detach()
-        scores = gap_scores(*pairs, order[:, :-1], order[:, 1:])
-        left, right = self.breaks.parts(vectors)
-        mixed = self.breaks.mixed(self.breaks.gaps(left, right, scores), real[:, 1:])
-        breaks = self.breaks.odds(mixed)
-        if self.strays is None:
-            return OrderReading(breaks, None)
-        skipping = gap_scores(*pairs, order[:, :-2], order[:, 2:])  # the sentences before and after each inner one
+        skipping = gap_scores(*pairs, gaps.order[:, :-2], gaps.order[:, 2:])  # without each inner sentence
+        left, right = gaps.parts
         closed = self.breaks.gaps(left[:, :-1], right[:, 1:], skipping)
-        closed = closed * real[:, 2:, None].to(closed.dtype)
-        known = stray_scores(scores, skipping, order_free_evidence(*pairs, real), order, real)
-        return OrderReading(breaks, self.strays(vectors, mixed, closed, known))
+        closed = closed * gaps.real[:, 2:, None].to(closed.dtype)
+        evidence = order_free_evidence(*pairs, gaps.real)
+        odds: Tensor = head(
+            gaps.vectors, gaps.mixed, closed, stray_scores(gaps.scores, skipping, evidence, gaps.order, gaps.real)
+        )
+        return odds
 
     def masked_loss(self, reading: Reading, ids: Tensor, masked: MaskedWords) -> Tensor:
         """Return the summed loss of masked words of each text: [texts]."""
@@ -204,38 +213,19 @@ def break_loss(odds: Tensor, labels: Labels, order: Tensor) -> Tensor:
     return mean_of(functional.binary_cross_entropy_with_logits(odds, (steps != 1).float(), reduction="none"), counted)
 
 
-def stray_labels(labels: Labels, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Return which sentences of an order are strays, and which ones count: [texts, most] each.
+def stray_loss(odds: Tensor, labels: Labels) -> Tensor:
+    """Return the mean logistic loss of the sentences of windows in their own order: [texts].
 
-    A stray fits neither neighbour, and the text is whole without it: its neighbours then follow each other. It was put
-    into the window, or the order has moved it. A moved sentence counts because a sentence from elsewhere in the same
-    text is one, too: whether its own place is inside the window changes nothing where it stands. A sentence that
-    follows its left neighbour or is followed by its right one is none: it has a place.
-
-    Nothing else counts, because it could be called either: copies (which of the two is too much?), exchanged
-    neighbours, sentences beside a hole or between two strays, shuffled texts. The end of another text is no stray: its
-    sentences follow each other.
+    A sentence that was put into the window, from another text or from elsewhere in the same text, is a stray. One that
+    follows its left neighbour or is followed by its right one is none. Nothing else counts, because it could be called
+    either: copies (which of the two is too much?) and sentences between two strays. The end of another text is no
+    stray: its sentences follow each other.
     """
-    rows = torch.arange(len(order), device=order.device)[:, None]
-    steps = labels.steps[rows, order[:, :-1], order[:, 1:]]  # [texts, gaps]
-    there = labels.real[:, 1:]
-    sound, broken = (steps == 1) & there, (steps != 1) & (steps != 2) & there
-    before, after = functional.pad(there, (1, 0)), functional.pad(there, (0, 1))  # whether there is such a gap
-    loose = (functional.pad(broken, (1, 0)) | ~before) & (functional.pad(broken, (0, 1)) | ~after)
-    skipped = labels.steps[rows, order[:, :-2], order[:, 2:]] == 1
-    # At an end of the text, the next sentence but one must follow the next one.
-    whole = functional.pad(skipped & labels.real[:, 2:], (1, 1))
-    whole = whole | (~before & functional.pad(sound, (0, 2))[:, 1:]) | (~after & functional.pad(sound, (2, 0))[:, :-1])
-    copies = labels.texts[rows, order] == REPEATED
-    strays = loose & whole & ~copies & labels.real
+    sound = labels.steps.diagonal(1, 1, 2) == 1  # [texts, most − 1]
     placed = functional.pad(sound, (1, 0)) | functional.pad(sound, (0, 1))
-    return strays, strays | placed
-
-
-def stray_loss(odds: Tensor, order: Tensor, labels: Labels) -> Tensor:
-    """Return the mean logistic loss of the sentences of an order that count: [texts]."""
-    strays, counted = stray_labels(labels, order)
-    return mean_of(functional.binary_cross_entropy_with_logits(odds, strays.float(), reduction="none"), counted)
+    strays = labels.real & (labels.texts == STRANGER)
+    losses = functional.binary_cross_entropy_with_logits(odds, strays.float(), reduction="none")
+    return mean_of(losses, strays | placed)
 
 
 def surprise_loss(found: Tensor, wanted: Tensor, labels: Labels) -> Tensor:

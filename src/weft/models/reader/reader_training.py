@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from weft.corpora.store.window_batches import WindowBatch
 from weft.corpora.text.tokenizers import Tokenizer
@@ -85,12 +84,12 @@ def batch_loss(
     reading = network.read(texts, masked.hidden if masked is not None else None)
     changed = to_device(batch.changed, device)  # [changes, windows, most]
     orders = (torch.arange(changed.shape[2], device=device).expand_as(changed[0]), *changed)
-    read = [network.read_order(reading, order, texts.real) for order in orders]
-    breaks = [break_loss(one.breaks, labels, order) for one, order in zip(read, orders, strict=True)]
+    gaps = [network.read_gaps(reading, order, texts.real) for order in orders]
+    breaks = [break_loss(network.breaks.odds(one.mixed), labels, one.order) for one in gaps]
     losses = {
         "precedence": precedence_loss(reading.odds, labels),
         "next": next_loss(reading.follows, labels),
-        "break": own_and_changed(breaks),
+        "break": (breaks[0] + torch.stack(breaks[1:]).mean(dim=0)) / 2,
     }
     weights = {"precedence": 1.0, "next": settings.next_weight, "break": settings.break_weight}
     if settings.near_weight:
@@ -99,13 +98,14 @@ def batch_loss(
         losses["exchange"] = exchange_loss(reading.follows, reading.odds, labels)
         weights["exchange"] = settings.exchange_weight
     if network.strays is not None:
-        found = [one.strays for one in read if one.strays is not None]
-        losses["stray"] = own_and_changed([stray_loss(*one, labels) for one in zip(found, orders, strict=True)])
+        # Of the own order alone. A moved sentence has its true neighbours in the text, unlike an intruder: learned from
+        # changed orders too, the head found fewer strangers (.83 instead of .87 of those in 350 texts of the genres).
+        losses["stray"] = stray_loss(network.stray_odds(network.strays, reading, gaps[0]), labels)
         weights["stray"] = settings.stray_weight
     if network.surprise is not None:
         values = to_device(batch.surprise, device)[texts.places.clamp(min=0)]  # [windows, most]
-        predicted = network.surprise(reading.vectors)
-        losses["surprise"] = surprise_loss(predicted, network.surprise.standardised(values), labels)
+        found = network.surprise(reading.vectors)
+        losses["surprise"] = surprise_loss(found, network.surprise.standardised(values), labels)
         weights["surprise"] = settings.surprise_weight
     if masked is not None:
         words = network.masked_loss(reading, texts.ids, masked)
@@ -113,11 +113,6 @@ def batch_loss(
         weights["words"] = settings.masked_weight
     total = torch.stack([weights[name] * values for name, values in losses.items()]).sum()
     return LossPart(total, len(batch), {name: values.detach().sum() for name, values in losses.items()})
-
-
-def own_and_changed(losses: Sequence[Tensor]) -> Tensor:
-    """Return the mean of the loss of the windows' own order, which is the first, and that of the changed orders."""
-    return (losses[0] + torch.stack(list(losses[1:])).mean(dim=0)) / 2
 
 
 def untaught(folder: Path) -> CorpusError:
