@@ -20,8 +20,8 @@ from weft.errors import ModelError
 from weft.evaluation.sets.intruder import find_intruders, make_cases
 from weft.io.model_folder import load_artifact, save_artifact
 from weft.models.reader.export import export
-from weft.models.reader.heads import order_free_evidence, stray_scores
-from weft.models.reader.network import Labels, ReaderNetwork, stray_loss
+from weft.models.reader.heads import gap_scores, order_free_evidence, stray_scores
+from weft.models.reader.network import Labels, ReaderNetwork, Reading, stray_loss
 from weft.models.reader.network_constants import EVIDENCE, GAP_LIMIT, GAP_SCORES, NO_STRAY
 from weft.models.reader.reader import Reader
 from weft.models.reader.reader_settings import PART
@@ -149,6 +149,45 @@ def test_scores_of_a_sentence_are_those_of_its_gaps_and_of_the_gap_without_it() 
     assert torch.equal(found[0], torch.cat([none, gaps[0, 0], none, evidence[0, 2]]))
     assert torch.equal(found[1], torch.cat([gaps[0, 0], gaps[0, 1], closed[0, 0], evidence[0, 0]]))
     assert torch.equal(found[3], torch.cat([gaps[0, 2], none, none, evidence[0, 3]]))  # the last one
+
+
+def test_the_head_is_that_of_slow_code() -> None:
+    """Reference test: sentence by sentence, with the text as it would be without each one."""
+    torch.manual_seed(1)
+    model = untrained_reader(strays=True)
+    network = model.networks()[PART]
+    assert isinstance(network, ReaderNetwork) and network.strays is not None
+    size, head = 5, network.strays
+    width = 2 * model.settings.hidden
+    odds, real = torch.randn(1, size, size), torch.ones(1, size, dtype=torch.bool)
+    reading = Reading(
+        torch.randn(1, size, width), odds - odds.transpose(1, 2), torch.randn(1, size, size).log_softmax(2), odds
+    )
+    order = [3, 0, 4, 1, 2]
+    whole = network.read_gaps(reading, torch.tensor([order]), real)
+    evidence = order_free_evidence(reading.odds, reading.follows, real)[0]
+
+    def gap(left: int, right: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """What two sentences and their scores say about the gap between them, and these scores."""
+        vectors = network.breaks.norm(reading.vectors[0])
+        scores = gap_scores(reading.odds, reading.follows, torch.tensor([[left]]), torch.tensor([[right]]))
+        parts = network.breaks.left(vectors[left]), network.breaks.right(vectors[right])
+        return network.breaks.gaps(parts[0], parts[1], scores[0, 0]), scores[0, 0]
+
+    wanted = []
+    for place, one in enumerate(order):
+        inner = 0 < place < size - 1
+        nothing, none = torch.zeros(whole.mixed.shape[2]), torch.zeros(GAP_SCORES)
+        closed, skipping = gap(order[place - 1], order[place + 1]) if inner else (nothing, none)
+        before = (whole.mixed[0, place - 1], gap(order[place - 1], one)[1]) if place else (nothing, none)
+        after = (whole.mixed[0, place], gap(one, order[place + 1])[1]) if place < size - 1 else (nothing, none)
+        scores = torch.cat([before[1], after[1], skipping, evidence[one]])
+        joined = head.own(head.norm(reading.vectors[0, one])) + head.scores(scores)
+        joined = joined + head.before(before[0]) + head.after(after[0]) + head.without(closed)
+        gelu = torch.nn.functional.gelu
+        wanted.append(float(head.output(gelu(head.inner(gelu(joined)))).detach()))
+    found = network.stray_odds(head, reading, whole)[0].tolist()
+    assert found == pytest.approx(wanted, abs=1e-4)
 
 
 # Training -------------------------------------------------------------------------------------------------------------
