@@ -195,6 +195,14 @@ class BreakModel(Protocol):
         """Return the probability of a break after each sentence but the last, calibrated if the model is."""
 
 
+@runtime_checkable
+class StrayModel(Protocol):
+    """A model that estimates which sentences do not belong where they stand."""
+
+    def stray_log_odds(self, document: Document) -> npt.NDArray[np.float64] | None:
+        """Return the log-odds for each sentence, not calibrated; None if the model has not learned them."""
+
+
 class OrderSearch(Protocol):
     """The state of a beam search for an order: partial orders of a text (paths) that grow to the right."""
 

@@ -27,8 +27,8 @@ from weft.training.settings import TrainingSettings
 # All heads, and no dropout: its random numbers differ from process to process.
 SMALL = ReaderSettings(
     hidden=32, layers=2, local_layers=1, heads=4, feed_forward=64, pair=16, fewest=3, most=8, slots=16, dropout=0.0,
-    directions="both", near_weight=0.3, exchange_weight=0.3, masked=0.2, surprise_weight=0.3, damaged=0.5, strangers=2,
-    changes=2,
+    directions="both", near_weight=0.3, exchange_weight=0.3, masked=0.2, surprise_weight=0.3,
+    stray_weight=0.5, damaged=0.5, strangers=2, changes=2,
 )  # fmt: skip
 # Batches of one to three windows, so that shares differ in size and some processes have none.
 SETTINGS = TrainingSettings(

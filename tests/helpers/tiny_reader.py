@@ -26,12 +26,16 @@ TEXTS = [
 
 
 def untrained_reader(
-    local_layers: int = 1, precision: str = "int8", directions: str = "next", surprise: bool = False
+    local_layers: int = 1,
+    precision: str = "int8",
+    directions: str = "next",
+    surprise: bool = False,
+    strays: bool = False,
 ) -> Reader:
     """A reader with random weights."""
     torch.manual_seed(1)
     settings = replace(SMALL, local_layers=local_layers, precision=precision, directions=directions)
-    model = Reader(replace(settings, surprise_weight=float(surprise)))
+    model = Reader(replace(settings, surprise_weight=float(surprise), stray_weight=float(strays)))
     tokenizer = BpeTokenizer.train(SENTENCES, vocabulary_size=400)
     return model.assemble({PART: model.new_network(PART, tokenizer)}, tokenizer)
 

@@ -228,3 +228,22 @@ def test_only_layers_of_a_reader_are_compiled() -> None:
 
     with pytest.raises(ConfigError, match="compiled is for readers only"):
         _compile(nn.Linear(2, 2))
+
+
+def test_layers_may_be_compiled_for_training_and_for_evaluation() -> None:
+    """Eight layers in two modes are more than PyTorch compiles from one piece of code by default."""
+    import torch._dynamo
+    from torch import nn
+
+    from weft.training.part_training import _compile
+
+    class Layers(nn.Module):
+        def repeated_modules(self) -> list[nn.Module]:
+            return []
+
+    before = torch._dynamo.config.recompile_limit
+    try:
+        _compile(Layers())
+        assert torch._dynamo.config.recompile_limit >= 2 * 8 * 2  # local or not
+    finally:
+        torch._dynamo.config.recompile_limit = before

@@ -104,8 +104,8 @@ def test_many_processes_are_one(store: TokenStore, whole: dict[str, torch.Tensor
     """The same windows, losses of all heads, gradients, validations and weights."""
     many = trained(Request(store=str(store.folder), out=str(tmp_path / "many.safetensors")), world, tmp_path)
     assert torch.equal(many["step.windows"], whole["step.windows"])
-    assert many["step.losses"].shape == (SETTINGS.steps, 2 + 7)  # loss, gradient and seven losses
-    assert many["validation.losses"].shape == (2, 2 + 6)  # no words are masked
+    assert many["step.losses"].shape == (SETTINGS.steps, 2 + 8)  # loss, gradient and eight losses
+    assert many["validation.losses"].shape == (2, 2 + 7)  # no words are masked
     assert_same(many, whole)
 
 

@@ -19,10 +19,10 @@ NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 # Operators that `weft export` writes, by domain: those of ONNX, and those that are part of onnxruntime.
 OPERATORS = {
     "": frozenset({
-        "Add", "Cast", "Clip", "Concat", "Conv", "DequantizeLinear", "Div", "DynamicQuantizeLinear", "EyeLike",
-        "Gather", "GatherND", "Gelu", "Gemm", "Identity", "LayerNormalization", "LogSoftmax", "MatMul", "Mul",
-        "QuantizeLinear", "ReduceMax", "Reshape", "Slice", "Split", "Squeeze", "Sub", "Sum", "Transpose", "Unsqueeze",
-        "Where",
+        "Abs", "Add", "Cast", "Clip", "Concat", "Conv", "DequantizeLinear", "Div", "DynamicQuantizeLinear", "EyeLike",
+        "Gather", "GatherND", "Gelu", "Gemm", "Identity", "LayerNormalization", "Log", "LogSoftmax", "MatMul", "Mul",
+        "Pad", "QuantizeLinear", "ReduceMax", "ReduceMean", "ReduceSum", "Reshape", "Shape", "Slice", "Split",
+        "Squeeze", "Sub", "Sum", "Transpose", "Unsqueeze", "Where",
     }),
     "com.microsoft": frozenset({"DynamicQuantizeMatMul", "FusedMatMul", "MatMulIntegerToFloat", "MultiHeadAttention"}),
 }  # fmt: skip

@@ -27,6 +27,7 @@ from weft.training.settings import TrainingSettings
 VALIDATION_BATCHES = 40
 CHECKPOINT_SECONDS = 60.0
 RECIPE_DATA = ("training data", "validation data", "weights that the run starts from or builds on")
+RECOMPILATIONS = 64  # of one piece of code
 NETWORKS = 2  # version of the networks; checkpoints of another version are not resumed
 
 
@@ -232,6 +233,11 @@ def _compile(network: nn.Module) -> None:
         raise ConfigError(
             "training.compiled is for readers only", seen="true", allowed="false", next_step="remove training.compiled"
         )
+    import torch._dynamo  # slow to import
+
+    # All layers are compiled from one piece of code, for training and for evaluation, local or not, and sizes of a
+    # first kind. The default, 8, was reached after the first validation; further layers then ran as they are.
+    torch._dynamo.config.recompile_limit = max(RECOMPILATIONS, torch._dynamo.config.recompile_limit)
     for module in network.repeated_modules():
         module.compile(dynamic=True)
 

@@ -13,6 +13,7 @@ import pytest
 from weft.corpora.negatives.damaged_windows import (
     CHANGES,
     KINDS,
+    REPEATED,
     STRANGER,
     Surroundings,
     Window,
@@ -133,7 +134,7 @@ def test_damage_adds_what_does_not_belong(kind: str) -> None:
     around = Surroundings((100, 120), (40, 300))
     for seed in range(50):
         found = damaged(Window.plain(104, 8), kind, around, np.random.default_rng(seed))
-        strange = found.numbers[found.texts == STRANGER]
+        strange = found.numbers[found.texts == (REPEATED if kind == "repeated" else STRANGER)]
         if kind == "joined":
             other = found.numbers[found.texts == 1]
             assert len(other) and len(strange) == 0

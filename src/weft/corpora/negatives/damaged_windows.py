@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Whole = npt.NDArray[np.int64]
 STRANGER = -1  # the text of a sentence that does not belong here
+REPEATED = -2  # the text of the copy of a sentence of the window
 NEIGHBOURHOOD = 4000  # sentences on either side of a text that strangers come from: mostly texts of the same kind
 KINDS = ("stranger", "elsewhere", "joined", "repeated")
 KIND_SHARES = (0.35, 0.25, 0.2, 0.2)
@@ -27,7 +28,7 @@ class Window:
 
     Attributes:
         numbers: Sentence numbers: [sentences].
-        texts: The text of each sentence, 0 or 1; `STRANGER` for one that does not belong here: [sentences].
+        texts: The text of each sentence, 0 or 1; `STRANGER` or `REPEATED` if it does not belong here: [sentences].
         positions: The place of each sentence in its text: [sentences].
     """
 
@@ -44,9 +45,9 @@ class Window:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def insert(self, number: int, place: int) -> Window:
+    def insert(self, number: int, place: int, text: int = STRANGER) -> Window:
         """Return the window with a sentence put in before ``place`` that does not belong there."""
-        parts = ((self.numbers, number), (self.texts, STRANGER), (self.positions, 0))
+        parts = ((self.numbers, number), (self.texts, text), (self.positions, 0))
         # Ten times as fast as np.insert, and most of the time that a batch takes.
         return Window(*(np.concatenate([part[:place], [added], part[place:]]) for part, added in parts))
 
@@ -91,7 +92,7 @@ def damaged(window: Window, kind: str, around: Surroundings, generator: np.rando
 
     Example:
         >>> around = Surroundings((0, 4), (0, 9))
-        >>> damaged(Window.plain(0, 4), "repeated", around, np.random.default_rng(1)).texts.tolist().count(STRANGER)
+        >>> damaged(Window.plain(0, 4), "stranger", around, np.random.default_rng(1)).texts.tolist().count(STRANGER)
         1
     """
     if kind == "joined":
@@ -104,7 +105,8 @@ def damaged(window: Window, kind: str, around: Surroundings, generator: np.rando
         number = around.stranger(generator)
     if number is None:
         return window
-    return window.insert(number, int(generator.integers(len(window) + 1)))
+    text = REPEATED if kind == "repeated" else STRANGER
+    return window.insert(number, int(generator.integers(len(window) + 1)), text)
 
 
 def _joined(window: Window, around: Surroundings, generator: np.random.Generator) -> Window:

@@ -35,7 +35,7 @@ class WindowBatch:
         sentences: [sentences, time] token ids with the marks of start and end, padded on the right.
         lengths: [sentences]
         places: [windows, longest] the sentence at each place; −1 after the end of a window.
-        texts: [windows, longest] the text of each sentence; `STRANGER` for one that does not belong there.
+        texts: [windows, longest] the text of each sentence; `STRANGER` or `REPEATED` if it does not belong there.
         positions: [windows, longest] the place of each sentence in its text.
         changed: [changes, windows, longest] other orders of the places; places after the end stay.
         slots: [windows, longest] a random number for each sentence, different within a window.

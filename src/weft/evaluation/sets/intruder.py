@@ -23,7 +23,7 @@ from weft.evaluation.sets.genres import genres_of
 from weft.evaluation.sets.links import links_of, marked_above, marked_breaks, unbroken, weakest_inside
 from weft.evaluation.task_contract import DataFile, EvaluateOptions, Outcome, Subject
 from weft.progress import Progress, silent
-from weft.protocols import BreakModel, DocumentScorer
+from weft.protocols import BreakModel, DocumentScorer, StrayModel
 from weft.scoring.uni_bi_mmi import order_values
 
 KINDS = ("stranger", "elsewhere")
@@ -60,17 +60,19 @@ def make_cases(documents: Sequence[Document], genres: Mapping[str, str], *, seed
 def find_intruders(
     model: DocumentScorer, cases: Sequence[Case], *, n_excluded: int = 0, progress: Progress = silent
 ) -> Outcome:
-    """Find the intruder of every text: the inner sentence whose two links are the weakest together.
+    """Find the intruder of every text: the likeliest stray, or the inner sentence whose two links are the weakest.
 
-    The links are the log-odds of no break for a model that has learned breaks, else the transitions of its scores. A
-    model with neither points at the sentence without which the text scores highest. The first and the last sentence,
-    which have one link, are no candidates, as intruders are never there.
+    Strays are those of a model that has learned them. The links are the log-odds of no break for a model that has
+    learned breaks, else the transitions of its scores. A model with none of them points at the sentence without which
+    the text scores highest. The first and the last sentence, which have one link, are no candidates, as intruders are
+    never there.
 
     Returns:
         For each kind, ``stranger`` and ``elsewhere``: the share of texts in which the model points at the intruder and
         at no other sentence, and ``_chance``, what a random choice gets. If the model marks breaks: ``_marked``, the
         share of texts with a mark beside the intruder, and ``clean_marked``, the share of texts without an intruder
-        that have a mark. A model with learned breaks also has ``_by_links``, by its transitions.
+        that have a mark. A model with learned breaks also has ``_by_links``, by its transitions, and one with learned
+        strays ``_by_breaks``.
 
     Example:
         >>> from weft.registry import create_model
@@ -104,7 +106,8 @@ class Finding:
     found: bool  # whether it points at the intruder and at no other sentence
     tied: bool  # whether it points at several sentences
     chance: float  # the probability that a random choice is right
-    evidence: str  # what it points by: breaks, links or removal
+    evidence: str  # what it points by: strays, breaks, links or removal
+    by_breaks: bool | None  # whether its breaks point at the intruder; None if it has none, or has no better evidence
     by_links: bool | None  # whether its transitions point at the intruder; None if it has none
     marks: int  # breaks that it marks
     marks_beside: int  # those of them beside the intruder
@@ -144,6 +147,7 @@ def _finding(model: DocumentScorer, item: Intruded, score: Score) -> Finding:
         tied=len(pointed) > 1,
         chance=1 / (len(item.document) - 2),
         evidence=evidence,
+        by_breaks=_by_breaks(model, item) if evidence == "strays" else None,
         by_links=None if links is None else weakest_inside(links) == [item.place],
         marks=len(marks),
         marks_beside=len({item.place - 1, item.place} & set(marks)),
@@ -152,6 +156,10 @@ def _finding(model: DocumentScorer, item: Intruded, score: Score) -> Finding:
 
 def pointed_at(model: DocumentScorer, document: Document, score: Score) -> tuple[list[int], str]:
     """Return the inner sentences that a model finds the least fitting, several for a tie, and its evidence."""
+    if isinstance(model, StrayModel):
+        strays = model.stray_log_odds(document)
+        if strays is not None:
+            return [place + 1 for place in best_alone(strays[1:-1].tolist())], "strays"
     if isinstance(model, BreakModel):
         return weakest_inside(unbroken(model, document)), "breaks"
     links = links_of(score, document)
@@ -162,6 +170,12 @@ def pointed_at(model: DocumentScorer, document: Document, score: Score) -> tuple
     return [place + 1 for place in best_alone(order_values(model, document, without))], "removal"
 
 
+def _by_breaks(model: DocumentScorer, item: Intruded) -> bool | None:
+    if not isinstance(model, BreakModel):
+        return None
+    return weakest_inside(unbroken(model, item.document)) == [item.place]
+
+
 def _measures(rows: Sequence[_Row], breaks: bool) -> dict[str, Measure]:
     columns: dict[str, list[float | None]] = {}
     columns |= {kind: [None if (f := row.findings[kind]) is None else float(f.found) for row in rows] for kind in KINDS}
@@ -169,10 +183,13 @@ def _measures(rows: Sequence[_Row], breaks: bool) -> dict[str, Measure]:
         found = [row.findings[kind] for row in rows]
         columns[f"{kind}_chance"] = [None if f is None else f.chance for f in found]
         columns[f"{kind}_marked"] = [None if f is None else float(f.marks_beside > 0) for f in found]
+        columns[f"{kind}_by_breaks"] = [None if f is None or f.by_breaks is None else float(f.by_breaks) for f in found]
         columns[f"{kind}_by_links"] = [None if f is None or f.by_links is None else float(f.by_links) for f in found]
     columns["clean_marked"] = [float(row.clean_marks > 0) for row in rows]
     marking = breaks or any(row.clean_marks or any(f and f.marks for f in row.findings.values()) for row in rows)
-    left_out = (*(() if marking else ("_marked",)), *(() if breaks else ("_by_links",)))
+    strays = any(f and f.by_breaks is not None for row in rows for f in row.findings.values())
+    shown = {"_marked": marking, "_by_links": breaks, "_by_breaks": strays}
+    left_out = tuple(end for end, kept in shown.items() if not kept)
     kept = {name: column for name, column in columns.items() if not name.endswith(left_out)}
     return {name: Measure.of_values(column) for name, column in kept.items()}
 

@@ -1,4 +1,4 @@
-"""The heads of the reader: precedence, next sentence, breaks of a given order, and surprise."""
+"""The heads of the reader: precedence, next sentence, breaks and strays of a given order, and surprise."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from weft.models.reader.network_constants import (
     HEAD_NORM_EPSILON,
     RATE,
     SMALLEST_DEVIATION,
+    STRAY_SCORES,
 )
 
 
@@ -83,21 +84,72 @@ class BreakHead(nn.Module):
         self.output = FastLinear(width, 1)
 
     def forward(self, vectors: Tensor, scores: Tensor, real: Tensor) -> Tensor:
-        """Return log-odds of breaks: [texts, gaps].
+        """Return log-odds of breaks: [texts, gaps]; `parts` says what is given."""
+        return self.odds(self.mixed(self.gaps(*self.parts(vectors), scores), real))
+
+    def parts(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what the sentences of an order give to the gaps after them, and to those before them.
 
         Args:
             vectors: Sentences in the given order: [texts, gaps + 1, size].
-            scores: Scores of each gap: [texts, gaps, GAP_SCORES].
-            real: Which gaps are between two sentences: [texts, gaps].
+
+        Returns:
+            Of all sentences but the last, and of all but the first: [texts, gaps, width] each.
         """
         vectors = self.norm(vectors)
-        left, right = self.left(vectors[:, :-1]), self.right(vectors[:, 1:])  # [texts, gaps, width]
-        gaps = functional.gelu(left + right + self.both(left * right) + self.scores(scores.to(left.dtype)))
+        return self.left(vectors[:, :-1]), self.right(vectors[:, 1:])
+
+    def gaps(self, left: Tensor, right: Tensor, scores: Tensor) -> Tensor:
+        """Return what two sentences and their scores, [texts, gaps, GAP_SCORES], say: [texts, gaps, width]."""
+        return functional.gelu(left + right + self.both(left * right) + self.scores(scores.to(left.dtype)))
+
+    def mixed(self, gaps: Tensor, real: Tensor) -> Tensor:
+        """Return gaps that have read the gaps beside them; those after the end are 0: [texts, gaps, width].
+
+        Args:
+            gaps: The gaps of an order: [texts, gaps, width].
+            real: Which gaps are between two sentences: [texts, gaps].
+        """
         kept = real[:, None].to(gaps.dtype)  # [texts, 1, gaps]
         mixed = gaps.transpose(1, 2) * kept  # [texts, width, gaps]
         for layer in (self.mix_first, self.mix_second):
             mixed = (mixed + functional.gelu(layer(mixed))) * kept
-        found: Tensor = self.output(mixed.transpose(1, 2))[:, :, 0].float()
+        return mixed.transpose(1, 2)
+
+    def odds(self, mixed: Tensor) -> Tensor:
+        """Return log-odds of breaks: [texts, gaps, width] → [texts, gaps]."""
+        found: Tensor = self.output(mixed)[:, :, 0].float()
+        return found
+
+
+class StrayHead(nn.Module):
+    """Log-odds that a sentence is a stray: that the text is whole without it.
+
+    A sentence is described by its vector, by both gaps beside it as the break head has mixed them, by the gap that
+    would be left without it, and by how well it fits anywhere in the text, whatever the order.
+    """
+
+    def __init__(self, size: int, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(size, eps=HEAD_NORM_EPSILON)
+        self.own, self.scores = FastLinear(size, width), FastLinear(STRAY_SCORES, width)
+        self.before, self.after = FastLinear(width, width), FastLinear(width, width)
+        self.without = FastLinear(width, width)
+        self.inner, self.output = FastLinear(width, width), FastLinear(width, 1)
+
+    def forward(self, vectors: Tensor, gaps: Tensor, closed: Tensor, scores: Tensor) -> Tensor:
+        """Return log-odds of strays: [texts, most].
+
+        Args:
+            vectors: Sentences in the given order: [texts, most, size].
+            gaps: The gaps between them, 0 after the end of a text: [texts, most − 1, width].
+            closed: The gap that closes without each sentence but the first and the last: [texts, most − 2, width].
+            scores: Scores of each sentence: [texts, most, STRAY_SCORES].
+        """
+        joined = self.own(self.norm(vectors)) + self.scores(scores.to(vectors.dtype))
+        joined = joined + self.before(_placed(gaps, 1, 0)) + self.after(_placed(gaps, 0, 1))
+        joined = joined + self.without(_placed(closed, 1, 1))
+        found: Tensor = self.output(functional.gelu(self.inner(functional.gelu(joined))))[:, :, 0].float()
         return found
 
 
@@ -135,16 +187,62 @@ class SurpriseHead(nn.Module):
         return found
 
 
-def gap_scores(odds: Tensor, follows: Tensor, order: Tensor) -> Tensor:
-    """Return what the pair heads say about the gaps of an order: [texts, gaps, GAP_SCORES].
+def gap_scores(odds: Tensor, follows: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return what the pair heads say about gaps: [texts, gaps, GAP_SCORES].
 
     Args:
         odds: Log-odds that i precedes j: [texts, most, most].
         follows: Log-probability that j follows i: [texts, most, most].
-        order: The sentence at each place: [texts, most].
+        left: The sentence before each gap: [texts, gaps].
+        right: The sentence after each gap: [texts, gaps].
     """
-    left, right = order[:, :-1], order[:, 1:]
-    rows = torch.arange(len(order), device=order.device)[:, None]
+    rows = torch.arange(len(left), device=left.device)[:, None]
     forward, backward = follows[rows, left, right], follows[rows, right, left]
     best = follows.amax(dim=2)[rows, left]
     return torch.stack([odds[rows, left, right], forward, backward, forward - best], dim=2).clamp(-GAP_LIMIT, GAP_LIMIT)
+
+
+def stray_scores(gaps: Tensor, closed: Tensor, evidence: Tensor, order: Tensor, real: Tensor) -> Tensor:
+    """Return the scores of sentences in an order: of the gaps before, after and without each, and its evidence.
+
+    Args:
+        gaps: Scores of each gap of the order: [texts, most − 1, GAP_SCORES].
+        closed: Scores of the gap that closes without each inner sentence: [texts, most − 2, GAP_SCORES].
+        evidence: Evidence of each sentence, in its own numbering: [texts, most, EVIDENCE].
+        order: The sentence at each place: [texts, most].
+        real: Which places have a sentence: [texts, most].
+
+    Returns:
+        [texts, most, STRAY_SCORES]; a gap that is not there has 0.
+    """
+    gaps, closed = gaps * real[:, 1:, None], closed * real[:, 2:, None]
+    own = evidence.gather(1, order[:, :, None].expand(-1, -1, evidence.shape[2]))
+    return torch.cat([_placed(gaps, 1, 0), _placed(gaps, 0, 1), _placed(closed, 1, 1), own], dim=2)
+
+
+def order_free_evidence(odds: Tensor, follows: Tensor, real: Tensor) -> Tensor:
+    """Return how well each sentence fits anywhere in its text: [texts, most, EVIDENCE].
+
+    The evidence is the mean and the maximum of log p(next), above chance, out of the sentence and into it, and the mean
+    size of the log-odds of precedence; then all five again, compared with their mean over the text.
+
+    Args:
+        odds: Log-odds that i precedes j: [texts, most, most].
+        follows: Log-probability that j follows i: [texts, most, most].
+        real: Which sentences there are: [texts, most].
+    """
+    pairs = real[:, :, None] & real[:, None] & ~torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
+    others = (real.sum(dim=1) - 1).clamp(min=1)[:, None]  # [texts, 1]
+    links = follows.clamp(min=-GAP_LIMIT)
+    summed, best = links * pairs, links.masked_fill(~pairs, -GAP_LIMIT)
+    sizes = (odds.clamp(-GAP_LIMIT, GAP_LIMIT).abs() * pairs).sum(dim=2) / others
+    gains = [summed.sum(dim=2) / others, best.amax(dim=2), summed.sum(dim=1) / others, best.amax(dim=1)]
+    found = torch.stack([*(gain + others.log() for gain in gains), sizes], dim=2)
+    found = found * real[:, :, None]  # [texts, most, 5]
+    mean = found.sum(dim=1, keepdim=True) / real.sum(dim=1).clamp(min=1)[:, None, None]
+    return torch.cat([found, (found - mean) * real[:, :, None]], dim=2)
+
+
+def _placed(values: Tensor, before: int, after: int) -> Tensor:
+    """Return values, [texts, places, …], with some places of zeros before and after them."""
+    return functional.pad(values, (0, 0, before, after))

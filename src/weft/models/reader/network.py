@@ -11,7 +11,15 @@ from torch.nn import functional
 from weft.corpora.negatives.damaged_windows import STRANGER
 from weft.corpora.store.window_batches import WindowBatch
 from weft.models.common.neural.batch_tensors import to_device
-from weft.models.reader.heads import BreakHead, PairHeads, SurpriseHead, gap_scores
+from weft.models.reader.heads import (
+    BreakHead,
+    PairHeads,
+    StrayHead,
+    SurpriseHead,
+    gap_scores,
+    order_free_evidence,
+    stray_scores,
+)
 from weft.models.reader.network_constants import LINK_ODDS
 from weft.models.reader.text_encoder import (
     EncoderSizes,
@@ -34,6 +42,18 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Gaps:
+    """What the break head reads of the gaps of an order."""
+
+    order: Tensor  # the sentence at each place: [texts, most]
+    real: Tensor  # which places have a sentence: [texts, most]
+    vectors: Tensor  # of the sentence at each place: [texts, most, 2 · hidden]
+    parts: tuple[Tensor, Tensor]  # what sentences give to the gaps after and before them: [texts, most − 1, width] each
+    scores: Tensor  # [texts, most − 1, GAP_SCORES]
+    mixed: Tensor  # [texts, most − 1, width]
+
+
+@dataclass(frozen=True, slots=True)
 class Labels:
     """The truth about windows."""
 
@@ -44,7 +64,7 @@ class Labels:
     @property
     def known(self) -> Tensor:
         """Which sentences belong to a text: [windows, most]."""
-        return self.real & (self.texts != STRANGER)
+        return self.real & (self.texts >= 0)  # neither strangers nor copies
 
     @property
     def steps(self) -> Tensor:
@@ -66,7 +86,9 @@ class MaskedWords:
 class ReaderNetwork(nn.Module):
     """The encoder and its heads; masked words are predicted with the vectors of the words themselves."""
 
-    def __init__(self, sizes: EncoderSizes, pair: int, *, both: bool = False, surprise: bool = False) -> None:
+    def __init__(
+        self, sizes: EncoderSizes, pair: int, *, both: bool = False, surprise: bool = False, strays: bool = False
+    ) -> None:
         super().__init__()
         self.encoder = TextEncoder(sizes)
         self.pairs = PairHeads(2 * sizes.hidden, pair, both=both)
@@ -75,6 +97,8 @@ class ReaderNetwork(nn.Module):
         self.word = nn.Linear(sizes.hidden, sizes.hidden)
         self.word_norm = nn.LayerNorm(sizes.hidden)
         self.word_bias = nn.Parameter(torch.zeros(sizes.vocabulary))
+        # The last to draw random numbers, so that all other weights start as in a network without this head.
+        self.strays = StrayHead(2 * sizes.hidden, max(8, pair // 2)) if strays else None
 
     def read(self, texts: Texts, masked: Tensor | None = None) -> Reading:
         """Read texts without their order; ``masked`` says which words are hidden: [sentences, time]."""
@@ -88,8 +112,8 @@ class ReaderNetwork(nn.Module):
         """Return the layers of the encoder."""
         return list(self.encoder.layers)
 
-    def break_odds(self, reading: Reading, order: Tensor, real: Tensor) -> Tensor:
-        """Return log-odds of a break at each gap of an order: [texts, most − 1].
+    def read_gaps(self, reading: Reading, order: Tensor, real: Tensor) -> Gaps:
+        """Return what the break head reads of the gaps of an order of two places or more.
 
         Args:
             reading: What the network says about the texts.
@@ -99,8 +123,22 @@ class ReaderNetwork(nn.Module):
         size = reading.vectors.shape[2]
         vectors = reading.vectors.gather(1, order[:, :, None].expand(-1, -1, size))
         # Detached: the pair heads learn their own tasks and do not serve this one.
-        scores = gap_scores(reading.odds.detach(), reading.follows.detach(), order)
-        odds: Tensor = self.breaks(vectors, scores, real[:, 1:])
+        scores = gap_scores(reading.odds.detach(), reading.follows.detach(), order[:, :-1], order[:, 1:])
+        parts = self.breaks.parts(vectors)
+        mixed = self.breaks.mixed(self.breaks.gaps(*parts, scores), real[:, 1:])
+        return Gaps(order, real, vectors, parts, scores, mixed)
+
+    def stray_odds(self, head: StrayHead, reading: Reading, gaps: Gaps) -> Tensor:
+        """Return log-odds that the sentence at each place is a stray: [texts, most]."""
+        pairs = reading.odds.detach(), reading.follows.detach()
+        skipping = gap_scores(*pairs, gaps.order[:, :-2], gaps.order[:, 2:])  # without each inner sentence
+        left, right = gaps.parts
+        closed = self.breaks.gaps(left[:, :-1], right[:, 1:], skipping)
+        closed = closed * gaps.real[:, 2:, None].to(closed.dtype)
+        evidence = order_free_evidence(*pairs, gaps.real)
+        odds: Tensor = head(
+            gaps.vectors, gaps.mixed, closed, stray_scores(gaps.scores, skipping, evidence, gaps.order, gaps.real)
+        )
         return odds
 
     def masked_loss(self, reading: Reading, ids: Tensor, masked: MaskedWords) -> Tensor:
@@ -173,6 +211,21 @@ def break_loss(odds: Tensor, labels: Labels, order: Tensor) -> Tensor:
     steps = labels.steps[rows, left, right]  # [texts, gaps]
     counted = labels.real[:, 1:] & (steps != 2)
     return mean_of(functional.binary_cross_entropy_with_logits(odds, (steps != 1).float(), reduction="none"), counted)
+
+
+def stray_loss(odds: Tensor, labels: Labels) -> Tensor:
+    """Return the mean logistic loss of the sentences of windows in their own order: [texts].
+
+    A sentence that was put into the window, from another text or from elsewhere in the same text, is a stray. One that
+    follows its left neighbour or is followed by its right one is none. Nothing else counts, because it could be called
+    either: copies (which of the two is too much?) and sentences between two strays. The end of another text is no
+    stray: its sentences follow each other.
+    """
+    sound = labels.steps.diagonal(1, 1, 2) == 1  # [texts, most − 1]
+    placed = functional.pad(sound, (1, 0)) | functional.pad(sound, (0, 1))
+    strays = labels.real & (labels.texts == STRANGER)
+    losses = functional.binary_cross_entropy_with_logits(odds, strays.float(), reduction="none")
+    return mean_of(losses, strays | placed)
 
 
 def surprise_loss(found: Tensor, wanted: Tensor, labels: Labels) -> Tensor:

@@ -9,6 +9,9 @@ FEW = -1e4  # log-odds of what is impossible; finite in 16 bits, so that no grad
 LINK_ODDS = 0.3  # weight of the precedence of neighbours in the loss of exchanges, about what validation texts choose
 GAP_SCORES = 4
 GAP_LIMIT = 20.0  # larger scores of a gap are cut
+EVIDENCE = 10  # values that say how well a sentence fits anywhere in its text
+STRAY_SCORES = 3 * GAP_SCORES + EVIDENCE  # of a sentence: the gaps before, after and without it, and its evidence
+NO_STRAY = -20.0  # log-odds that the only sentence of a text is a stray
 SMALLEST_DEVIATION = 1e-3  # of log-likelihoods
 
 SENTENCES, TEXT, BREAKS = "sentences.onnx", "text.onnx", "breaks.onnx"
@@ -19,3 +22,4 @@ GRAPHS = {
     BREAKS: ("vectors", "odds", "follows", "order"),
 }
 SURPRISES = "surprises"  # an output of the text graph, if the network has the head
+STRAYS = "strays"  # likewise of the graph of breaks

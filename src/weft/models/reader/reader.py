@@ -52,7 +52,8 @@ class Reader:
     precedes j, and log p(j follows i). The score of an order is the mean of log p(next) along it, above chance, plus
     `precedence_weight` times the mean log-odds of its pairs and `neighbour_weight` times that of its neighbours: any
     order of a text is a look-up. Links of repeated and of unreadable sentences count as broken, so that neither raises
-    a score. A third head reads the given order and gives the probability of a break at each gap.
+    a score. A third head reads the given order and gives the probability of a break at each gap; a fourth one, with
+    `stray_weight`, the log-odds that a sentence does not belong where it stands.
 
     Attributes:
         tokenizer: The tokenizer; None before training.
@@ -240,6 +241,10 @@ class Reader:
         if self._texts.is_long(document):
             yield from self._texts.window_steps(self.reader, document)
 
+    def _in_order(self, document: Document) -> TextTables | WindowScores:
+        """Return what the network says about a text in its given order."""
+        return self._windows(document) if self._texts.is_long(document) else self.tables(document)
+
     def _windows(self, document: Document, shuffles: int = SHUFFLES, seed: int = 1) -> WindowScores:
         return result_of(self._texts.window_steps(self.reader, document, shuffles=shuffles, seed=seed))
 
@@ -300,16 +305,18 @@ class Reader:
 
     def break_odds(self, document: Document) -> Table:
         """Return the log-odds of a break after each sentence but the last, not calibrated: [sentences − 1]."""
-        if len(document) < 2:
-            return np.zeros(0)
-        if self._texts.is_long(document):
-            return self._windows(document).breaks
-        return self.tables(document).breaks
+        return self._in_order(document).breaks if len(document) > 1 else np.zeros(0)
 
     def break_probabilities(self, document: Document) -> tuple[float, ...]:
         """Return the probability of a break after each sentence but the last, calibrated if the model is."""
         odds, calibration = self.break_odds(document), self.break_calibration
         return calibration.probabilities(odds) if calibration is not None else tuple(sigmoid(odds).tolist())
+
+    def stray_log_odds(self, document: Document) -> Table | None:
+        """Return the log-odds that each sentence does not belong where it stands; None without this head."""
+        if not self.settings.stray_weight > 0:
+            return None
+        return self._in_order(document).strays if document.sentences else np.zeros(0)
 
     def surprises(self, document: Document) -> tuple[float, ...]:
         """Return the predicted log-likelihood per token of each sentence, in nats.
@@ -321,11 +328,7 @@ class Reader:
         """
         if not self.settings.surprise_weight > 0:
             raise no_surprise()
-        if not document.sentences:
-            return ()
-        if self._texts.is_long(document):
-            return tuple(self._windows(document).surprises.tolist())
-        return tuple(self.tables(document).surprises.tolist())
+        return tuple(self._in_order(document).surprises.tolist()) if document.sentences else ()
 
     def fluency(self, document: Document) -> float | None:
         """Return the mean of `surprises`, a value that agrees with people's ratings more than the order of sentences.

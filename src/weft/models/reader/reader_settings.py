@@ -51,6 +51,9 @@ class ReaderSettings(Settings):
     surprise_weight: float = setting(
         0.0, "Weight of the loss of surprise; above 0 the network has this head and stores need its values.", minimum=0
     )
+    stray_weight: float = setting(
+        0.0, "Weight of the loss of strays, sentences that do not belong; above 0 the network has this head.", minimum=0
+    )
     fewest: int = setting(5, "Number of sentences of the shortest training windows.", minimum=2)
     most: int = setting(32, "Number of sentences of the longest training windows.", minimum=2)
     window_tokens: int = setting(640, "Number of tokens of the longest training windows.", minimum=16)

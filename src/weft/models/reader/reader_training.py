@@ -23,6 +23,7 @@ from weft.models.reader.network import (
     near_loss,
     next_loss,
     precedence_loss,
+    stray_loss,
     surprise_loss,
 )
 from weft.models.reader.reader_settings import BOTH, ReaderSettings
@@ -38,8 +39,8 @@ def empty_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwo
         tokenizer.vocabulary_size, settings.hidden, settings.layers, settings.local_layers, settings.heads,
         settings.feed_forward, settings.sentence_tokens, settings.slots, settings.dropout,
     )  # fmt: skip
-    both, surprise = settings.directions == BOTH, settings.surprise_weight > 0
-    return ReaderNetwork(sizes, settings.pair, both=both, surprise=surprise)
+    both, surprise, strays = settings.directions == BOTH, settings.surprise_weight > 0, settings.stray_weight > 0
+    return ReaderNetwork(sizes, settings.pair, both=both, surprise=surprise, strays=strays)
 
 
 def new_network(settings: ReaderSettings, tokenizer: Tokenizer) -> ReaderNetwork:
@@ -83,7 +84,8 @@ def batch_loss(
     reading = network.read(texts, masked.hidden if masked is not None else None)
     changed = to_device(batch.changed, device)  # [changes, windows, most]
     orders = (torch.arange(changed.shape[2], device=device).expand_as(changed[0]), *changed)
-    breaks = [break_loss(network.break_odds(reading, order, texts.real), labels, order) for order in orders]
+    gaps = [network.read_gaps(reading, order, texts.real) for order in orders]
+    breaks = [break_loss(network.breaks.odds(one.mixed), labels, one.order) for one in gaps]
     losses = {
         "precedence": precedence_loss(reading.odds, labels),
         "next": next_loss(reading.follows, labels),
@@ -95,6 +97,11 @@ def batch_loss(
     if settings.exchange_weight:
         losses["exchange"] = exchange_loss(reading.follows, reading.odds, labels)
         weights["exchange"] = settings.exchange_weight
+    if network.strays is not None:
+        # Of the own order alone. A moved sentence has its true neighbours in the text, unlike an intruder: a head that
+        # learned from changed orders too found fewer intruders in dev texts of the genres, of either kind.
+        losses["stray"] = stray_loss(network.stray_odds(network.strays, reading, gaps[0]), labels)
+        weights["stray"] = settings.stray_weight
     if network.surprise is not None:
         values = to_device(batch.surprise, device)[texts.places.clamp(min=0)]  # [windows, most]
         found = network.surprise(reading.vectors)

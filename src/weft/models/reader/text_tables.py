@@ -15,6 +15,7 @@ from weft.document import TextWarning
 from weft.io.seeded_hash import hash_key
 from weft.models.common.token_cache import TokenCache
 from weft.models.reader.long_texts import ReadingPlan, table_steps
+from weft.models.reader.network_constants import NO_STRAY
 from weft.progress import Steps
 from weft.scoring.text_soundness import UNSOUND_LINK
 from weft.scoring.uni_bi_mmi import BoundedCache
@@ -39,12 +40,14 @@ class TextTables:
         breaks: Log-odds of a break at each gap of the given order, [sentences − 1]; empty if read in groups.
         surprises: Predicted mean log-likelihood per token of each sentence, in nats, [sentences]; empty if the network
             has no such head or the text was read in groups.
+        strays: Log-odds that each sentence does not belong where it stands, [sentences]; empty likewise.
     """
 
     follows: Table
     precedence: Table
     breaks: Table
     surprises: Table = field(default_factory=lambda: np.zeros(0))
+    strays: Table = field(default_factory=lambda: np.zeros(0))
 
     def with_neighbours(self, weight: float) -> TextTables:
         """Return tables in which j after i also gains ``weight`` times the log-odds that i precedes j."""
@@ -167,12 +170,21 @@ def slots_of(sentences: Sequence[str], slots: int) -> npt.NDArray[np.int64]:
     return found
 
 
-def cut_tables(size: int, follows: Table, odds: Table, breaks: Table, surprises: Table | None = None) -> TextTables:
-    """Return the tables of a text without padding."""
+def cut_tables(
+    size: int,
+    *,
+    follows: Table,
+    odds: Table,
+    breaks: Table,
+    surprises: Table | None = None,
+    strays: Table | None = None,
+) -> TextTables:
+    """Return the tables of a text without padding; the only sentence of a text is no stray."""
     gain = follows[:size, :size] + math.log(max(1, size - 1))
     np.fill_diagonal(gain, 0.0)
     predicted = np.zeros(0) if surprises is None else surprises[:size].copy()
-    return TextTables(gain, odds[:size, :size].copy(), breaks[: size - 1].copy(), predicted)
+    stray = np.zeros(0) if strays is None else strays[:size].copy() if size > 1 else np.full(size, NO_STRAY)
+    return TextTables(gain, odds[:size, :size].copy(), breaks[: size - 1].copy(), predicted, stray)
 
 
 def cut_remarks(rows: Sequence[Sequence[int]], sentence_tokens: int) -> tuple[TextWarning, ...]:

@@ -11,7 +11,7 @@ from weft.corpora.store.window_batches import marked_rows
 from weft.corpora.text.tokenizers import Tokenizer
 from weft.io.devices import no_gpu
 from weft.models.common.token_cache import TokenCache
-from weft.models.reader.network import ReaderNetwork
+from weft.models.reader.network import ReaderNetwork, Reading
 from weft.models.reader.text_encoder import Texts
 from weft.models.reader.text_tables import Sentences, TextTables, cut_tables, slots_of
 
@@ -66,14 +66,27 @@ class TorchTableReader:
     def _read(self, texts: Sequence[Sentences]) -> list[TextTables]:
         given = self._input(texts)
         reading = self.network.read(given)
-        order = torch.arange(given.places.shape[1], device=given.places.device).expand_as(given.places)
-        # A single sentence has no gaps, which a convolution cannot read.
-        breaks = self.network.break_odds(reading, order, given.real) if order.shape[1] > 1 else order[:, :0]
-        parts = [reading.follows, reading.odds, breaks]
+        parts = {"follows": reading.follows, "odds": reading.odds, **self._order_parts(reading, given)}
         if self.network.surprise is not None:
-            parts.append(self.network.surprise.log_likelihoods(reading.vectors))
-        arrays = [part.double().cpu().numpy() for part in parts]
-        return [cut_tables(len(text), *(part[row] for part in arrays)) for row, text in enumerate(texts)]
+            parts["surprises"] = self.network.surprise.log_likelihoods(reading.vectors)
+        arrays = {name: part.double().cpu().numpy() for name, part in parts.items()}
+        return [
+            cut_tables(len(text), **{name: part[row] for name, part in arrays.items()})
+            for row, text in enumerate(texts)
+        ]
+
+    def _order_parts(self, reading: Reading, given: Texts) -> dict[str, torch.Tensor]:
+        """Return log-odds of breaks, and of strays if there is such a head, in the given order."""
+        network, order = self.network, torch.arange(given.places.shape[1], device=given.places.device)
+        order = order.expand_as(given.places)
+        if order.shape[1] < 2:  # a single sentence has no gaps, which a convolution cannot read
+            none = order[:, :0]
+            return {"breaks": none} if network.strays is None else {"breaks": none, "strays": none}
+        gaps = network.read_gaps(reading, order, given.real)
+        breaks = {"breaks": network.breaks.odds(gaps.mixed)}
+        return (
+            breaks if network.strays is None else breaks | {"strays": network.stray_odds(network.strays, reading, gaps)}
+        )
 
     def _input(self, texts: Sequence[Sentences]) -> Texts:
         """Return texts as the input of the network; slots depend on the sentences alone, not on their order."""

@@ -28,12 +28,14 @@ class WindowScores:
         transitions: Parts of the score at each gap: [sentences − 1].
         breaks: Log-odds of a break at each gap: [sentences − 1].
         surprises: Predicted mean log-likelihood of each sentence, [sentences]; empty if the network has no such head.
+        strays: Log-odds that each sentence does not belong where it stands, [sentences]; empty likewise.
         shuffles_beaten: Share of shuffles, within windows, that score lower than the given order.
     """
 
     transitions: Table
     breaks: Table
     surprises: Table
+    strays: Table
     shuffles_beaten: float
 
 
@@ -79,13 +81,14 @@ def window_steps(
         weighed: Returns the tables of a window with the weights of the score; it gets the place of the window, too.
     """
     size = len(sentences)
-    transitions, breaks, surprises = _Means(size - 1), _Means(size - 1), _Means(size)
+    transitions, breaks, surprises, strays = _Means(size - 1), _Means(size - 1), _Means(size), _Means(size)
     own, others = 0.0, np.zeros(plan.shuffles)
     for number, (start, tables) in enumerate(_read(reader, sentences, plan)):
         if number and not number % WINDOWS_AT_ONCE:
             yield
         breaks.add(start, tables.breaks)
         surprises.add(start, tables.surprises)
+        strays.add(start, tables.strays)
         found = weighed(tables, slice(start, start + plan.window))
         order = np.arange(len(found.follows))
         transitions.add(start, found.transitions(range(len(order)), plan.weight))
@@ -94,7 +97,7 @@ def window_steps(
         own, others = own + float(values[0]), others + values[1:]
     yield
     beaten = float(np.mean(others < own - TIE)) if plan.shuffles else 0.0
-    return WindowScores(transitions.found(), breaks.found(), surprises.found(), beaten)
+    return WindowScores(transitions.found(), breaks.found(), surprises.found(), strays.found(), beaten)
 
 
 def window_memory() -> BoundedCache[tuple[Sentences, WindowPlan, float], WindowScores]:

@@ -13,7 +13,9 @@ from weft.io.quantization import SCALE, Packed
 from weft.models.reader.exported.onnx_writer import TURNED
 from weft.models.reader.network_constants import RATE
 
-HEADS = re.compile(r"(pairs|breaks|surprise)\.(?!norm|mix|moments)")  # layers whose weights are stored times `RATE`
+HEADS = re.compile(
+    r"(pairs|breaks|strays|surprise)\.(?!norm|mix|moments)"
+)  # layers whose weights are stored times `RATE`
 MOMENTS = "surprise.moments"
 
 

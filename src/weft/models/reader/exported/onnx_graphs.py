@@ -11,7 +11,7 @@ does with numpy, and their integer products are the ones that onnxruntime is fas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,11 +28,13 @@ from weft.models.reader.network_constants import (
     NORM_EPSILON,
     RATE,
     SMALLEST_DEVIATION,
+    STRAYS,
     SURPRISES,
 )
 from weft.models.reader.reader_settings import BOTH, ReaderSettings
 
 INT32, INT64, FLOAT, BOOL = TensorProto.INT32, TensorProto.INT64, TensorProto.FLOAT, TensorProto.BOOL
+END = np.iinfo(np.int64).max  # of a slice
 Packed = Mapping[str, npt.NDArray[Any]]
 
 
@@ -122,7 +124,7 @@ def text_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: Arit
 
 
 def break_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: Arithmetic) -> bytes:
-    """Return the graph of the break head, for one text.
+    """Return the graph of the break head, and of the head of strays if there is one, for one text.
 
     Inputs: ``vectors``, ``odds`` and ``follows`` as the text graph returns them; ``order``, the sentence at each place.
     """
@@ -131,15 +133,14 @@ def break_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: Ari
     vectors = graph.input("vectors", FLOAT, "sentences", 2 * settings.hidden)
     odds, follows = (graph.input(name, FLOAT, "sentences", "sentences") for name in ("odds", "follows"))
     order = graph.input("order", INT64, "sentences")
-    left, right = _slice(graph, order, 0, -1), _slice(graph, order, 1, np.iinfo(np.int64).max)
+    left, right = _slice(graph, order, 0, -1), _slice(graph, order, 1, END)
     normed = _norm(graph, vectors, head.under("norm"), HEAD_NORM_EPSILON)
     one, other = (
         _fast_linear(graph, graph.op("Gather", normed, places), head.under(name))
         for name, places in (("left", left), ("right", right))
     )
-    both = _fast_linear(graph, graph.op("Mul", one, other), head.under("both"))
-    scores = _fast_linear(graph, _gap_scores(graph, odds, follows, left, right), head.under("scores"))
-    gaps = graph.op("Gelu", graph.op("Sum", one, other, both, scores))  # [gaps, width]
+    tables = odds, follows
+    gaps, scores = _gaps(graph, (one, other), tables, (left, right), head)
     mixed = graph.op("Unsqueeze", graph.op("Transpose", gaps, perm=[1, 0]), graph.whole(0))  # [1, width, gaps]
     for name in ("mix_first", "mix_second"):
         kernel, bias = graph.vector(head.vector(f"{name}.weight")), graph.vector(head.vector(f"{name}.bias"))
@@ -147,6 +148,15 @@ def break_graph(settings: ReaderSettings, weights: SavedWeights, arithmetic: Ari
     rows = graph.op("Transpose", graph.op("Squeeze", mixed, graph.whole(0)), perm=[1, 0])  # [gaps, width]
     found = _fast_linear(graph, rows, head.under("output"))
     graph.output("breaks", graph.op("Squeeze", found, graph.whole(1)), "gaps")
+    if settings.stray_weight > 0:
+        skipped = _slice(graph, order, 0, -2), _slice(graph, order, 2, END)
+        ends = _slice(graph, one, 0, -1), _slice(graph, other, 1, END)
+        closed, skipping = _gaps(graph, ends, tables, skipped, head)
+        evidence = graph.op("Gather", _order_free_evidence(graph, odds, follows), order)
+        known = [*_beside(graph, scores), _padded(graph, skipping, 1, 1), evidence]
+        given = [graph.op("Gather", vectors, order), *_beside(graph, rows), _padded(graph, closed, 1, 1)]
+        strays = _stray_head(graph, given, graph.op("Concat", *known, axis=1), weights.under("strays"))
+        graph.output(STRAYS, strays, "sentences")
     return graph.model()
 
 
@@ -218,6 +228,70 @@ def _gap_scores(graph: GraphWriter, odds: str, follows: str, left: str, right: s
     parts = [graph.op("GatherND", odds, there), forward, backward, graph.op("Sub", forward, best)]
     table = graph.op("Concat", *(graph.op("Unsqueeze", part, graph.whole(1)) for part in parts), axis=1)
     return graph.op("Clip", table, *(graph.store(np.float32(limit)) for limit in (-GAP_LIMIT, GAP_LIMIT)))
+
+
+def _gaps(
+    graph: GraphWriter, parts: tuple[str, str], tables: tuple[str, str], places: tuple[str, str], head: SavedWeights
+) -> tuple[str, str]:
+    """Add what sentences and their scores say about the gaps between them, [gaps, width], and these scores.
+
+    Args:
+        graph: The graph.
+        parts: What the sentences before and after the gaps give to them: [gaps, width] each.
+        tables: Precedence and next sentence of all pairs.
+        places: The sentences before and after the gaps: [gaps] each.
+        head: The weights of the break head.
+    """
+    both = _fast_linear(graph, graph.op("Mul", *parts), head.under("both"))
+    scores = _gap_scores(graph, *tables, *places)
+    return graph.op("Gelu", graph.op("Sum", *parts, both, _fast_linear(graph, scores, head.under("scores")))), scores
+
+
+def _stray_head(graph: GraphWriter, given: Sequence[str], scores: str, head: SavedWeights) -> str:
+    """Add the log-odds that sentences are strays: [sentences].
+
+    Args:
+        graph: The graph.
+        given: Vectors, the gaps before and after each sentence, and the gap without it: [sentences, …] each.
+        scores: Scores of each sentence: [sentences, STRAY_SCORES].
+        head: The weights of the head.
+    """
+    vectors, before, after, without = given
+    normed = _norm(graph, vectors, head.under("norm"), HEAD_NORM_EPSILON)
+    named = {"own": normed, "scores": scores, "before": before, "after": after, "without": without}
+    joined = graph.op("Gelu", graph.op("Sum", *(_fast_linear(graph, v, head.under(n)) for n, v in named.items())))
+    inner = graph.op("Gelu", _fast_linear(graph, joined, head.under("inner")))
+    return graph.op("Squeeze", _fast_linear(graph, inner, head.under("output")), graph.whole(1))
+
+
+def _order_free_evidence(graph: GraphWriter, odds: str, follows: str) -> str:
+    """Add how well each sentence fits anywhere in the text: [sentences, EVIDENCE]."""
+    low, high, zero, one = (graph.store(np.float32(limit)) for limit in (-GAP_LIMIT, GAP_LIMIT, 0, 1))
+    itself = graph.op("Cast", graph.op("EyeLike", follows), to=BOOL)
+    size = graph.op("Cast", graph.op("Shape", follows, start=0, end=1), to=FLOAT)  # [1]
+    others = graph.op("Sub", size, one)  # at least 1: a single sentence has no order
+    chance = graph.op("Log", others)
+    links = graph.op("Clip", follows, low, high)  # the diagonal is the lowest value
+    summed = graph.op("Where", itself, zero, links)
+    sizes = graph.op("Abs", graph.op("Clip", odds, low, high))  # 0 on the diagonal
+    parts = []
+    for axis in (1, 0):
+        mean = graph.op("Div", graph.op("ReduceSum", summed, graph.whole(axis), keepdims=0), others)
+        best = graph.op("ReduceMax", links, graph.whole(axis), keepdims=0)
+        parts += [graph.op("Add", gain, chance) for gain in (mean, best)]
+    parts.append(graph.op("Div", graph.op("ReduceSum", sizes, graph.whole(1), keepdims=0), others))
+    table = graph.op("Concat", *(graph.op("Unsqueeze", part, graph.whole(1)) for part in parts), axis=1)
+    mean = graph.op("ReduceMean", table, graph.whole(0), keepdims=1)
+    return graph.op("Concat", table, graph.op("Sub", table, mean), axis=1)
+
+
+def _beside(graph: GraphWriter, gaps: str) -> tuple[str, str]:
+    """Add the gap before and the gap after each sentence, 0 where there is none: [gaps, …] → [sentences, …] each."""
+    return _padded(graph, gaps, 1, 0), _padded(graph, gaps, 0, 1)
+
+
+def _padded(graph: GraphWriter, rows: str, before: int, after: int) -> str:
+    return graph.op("Pad", rows, graph.whole(before, 0, after, 0))
 
 
 def _slice(graph: GraphWriter, given: str, start: int, end: int) -> str:

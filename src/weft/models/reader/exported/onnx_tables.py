@@ -21,7 +21,7 @@ from weft.io.model_folder import Artifact
 from weft.io.onnx_files import check_graph, onnx_runtime
 from weft.models.common.thread_pool import in_threads
 from weft.models.common.token_cache import TokenCache
-from weft.models.reader.network_constants import BREAKS, GRAPHS, SENTENCES, SURPRISES, TEXT
+from weft.models.reader.network_constants import BREAKS, GRAPHS, SENTENCES, STRAYS, SURPRISES, TEXT
 from weft.models.reader.reader_settings import ReaderSettings
 from weft.models.reader.text_tables import Sentences, TextTables, cut_tables, slots_of
 
@@ -113,8 +113,8 @@ class OnnxTableReader:
         self.sentence_tokens, self.slots = sentence_tokens, slots
         self.sessions = open_sessions(graphs, "cpu")
         self._graphs = graphs if "cuda" in self.devices() else {}  # not kept where they are never loaded again
-        named = {one.name for one in self.sessions.text.get_outputs()}
-        self._outputs = ["vectors", "odds", "follows", *([SURPRISES] if SURPRISES in named else [])]
+        self._text_outputs = ["vectors", "odds", "follows", *_optional(self.sessions.text, SURPRISES)]
+        self._break_outputs = ["breaks", *_optional(self.sessions.breaks, STRAYS)]
         self._known: dict[Ids, States] = {}
 
     def devices(self) -> tuple[str, ...]:
@@ -198,11 +198,22 @@ class OnnxTableReader:
             "firsts": np.cumsum(lengths) - lengths,
             "shares": shares.astype(np.float32),
         }
-        vectors, odds, follows, *surprises = self.sessions.text.run(self._outputs, given)
-        gaps = {"vectors": vectors, "odds": odds, "follows": follows, "order": np.arange(size)}
+        found = _run(self.sessions.text, self._text_outputs, given)
+        gaps = {**{name: found[name] for name in ("vectors", "odds", "follows")}, "order": np.arange(size)}
         # A single sentence has no gaps, which a convolution cannot read.
-        breaks = self.sessions.breaks.run(["breaks"], gaps)[0] if size > 1 else np.zeros(0)
-        return cut_tables(size, *(part.astype(np.float64) for part in (follows, odds, breaks, *surprises)))
+        none = {name: np.zeros(0) for name in self._break_outputs}
+        found |= _run(self.sessions.breaks, self._break_outputs, gaps) if size > 1 else none
+        return cut_tables(size, **{name: part.astype(np.float64) for name, part in found.items() if name != "vectors"})
+
+
+def _optional(session: InferenceSession, name: str) -> list[str]:
+    """Return the name of an output if a graph has it."""
+    return [name] if name in {one.name for one in session.get_outputs()} else []
+
+
+def _run(session: InferenceSession, outputs: Sequence[str], given: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    """Return the outputs of a graph by name."""
+    return dict(zip(outputs, session.run(outputs, given), strict=True))
 
 
 def exported_reader(

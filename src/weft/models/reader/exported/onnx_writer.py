@@ -69,7 +69,12 @@ class GraphWriter:
         self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 
     def store(self, values: npt.ArrayLike, name: str = "") -> str:
-        """Add weights; those of the network have their name in it, so that training can go on from them."""
+        """Add weights; those of the network have their name in it, so that training can go on from them.
+
+        A layer of the network that is used twice is stored once.
+        """
+        if any(one.name == name for one in self.stored):
+            return name
         name = name or f"constant{len(self.stored)}"
         self.stored.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
