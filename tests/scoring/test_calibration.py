@@ -80,7 +80,7 @@ def test_the_default_model_is_calibrated() -> None:
         assert group.written[50] > group.shuffled[50]
     for groups in model.reference.genres.values():
         assert all(group.n >= FEWEST_TEXTS for group in groups)
-    assert "WEFT_DATA" not in model.reference.command
+    assert model.reference.command.startswith("weft calibrate ") and " /" not in model.reference.command
 
 
 def test_percentiles_belong_to_one_combination() -> None:

@@ -238,7 +238,7 @@ def test_a_gpu_that_onnxruntime_does_not_have(exported: Path) -> None:
     if "cuda" in model.devices():
         pytest.skip("there is a GPU here")
     assert on_device(model, "auto") is model
-    with pytest.raises(ConfigError, match="onnxruntime finds no GPU.*saw 'cuda'; allowed: .*next: use --device cpu"):
+    with pytest.raises(ConfigError, match="onnxruntime finds no GPU.*saw 'cuda'; allowed: "):
         on_device(model, "cuda")
 
 
