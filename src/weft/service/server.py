@@ -17,6 +17,7 @@ from weft.errors import ConfigError
 from weft.models.common.thread_pool import few_threads
 from weft.service.app import create_app
 from weft.service.engine import Engine
+from weft.service.http_connections import HttpConnection
 from weft.service.process_memory import share_arenas
 from weft.service.settings import ServiceSettings
 
@@ -155,6 +156,7 @@ def server_config(app: Any, settings: ServiceSettings, *, verbose: bool = False)
     logs["loggers"]["uvicorn.access"] = {"handlers": [], "level": "CRITICAL", "propagate": False}
     return uvicorn.Config(
         app,
+        http=HttpConnection,
         access_log=False,
         log_level="info" if verbose else "warning",
         log_config=logs,
