@@ -206,8 +206,13 @@ def is_number(value: object) -> TypeGuard[float]:
     return abs(value) <= sys.float_info.max
 
 
-def closest_name(name: object, known: Iterable[str]) -> str:
+def closest_name(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the known name closest to a mistyped one; empty if none is close.
+
+    Args:
+        name: The name that was given.
+        known: The names that exist.
+        cutoff: Similarity that a close name has, from 0 to 1.
 
     Example:
         >>> closest_name("scor", ["score", "order"]), closest_name("x", ["score"])
@@ -215,7 +220,7 @@ def closest_name(name: object, known: Iterable[str]) -> str:
     """
     if not isinstance(name, str):  # what a caller of the library passed
         return ""
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)), "")
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)), "")
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -102,6 +102,17 @@ def test_the_keyboard_reaches_everything_in_order(tab: Page, site_with_breaks: s
     assert places == sorted(places), reached
 
 
+def test_every_view_has_a_heading_and_a_target_of_the_skip_link(tab: Page, site: str) -> None:
+    tab.goto(site)
+    paste(tab, ESSAY)
+    for view, target in (("text", "text-area"), ("compare", "first"), ("class", "class-open")):
+        tab.goto(f"{site}#{view}")
+        expect(tab.get_by_role("heading", level=1)).to_have_count(1)
+        tab.locator(".skip").focus()
+        tab.keyboard.press("Enter")
+        assert tab.evaluate("document.activeElement.id") == target
+
+
 def test_screen_readers_hear_the_result(tab: Page, site: str) -> None:
     tab.goto(site)
     paste(tab, ESSAY)

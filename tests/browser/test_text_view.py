@@ -122,8 +122,8 @@ def test_friendly_answers(tab: Page, site: str) -> None:
     expect(tab.get_by_role("button", name="Suggest an order")).to_be_disabled()
 
     paste(tab, "Der Hund bellt laut im Garten. Die Katze schläft auf dem Sofa. Es regnet seit dem Morgen.")
-    expect(tab.locator("#warnings [data-code=not-english]")).to_contain_text("Do not use this score")
-    expect(tab.locator("#summary")).not_to_contain_text("%")  # no percentile that somebody could quote
+    expect(tab.locator("#warnings [data-code=not-english]")).to_contain_text("Do not use the score")
+    expect(tab.locator("#summary")).to_be_empty()  # no percentile that somebody could quote, and no second warning
 
     paste(tab, "The bees flew on. " * 10_000)
     problem = tab.get_by_role("alert")
@@ -205,3 +205,26 @@ def test_undo_by_key_after_accepting_a_move(tab: Page, site: str) -> None:
     tab.keyboard.press("Control+z")
     expect(area(tab)).to_have_value(given)
     expect(tab.get_by_role("button", name="Undo", exact=True)).to_be_hidden()
+
+
+def test_undo_keeps_the_focus(tab: Page, site: str) -> None:
+    """The panel is drawn again, and the button Undo disappears: whoever uses the keyboard stays where they were."""
+    tab.goto(site)
+    given = "It feeds the hive. Bees visit flowers to drink nectar. They carry the nectar home. There it becomes honey."
+    paste(tab, given)
+    for undo in ("Control+z", "Take back", "Undo"):
+        tab.get_by_role("button", name="Suggest an order").click()
+        tab.locator(".moves li").first.get_by_role("button", name=re.compile("^Accept")).focus()
+        tab.keyboard.press("Enter")
+        expect(area(tab)).not_to_have_value(given)
+        if undo == "Control+z":
+            tab.keyboard.press(undo)
+        else:
+            tab.get_by_role("button", name=undo, exact=True).focus()
+            tab.keyboard.press("Enter")
+        expect(area(tab)).to_have_value(given)
+        assert tab.evaluate("document.activeElement.closest('#panel') !== null || document.activeElement.id") in (
+            True,
+            "text-area",
+        )
+        tab.get_by_role("button", name="Close").click()

@@ -10,7 +10,8 @@ from tests.helpers.zoo_models import WEFT_SMALL
 from weft.document import Document, Score
 from weft.loaded_model import load
 from weft.markup.link_scale import link_shares
-from weft.report.terminal import BAR_WIDTH, explain_lines
+from weft.markup.scored_text import mark_words
+from weft.report.terminal import BAR_WIDTH, column_notes, explain_lines
 
 TEXT = Document("d", ("One.", "Two.", "Three."))
 
@@ -56,6 +57,20 @@ def test_a_text_without_a_mark_says_so() -> None:
     nearest = "no break found; the likeliest place is between sentences 2 and 3 (41%; marked above 80%)"
     assert explain_lines(TEXT, found)[-1].plain == nearest
     assert explain_lines(TEXT, Score(None))[-1].plain == "   3  Three."
+
+
+@pytest.mark.parametrize(("probability", "shown"), [(0.706, "71%"), (0.974, "97%"), (0.9985, "99%")])
+def test_the_terminal_and_the_report_round_a_probability_alike(probability: float, shown: str) -> None:
+    found = Score(0.5, (0.1, 0.1), breaks=(1,), break_probabilities=(0.1, probability), break_threshold=0.7)
+    assert mark_words(found, 1) == f"break {shown}"
+    assert any(line.plain.endswith(f"← break ({shown})") for line in explain_lines(TEXT, found))
+
+
+def test_the_texts_of_an_own_calibration_are_named() -> None:
+    own = Score(0.5, (0.5,), document=TEXT, percentile=40.0, shuffles_beaten=0.5, reference="essays of my classes")
+    assert column_notes([own]) == [
+        "percentile: percentage of the texts “essays of my classes” of similar length that score lower"
+    ]
 
 
 @pytest.mark.parametrize(("model", "combine", "expected"), [

@@ -62,6 +62,13 @@ def test_texts_that_have_no_score_are_answered(service: Running) -> None:
     assert "no-score" in found[0]["warning_codes"] and "not-english" in found[2]["warning_codes"]
 
 
+def test_a_text_without_links_has_the_marks_of_its_model(service: Running) -> None:
+    for model, mark in (("weft-reader", "break"), ("foltz-sif", "weak link")):
+        body = {"texts": ["", BEES], "model": model}
+        found = service.http.post("/v1/score", json=body).json()["scores"]
+        assert [score["view"]["mark"] for score in found] == [mark, mark]
+
+
 def test_reasons_name_the_sentence_that_does_not_belong(service: Running) -> None:
     (found,) = service.http.post("/v1/score", json={"text": BEES, "reasons": True}).json()["scores"]
     reasons = [link["reason"] for link in found["view"]["links"] if link["reason"]]

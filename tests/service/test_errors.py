@@ -138,16 +138,76 @@ def test_other_types_of_content_are_refused(service: Running, kind: str) -> None
     assert service.http.post("/v1/score", content=b'{"text": "A. B."}', headers=good).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"content-type": "application/json", "content-encoding": "gzip"}, "content-encoding"),
+        ({"content-type": "application/json; charset=latin-1"}, "charset"),
+        ({"content-type": 'application/json; charset="utf-16"'}, "charset"),
+    ],
+)
+def test_other_encodings_of_a_body_are_refused(service: Running, headers: dict[str, str], code: str) -> None:
+    for path in ("score", "score/stream"):
+        check(service.http.post(f"/v1/{path}", content=b'{"text": "A. B."}', headers=headers), 415, code)
+
+
+@pytest.mark.parametrize(
+    ("content", "seen"),
+    [
+        (b'{"text": null}', '{"text": null}'),
+        (b'{"text": "A. B.", "beam": NaN}', "NaN"),
+        (b'{"text": "A. B.", "search": "magic"}', '"magic"'),
+        (b'{"text": "A. B.", "first_given": "True"}', '"True"'),
+        (b'{"text": {"text": "A.", "title": false}}', "false"),
+        (b'{"text": "\xff"}', "bytes that are not UTF-8"),
+    ],
+)
+def test_what_was_seen_is_written_in_json(service: Running, content: bytes, seen: str) -> None:
+    response = service.http.post("/v1/order", content=content, headers={"content-type": "application/json"})
+    problem = check(response, response.status_code, response.json()["type"].rsplit(":", 1)[1])
+    assert response.status_code in (400, 422) and problem["seen"] == seen and f"saw {seen};" in problem["detail"]
+
+
+def test_the_advice_of_a_text_with_half_a_character_names_no_python(service: Running) -> None:
+    body = b'{"text": "\\ud800 a. b."}'
+    response = service.http.post("/v1/score", content=body, headers={"content-type": "application/json"})
+    assert "errors=" not in check(response, 422, "invalid-request")["next_step"]
+
+
 def test_unknown_paths_and_methods(service: Running) -> None:
     check(service.http.get("/v1/nothing"), 404, "not-found")
     check(service.http.get("/../pyproject.toml"), 404, "not-found")
     check(service.http.get("/%2e%2e/app.py"), 404, "not-found")
     assert "/v1/score" in check(service.http.get("/v1/scroe"), 404, "not-found")["next_step"]
+    assert "did you mean" not in check(service.http.get("/v1/nope"), 404, "not-found")["next_step"]
+
+
+def test_checks_of_health_may_send_head(service: Running) -> None:
+    for path in ("/healthz", "/readyz"):
+        response = service.http.head(path)
+        assert response.status_code == 200 and response.content == b""
+
+
+@pytest.mark.parametrize("request_line", [b"GET /healthz HTTP/1.1", b"BREW"])
+def test_a_request_that_is_not_http_gets_a_problem(service: Running, request_line: bytes) -> None:
+    host, port = service.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(request_line + b"\r\n\r\n")
+        answer = received(connection)
+    check(answer, 400, "not-http")
+
+
+def received(connection: socket.socket) -> httpx.Response:
+    """The answer on a connection that the service closes."""
+    head, _, body = b"".join(iter(lambda: connection.recv(4096), b"")).partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    return httpx.Response(int(first.split()[1]), headers=dict(line.split(": ", 1) for line in lines), content=body)
 
 
 def test_a_wrong_method_is_told_the_right_ones(service: Running) -> None:
     described = service.http.get("/openapi.json").json()["paths"]
-    for path, methods in {**described, "/": ("get", "head"), "/openapi.json": ("get", "head")}.items():
+    with_head = dict.fromkeys(("/", "/openapi.json", "/healthz", "/readyz"), ("get", "head"))
+    for path, methods in {**described, **with_head}.items():
         response = service.http.request("DELETE", path)
         problem = check(response, 405, "method-not-allowed")
         assert response.headers["allow"] == problem["allowed"] == ", ".join(methods).upper()

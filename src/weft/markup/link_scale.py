@@ -68,8 +68,20 @@ def likeliest_break(score: Score) -> str:
     gap = max(range(len(score.break_probabilities)), key=score.break_probabilities.__getitem__)
     return (
         f"the likeliest place is between sentences {gap + 1} and {gap + 2} "
-        f"({score.break_probabilities[gap]:.0%}; marked above {score.break_threshold:.0%})"
+        f"({chance_percent(score.break_probabilities[gap])}; marked above {chance_percent(score.break_threshold)})"
     )
+
+
+def chance_percent(probability: float) -> str:
+    """Return a probability as a rounded percentage, never 0% or 100%, since nothing that is estimated is certain.
+
+    Rounding keeps the order of two values, so a marked gap is never shown below the threshold.
+
+    Example:
+        >>> chance_percent(0.974), chance_percent(0.706), chance_percent(0.999)
+        ('97%', '71%', '99%')
+    """
+    return f"{min(99, max(1, int(100 * probability + 0.5)))}%"
 
 
 def colour_step(share: float) -> int:

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.markup.link_scale import COLOURS, WIDTHS, colour_step, link_shares, width_step
+from weft.markup.link_scale import COLOURS, WIDTHS, chance_percent, colour_step, link_shares, width_step
 
 if TYPE_CHECKING:
     from weft.document import Score
@@ -97,7 +97,7 @@ def mark_words(score: Score, gap: int) -> str:
     """
     if not score.break_probabilities:
         return score.mark
-    return f"{score.mark} {score.break_probabilities[gap]:.0%}"
+    return f"{score.mark} {chance_percent(score.break_probabilities[gap])}"
 
 
 def link_words(score: Score, gap: int) -> str:
@@ -114,7 +114,7 @@ def link_words(score: Score, gap: int) -> str:
     if score.link_percentiles:
         parts.append(_place_words(score.link_percentiles[gap]))
     if score.break_probabilities:
-        parts.append(f"probability of a break {score.break_probabilities[gap]:.0%}")
+        parts.append(f"probability of a break {chance_percent(score.break_probabilities[gap])}")
     if gap in score.breaks:
         parts.append(f"marked as a {score.mark}")
     return f"Sentences {gap + 1} and {gap + 2}: {', '.join(parts)}."

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from rich.text import Text
 
 from weft.document import Document, Score, whole_percent
-from weft.markup.link_scale import found_none, likeliest_break, link_shares
+from weft.markup.link_scale import chance_percent, found_none, likeliest_break, link_shares
 from weft.ordering.ordering import Ordering
 
 BAR_WIDTH = 24
@@ -106,8 +106,9 @@ def column_notes(scores: Sequence[Score]) -> list[str]:
     known = next((score for score in scores if score.percentile is not None), None)
     if known is None:
         return []
-    reference = "texts of the same genre (of all genres if it is unclear)" if known.genre else known.reference
-    notes = [f"percentile: percentage of {reference} and of similar length that score lower"]
+    genre = "texts of the same genre (of all genres if it is unclear) and"
+    reference = genre if known.genre else f"the texts “{known.reference}”"
+    notes = [f"percentile: percentage of {reference} of similar length that score lower"]
     if known.fluency is not None:
         notes.append("fluency: how easy the words of the sentences are to predict, whatever their order")
     if known.shuffles_beaten is None:
@@ -204,7 +205,7 @@ def _bar_line(score: Score, number: int, share: float) -> Text:
 def _marked(score: Score, gap: int) -> str:
     """Return the name of a mark, with its probability if the model estimates it."""
     known = score.break_probabilities
-    return f"{score.mark} ({whole_percent(100 * known[gap])}%)" if known else score.mark
+    return f"{score.mark} ({chance_percent(known[gap])})" if known else score.mark
 
 
 def counted(number: int, noun: str) -> str:

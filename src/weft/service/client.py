@@ -355,4 +355,5 @@ def _refused(response: httpx.Response) -> WeftError:
             next_step="check the address",
         )
     problem = response.json()
-    return WeftError(problem["title"], seen=problem["seen"], allowed=problem["allowed"], next_step=problem["next_step"])
+    next_step = "give the key: weft.Client(url, api_key=KEY)" if response.status_code == 401 else problem["next_step"]
+    return WeftError(problem["title"], seen=problem["seen"], allowed=problem["allowed"], next_step=next_step)

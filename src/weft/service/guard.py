@@ -16,6 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from weft.errors import WeftError
 from weft.service.answers import Stopping
 from weft.service.bodies.problems import ServiceError, problem_response
+from weft.service.bodies.unread_requests import check_encoding
+from weft.service.bodies.wrong_requests import BODIES
 from weft.service.metrics import Metrics
 from weft.service.settings import ServiceSettings
 
@@ -97,6 +99,8 @@ class Guard:
             _check_key(headers, self.settings.api_key)
         if scope["method"] in ("POST", "PUT", "PATCH", "DELETE") and path not in STREAMS:
             receive = await _read_body(headers, receive, self.settings)
+        if path in BODIES:
+            check_encoding(headers)
         await self.app(scope, receive, send)
 
     def _check_room(self) -> None:

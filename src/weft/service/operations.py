@@ -59,7 +59,8 @@ async def score(engine: Engine, body: ScoreRequest) -> str:
 
     def written() -> str:
         found = zip(scores, texts, reasons, strict=True)
-        return ScoreResponse(model=served.name, scores=[score_body(*one) for one in found]).model_dump_json()
+        bodies = [score_body(*one, breaks=isinstance(model.inner, BreakModel)) for one in found]
+        return ScoreResponse(model=served.name, scores=bodies).model_dump_json()
 
     return await engine.read(written)
 
@@ -221,7 +222,8 @@ async def compare(engine: Engine, body: CompareRequest) -> str:
     def compared() -> str:
         with served.lock:
             found = served.model.compare(first.document, second.document, combine=body.combine)
-        return compare_body(found, served.name, first, second).model_dump_json()
+        breaks = isinstance(served.model.inner, BreakModel)
+        return compare_body(found, served.name, first, second, breaks=breaks).model_dump_json()
 
     return await engine.call(compared)
 

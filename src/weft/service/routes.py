@@ -113,6 +113,15 @@ def routes_of(engine: Engine) -> APIRouter:
             )  # fmt: skip
         return Health(status="ok")
 
+    @router.head("/healthz", include_in_schema=False)
+    async def healthz_head() -> Response:
+        return Response()
+
+    @router.head("/readyz", include_in_schema=False)
+    async def readyz_head() -> Response:
+        await readyz()
+        return Response()
+
     @router.get("/metrics", operation_id="metrics", tags=["service"], response_class=Response)
     async def metrics() -> Response:
         """Return counters in the text format of Prometheus."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from weft.errors import WeftError
 from weft.loaded_model import Model
+from weft.protocols import BreakModel
 from weft.scoring.genre_choice import check_genre
 from weft.service.answers import stopping_error
 from weft.service.bodies.given_texts import given_text
@@ -121,7 +122,8 @@ class ScoreStream:
         if options.own_shuffles:
             score = await shuffled(engine, self.served, self.model, score)
         reasons = await reasons_for(engine, self.served, self.model, score) if options.reasons else {}
-        return await engine.read(lambda: score_body(score, text, reasons))
+        breaks = isinstance(self.model.inner, BreakModel)
+        return await engine.read(lambda: score_body(score, text, reasons, breaks=breaks))
 
 
 def _unanswered(number: int) -> ServiceError:

@@ -10,12 +10,15 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import h11
 import uvicorn
 import uvicorn.config
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from weft.errors import ConfigError
 from weft.models.common.thread_pool import few_threads
 from weft.service.app import create_app
+from weft.service.bodies.problems import MEDIA_TYPE, ServiceError, problem_response
 from weft.service.engine import Engine
 from weft.service.process_memory import share_arenas
 from weft.service.settings import ServiceSettings
@@ -82,6 +85,31 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+class HttpConnection(H11Protocol):
+    """A connection of uvicorn that answers a request which cannot be read with a problem too (RFC 9457)."""
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """Answer a request that is not HTTP, then close the connection; such a request never reaches the application.
+
+        Args:
+            msg: What uvicorn would answer as plain text.
+        """
+        error = ServiceError(
+            400, "not-http", "the request cannot be read as HTTP",
+            allowed="requests in HTTP/1.1, with the header Host",
+            next_step="send the whole request with a library for HTTP, or with curl",
+        )  # fmt: skip
+        problem = problem_response(error)
+        body = bytes(problem.body)
+        headers = [
+            ("content-type", MEDIA_TYPE), ("content-length", str(len(body))), ("x-content-type-options", "nosniff"),
+            ("cache-control", "no-store"), ("connection", "close"),
+        ]  # fmt: skip
+        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -155,6 +183,7 @@ def server_config(app: Any, settings: ServiceSettings, *, verbose: bool = False)
     logs["loggers"]["uvicorn.access"] = {"handlers": [], "level": "CRITICAL", "propagate": False}
     return uvicorn.Config(
         app,
+        http=HttpConnection,
         access_log=False,
         log_level="info" if verbose else "warning",
         log_config=logs,

@@ -22,12 +22,15 @@ from weft.document import Document, Score
 from weft.markup.scored_text import link_words
 from weft.models.topic.hmm_lda import HmmLda, HmmLdaSettings
 from weft.models.trivial import RandomModel
+from weft.ordering.break_reasons import break_reasons
 from weft.report.html.latent_html import latent_html
 from weft.report.html.overview import histogram
 from weft.report.html.page import report_page
 from weft.report.html.pair_matrix import MOST_SENTENCES, matrix_html, read_matrix
 from weft.report.html.text_section import section_html
 from weft.scoring.score_warnings import ONE_SENTENCE
+from weft.service.bodies.given_texts import GivenText
+from weft.service.bodies.views import score_body
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = (
@@ -143,14 +146,17 @@ def test_links_and_matrix_of_a_calibrated_model_have_one_scale() -> None:
 def test_reasons_stand_in_the_note_of_a_link_and_in_the_list() -> None:
     table = np.full((6, 6), 0.8) + 0.01 * np.arange(6)
     table[3], table[:, 3] = 0.05, 0.05
-    score = Score(0.5, tuple(np.diagonal(table, 1)), document=Document("d", tuple("ABCDEF")), breaks=(2,))
-    score = replace(score, bar_range=(0.0, 1.0))
+    text = Document("d", tuple("ABCDEF"))
+    score = Score(0.5, tuple(np.diagonal(table, 1)), document=text, breaks=(2,), bar_range=(0.0, 1.0))
     expected = f"{link_words(score, 2)} Sentence 4 has weak links to all other sentences."
     page = ParsedHtml(section_html(score, 1, Table(table), unfolded=True))
     assert page.of_class("weft-marked")[0]["aria-label"] == expected and page.texts.count(expected) == 2
     assert expected not in ParsedHtml(section_html(score, 1, None, unfolded=True)).texts
-    strong = replace(score, bar_range=(-1.0, 0.1))  # the same links are not weak on this scale
-    assert "all other" not in section_html(strong, 1, Table(table), unfolded=True)
+    # The page of `weft serve` gives the same reasons, on whatever scale the links are shown.
+    same = replace(score, bar_range=(-1.0, 0.1))
+    served = score_body(same, GivenText(text, None), break_reasons(Table(table), text, (2,)))
+    reason = served.view.links[2].reason
+    assert reason is not None and reason.text[1:] in section_html(same, 1, Table(table), unfolded=True)
 
 
 class Table(RandomModel):

@@ -144,7 +144,7 @@ def _segments(code: str, flat: str) -> list[str]:
             "the text has half a surrogate pair, which is not a character",
             seen=f"U+{ord(flat[error.start]):04X} at character {error.start}",
             allowed="Unicode text",
-            next_step="correct the program that wrote it, or decode it with errors='replace'",
+            next_step="remove it from the text, or correct the program that wrote it",
         ) from error
     return with_abbreviations(pieces) if code == "en" else pieces
 

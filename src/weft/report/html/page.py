@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 
 from weft.document import Score
-from weft.markup.link_scale import COLOURS, DARK_BACKGROUND, LIGHT_BACKGROUND, link_shares
+from weft.markup.link_scale import COLOURS, DARK_BACKGROUND, LIGHT_BACKGROUND, chance_percent, link_shares
 from weft.markup.scored_text import shown_text, text_style
 from weft.progress import Progress, silent
 from weft.protocols import CoherenceModel
@@ -148,7 +148,7 @@ def _marks(scores: Sequence[Score]) -> str:
     """Return by which rule links are marked."""
     threshold = next((score.break_threshold for score in scores if score.break_threshold is not None), None)
     if threshold is not None:
-        return f"breaks: the probability of a break is above {threshold:.0%}"
+        return f"breaks: the probability of a break is above {chance_percent(threshold)}"
     if any(score.break_probabilities for score in scores):
         return "none: the model has no threshold; run weft calibrate"
     if any(score.transitions for score in scores):

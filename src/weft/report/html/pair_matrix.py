@@ -31,14 +31,6 @@ class PairMatrix:
     values: Reals  # [sentences, sentences]
     shares: Reals  # [sentences, sentences]
 
-    def median_share(self, sentence: int | None = None) -> float:
-        """Return the median place of all pairs on the scale of links, or of the pairs that a sentence is in."""
-        used = ~np.eye(len(self.shares), dtype=bool)
-        if sentence is not None:
-            places = np.arange(len(self.shares)) == sentence
-            used &= places | places[:, None]
-        return float(np.median(self.shares[used]))
-
 
 def read_matrix(model: CoherenceModel, score: Score) -> PairMatrix | None:
     """Return the matrix of a scored text; None for a model without one, and for a text that is too short or too long.

@@ -9,14 +9,12 @@ from weft.corpora.text.text_limits import readable
 from weft.document import Score
 from weft.markup.link_scale import colour_step, found_none, likeliest_break, link_shares
 from weft.markup.scored_text import link_words, number_text, shown_text, text_html
-from weft.ordering.break_reasons import BreakReason, break_reasons
+from weft.ordering.break_reasons import break_reasons
 from weft.protocols import CoherenceModel, TabledModel
 from weft.report.html.latent_html import latent_html
 from weft.report.html.overview import name_of
 from weft.report.html.pair_matrix import PairMatrix, matrix_html, read_matrix
 from weft.report.terminal import counted
-
-WEAK = 0.2  # of the scale: the lowest colour of a link
 
 
 def section_html(score: Score, number: int, model: CoherenceModel | None, *, unfolded: bool) -> str:
@@ -29,7 +27,7 @@ def section_html(score: Score, number: int, model: CoherenceModel | None, *, unf
         unfolded: Whether the matrix is shown without a click.
     """
     matrix = None if model is None else read_matrix(model, score)
-    reasons = {} if model is None or matrix is None else _reasons(model, score, matrix)
+    reasons = {} if model is None or matrix is None else _reasons(model, score)
     name = shown_text(name_of(score))
     parts = [
         f'<article class="text" aria-labelledby="text-{number}"><h2 id="text-{number}"><bdi>{name}</bdi></h2>',
@@ -45,24 +43,12 @@ def section_html(score: Score, number: int, model: CoherenceModel | None, *, unf
     return "".join(parts)
 
 
-def _reasons(model: CoherenceModel, score: Score, matrix: PairMatrix) -> dict[int, str]:
+def _reasons(model: CoherenceModel, score: Score) -> dict[int, str]:
     """Return a sentence for each marked gap for which a reason is found; models remember the tables of a text."""
     assert score.document is not None
     found = break_reasons(model, readable(score.document), score.breaks)
-    return {gap: _reason_words(reason) for gap, reason in found.items() if _holds(reason, matrix)}
-
-
-def _reason_words(reason: BreakReason) -> str:
-    # In sound short texts, one sentence often has the weakest links to all others; where it is from is not known.
-    if reason.code == "foreign":
-        return f"Sentence {reason.sentence + 1} has weak links to all other sentences."
-    words = str(reason)
-    return f"{words[:1].upper()}{words[1:]}."
-
-
-def _holds(reason: BreakReason, matrix: PairMatrix) -> bool:
-    """Whether the links of a sentence that differs from the others are weak on the absolute scale too."""
-    return reason.code != "foreign" or matrix.median_share(reason.sentence) <= WEAK <= matrix.median_share()
+    words = {gap: str(reason) for gap, reason in found.items()}
+    return {gap: f"{one[:1].upper()}{one[1:]}." for gap, one in words.items()}
 
 
 def _title(score: Score) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse
 
-from weft.errors import WeftError, shortened, with_fields
+from weft.errors import MOST_ALLOWED, WeftError, shortened, with_fields
 
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
@@ -34,7 +35,7 @@ class Problem(BaseModel):
                 "type": "urn:weft:problem:too-many-sentences",
                 "title": "the text has too many sentences",
                 "status": 422,
-                "detail": "the text has too many sentences: saw '2400 sentences'; allowed: up to 2000 sentences; "
+                "detail": "the text has too many sentences: saw 2400 sentences; allowed: up to 2000 sentences; "
                 "next: split the text into sections",
                 "seen": "2400 sentences",
                 "allowed": "up to 2000 sentences",
@@ -93,15 +94,30 @@ class ServiceError(WeftError):
 def problem_of(error: WeftError) -> Problem:
     """Return an error as a problem; an error of the library is one of the request (422)."""
     status, code = (error.status, error.code) if isinstance(error, ServiceError) else (422, "invalid-request")
+    title = with_fields(shortened(error.what))
+    seen = None if error.seen is None else _without_surrogates(shortened(_in_json(error.seen)))
+    allowed = None if error.allowed is None else with_fields(error.allowed)
+    next_step = None if error.next_step is None else with_fields(error.next_step)
+    parts = (
+        seen and f"saw {seen}",
+        allowed and f"allowed: {shortened(allowed, MOST_ALLOWED)}",
+        next_step and f"next: {shortened(next_step)}",
+    )
+    tail = "; ".join(part for part in parts if part)
     return Problem(
         type=f"urn:weft:problem:{code}",
-        title=with_fields(shortened(error.what)),
+        title=title,
         status=status,
-        detail=_without_surrogates(with_fields(str(error))),
-        seen=None if error.seen is None else _without_surrogates(shortened(str(error.seen))),
-        allowed=None if error.allowed is None else with_fields(error.allowed),
-        next_step=None if error.next_step is None else with_fields(error.next_step),
+        detail=_without_surrogates(" ".join(f"{title}: {tail}".split()) if tail else title),
+        seen=seen,
+        allowed=allowed,
+        next_step=next_step,
     )
+
+
+def _in_json(value: object) -> str:
+    """Return a value as a client wrote it: words as they are, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _without_surrogates(text: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from email.message import Message
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -11,6 +14,9 @@ from weft.service.bodies.wrong_requests import BODIES
 
 READ = ("/v1/models", "/healthz", "/readyz", "/metrics")
 PATHS = (*BODIES, *READ, "/openapi.json", "/")
+HEALTH = ("/healthz", "/readyz")  # checks of health send HEAD too
+ALIKE = 0.8  # similarity of a path to one that it may be meant for; most paths begin alike
+CHARSETS = ("utf-8", "utf8", "us-ascii")
 OBJECT = 'a JSON object in UTF-8, such as {"text": "It rained. He slept."}'
 
 
@@ -18,10 +24,10 @@ def methods_of(path: str) -> str:
     """Return the methods of a path, as in the header `Allow`.
 
     Example:
-        >>> methods_of("/v1/score"), methods_of("/healthz"), methods_of("/")
+        >>> methods_of("/v1/score"), methods_of("/metrics"), methods_of("/healthz")
         ('POST', 'GET', 'GET, HEAD')
     """
-    return "POST" if path in BODIES else "GET" if path in READ else "GET, HEAD"
+    return "POST" if path in BODIES else "GET" if path in READ and path not in HEALTH else "GET, HEAD"
 
 
 def framework_error(request: Request, error: HTTPException) -> ServiceError:
@@ -36,7 +42,7 @@ def framework_error(request: Request, error: HTTPException) -> ServiceError:
         next_step = f"send it with {allowed.replace(', ', ' or ')}"
         return ServiceError(405, code, title, seen=f"{request.method} {path}", allowed=allowed, next_step=next_step)
     if status == 404:
-        close = closest_name(path, PATHS)
+        close = closest_name(path, PATHS, cutoff=ALIKE)
         next_step = f"did you mean {close}?" if close else "correct the path"
         return ServiceError(404, code, title, seen=path, allowed=", ".join(PATHS), next_step=next_step)
     return ServiceError(status, code, title, seen=f"{request.method} {path}", allowed="requests as in /openapi.json")
@@ -50,7 +56,7 @@ def _unreadable_body(error: HTTPException) -> ServiceError:
             400, code, "the JSON of the body is nested too deeply", seen="brackets inside hundreds of others",
             allowed=OBJECT, next_step="send the texts in `text` or `texts`, without further nesting",
         )  # fmt: skip
-    seen = f"{type(error.__cause__).__name__}" if error.__cause__ is not None else None
+    seen = "bytes that are not UTF-8" if isinstance(error.__cause__, UnicodeDecodeError) else None
     return ServiceError(400, code, title, seen=seen, allowed=OBJECT, next_step="send the body as JSON in UTF-8")
 
 
@@ -61,6 +67,24 @@ def wrong_type_of_content(kind: str) -> ServiceError:
         allowed="Content-Type: application/json",
         next_step="send the header `Content-Type: application/json` (curl: --json instead of --data)",
     )  # fmt: skip
+
+
+def check_encoding(headers: Mapping[str, str]) -> None:
+    """Raise ServiceError (415) if a body is compressed, or its header names another encoding than UTF-8."""
+    coding = headers.get("content-encoding", "").strip()
+    if coding.lower() not in ("", "identity"):
+        raise ServiceError(
+            415, "content-encoding", "the body is compressed", seen=f"Content-Encoding: {shortened(coding, 60)}",
+            allowed="a body without Content-Encoding", next_step="send the body without compression",
+        )  # fmt: skip
+    kind = Message()
+    kind["content-type"] = headers.get("content-type", "")
+    charset = str(kind.get_param("charset", ""))
+    if charset and charset.lower() not in CHARSETS:
+        raise ServiceError(
+            415, "charset", "the body is not sent in UTF-8", seen=f"charset={shortened(charset, 60)}",
+            allowed="charset=utf-8", next_step="send the body in UTF-8, without another charset in Content-Type",
+        )  # fmt: skip
 
 
 def is_json(kind: str) -> bool:

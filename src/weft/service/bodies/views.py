@@ -27,9 +27,19 @@ from weft.service.bodies.response_bodies import (
 Reasons = Mapping[int, BreakReason]  # by gap
 
 
-def score_body(score: Score, given: GivenText, reasons: Reasons | None = None) -> ScoreBody:
-    """Return a score with the view of its text."""
-    mark: Literal["break", "weak link"] = "break" if score.break_probabilities else "weak link"
+def score_body(
+    score: Score, given: GivenText, reasons: Reasons | None = None, *, breaks: bool | None = None
+) -> ScoreBody:
+    """Return a score with the view of its text.
+
+    Args:
+        score: The score.
+        given: The text.
+        reasons: Why the text breaks, by gap.
+        breaks: Whether the model marks breaks, also where a text has no links; by default, as the score says.
+    """
+    marks_breaks = bool(score.break_probabilities) if breaks is None else breaks
+    mark: Literal["break", "weak link"] = "break" if marks_breaks else "weak link"
     view = ScoreView(
         passages=_passages(given),
         links=_links(score, reasons or {}),
@@ -133,12 +143,12 @@ def continuation_body(found: Continuation, candidate: int) -> ContinuationBody:
     return ContinuationBody(**found.to_dict(), candidate=candidate)
 
 
-def compare_body(found: Revision, model: str, first: GivenText, second: GivenText) -> CompareResponse:
+def compare_body(found: Revision, model: str, first: GivenText, second: GivenText, *, breaks: bool) -> CompareResponse:
     """Return a comparison with the scores of both texts."""
     return CompareResponse(
         **found.to_dict(),
         model=model,
         meaning=found.meaning,
-        first_score=score_body(found.first, first),
-        second_score=score_body(found.second, second),
+        first_score=score_body(found.first, first, breaks=breaks),
+        second_score=score_body(found.second, second, breaks=breaks),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ def _problem(error: Found, body: type[BaseModel], otherwise: str) -> ServiceErro
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
     known = body if len(place) <= 1 else TextBody
     nothing = kind in ("missing", "json_invalid")
-    seen = None if nothing else shortened(repr(error.get("input")), 100)
+    seen = None if nothing else shortened(json.dumps(error.get("input"), ensure_ascii=False, default=str), 100)
     what, allowed, next_step = _words(error, shortened(name, 60), known, otherwise)
     return ServiceError(422, "invalid-request", what, seen=seen, allowed=allowed, next_step=next_step)
 

@@ -5,13 +5,14 @@ import { announce, button, byId, count, show } from "./shared/dom.js";
 import { downloadText } from "./shared/download.js";
 import { EXAMPLES } from "./shared/examples.js";
 import { filesOf, readFiles } from "./shared/files.js";
-import { genreName, showProblem } from "./shared/summary.js";
+import { showProblem } from "./shared/problems.js";
+import { genreName } from "./shared/summary.js";
 import { ClassView } from "./views/class_view.js";
 import { CompareView } from "./views/compare_view.js";
 import { TextView } from "./views/text_view.js";
 
 const VIEWS = ["text", "compare", "class"];
-const PROBLEMS = { text: "warnings", compare: "compare-summary", class: "class-summary" }; // where each view shows them
+const PROBLEMS = { text: "warnings", compare: "compare-summary" }; // where each view shows them
 
 /** Ask for the key of the service in a dialog. */
 function askForKey({ wrong }) {
@@ -57,7 +58,8 @@ async function openFiles(files, views) {
       await views.text.open(texts[0]?.text ?? "", texts[0]?.spans);
     }
   } catch (error) {
-    showProblem(byId(PROBLEMS[shownView()]), error); // whoever opens a class stays in it
+    if (shownView() === "class") views.class.fail(error); // whoever opens a class stays in it
+    else showProblem(byId(PROBLEMS[shownView()]), error);
   }
 }
 
@@ -129,11 +131,26 @@ async function showModel() {
   }
 }
 
+/** Open a text of the class with the genre of the class, so that its score stays the same. */
+function openFromClass({ text, spans }, view) {
+  goTo("text");
+  byId("genre").value = byId("class-genre").value;
+  view.open(text, spans);
+}
+
+/** Move the focus to the content of the view that is shown. */
+function skip(event) {
+  event.preventDefault();
+  const contents = { text: ["text-area"], compare: ["first", "compare-edit"], class: ["class-open"] }[shownView()];
+  (contents.map(byId).find((node) => node.checkVisibility()) ?? byId("main")).focus();
+}
+
 function start() {
   const text = new TextView();
-  const views = { text, compare: new CompareView(), class: new ClassView((chosen) => { goTo("text"); text.open(chosen.text, chosen.spans); }) };
+  const views = { text, compare: new CompareView(), class: new ClassView((chosen) => openFromClass(chosen, text)) };
   byId("examples").append(...EXAMPLES.map(({ name, text: example }) => button(name, () => text.open(example), { class: "plain" })));
-  byId("to-compare").addEventListener("click", () => { goTo("compare"); views.compare.open(text.editor.text); });
+  byId("to-compare").addEventListener("click", () => { goTo("compare"); views.compare.open(text.editor.text, text.begun); });
+  document.querySelector(".skip").addEventListener("click", skip);
   if (!["localhost", "127.0.0.1", "[::1]"].includes(location.hostname)) byId("host").textContent = location.host;
   askForKeyWith(askForKey);
   takeFiles(views);

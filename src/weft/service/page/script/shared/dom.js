@@ -47,6 +47,19 @@ export function show(node, visible) {
   node.hidden = !visible;
 }
 
+/** Let the keyboard scroll an element that is wider than its place; one that fits is no stop of the Tab key. */
+export function scrollable(node, label) {
+  const follow = () => {
+    const wider = node.scrollWidth > node.clientWidth;
+    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": label })) {
+      if (wider) node.setAttribute(name, value);
+      else node.removeAttribute(name);
+    }
+  };
+  new ResizeObserver(follow).observe(node);
+  new MutationObserver(follow).observe(node, { childList: true });
+}
+
 /** Whether the reader asked the system for less motion. */
 export function lessMotion() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;

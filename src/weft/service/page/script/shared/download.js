@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { scaleText } from "./legend.js";
 import { nameOf, strengthOf } from "./link.js";
 import { drawPicture } from "./picture.js";
+import { problemWords } from "./problems.js";
 import { percentileOf, summaryParts } from "./summary.js";
 
 /** Save a file. */
@@ -51,7 +52,7 @@ function linkTable(score, text) {
 export function classTable(texts) {
   const rows = texts.map(({ id, score, problem }) => [
     id, score?.value, score && percentileOf(score), score?.reference, score?.shuffles_beaten, score?.fluency, score?.links.filter((link) => link.marked).length,
-    score?.spans.length, problem ? problem.message : score?.warning_codes.join(" "),
+    score?.spans.length, problem ? problemWords(problem).title : score?.warning_codes.join(" "),
   ]);
   return table([["id", "value", "percentile", "reference", "shuffles_beaten", "fluency", "marks", "sentences", "remarks"], ...rows]);
 }
@@ -59,7 +60,7 @@ export function classTable(texts) {
 /** Return the scores of a class as JSON. */
 export function classRecords(texts) {
   const records = texts.map(({ id, text, score, problem }) => {
-    if (!score) return { id, text, problem: problem?.message ?? null };
+    if (!score) return { id, text, problem: problem ? problemWords(problem).title : null };
     const { spans, links, scale, mark, meaning, note, ...record } = score;
     return { ...record, id, text };
   });

@@ -47,21 +47,37 @@ function decode(bytes, name) {
   }
 }
 
-/** Return the texts of JSON lines: `paragraphs`, `sentences` or `text`, as on the command line, and a name where there is one. */
+/**
+ * Return the texts of JSON lines: `paragraphs`, `sentences` or `text`, as on the command line, and a name where there is
+ * one. A line that cannot be read has the reason in `unread`; a file without any other line is refused.
+ */
 export function fromLines(content, name) {
-  return content.split("\n").filter((line) => line.trim()).map((line, index) => {
-    let record;
+  const lines = content.split("\n").map((line, index) => ({ line, number: index + 1 })).filter(({ line }) => line.trim());
+  const texts = lines.map(({ line, number }, index) => {
+    const id = `${name} ${index + 1}`;
     try {
-      record = JSON.parse(line);
-    } catch {
-      throw new Problem({ title: `Line ${index + 1} of “${name}” is not JSON.`, next_step: "Write one object per line, such as {\"text\": \"…\"}." });
+      return fromLine(line, number, name, id);
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      return { id, text: "", unread: problem };
     }
-    const text = typeof record === "string" ? { text: record } : textOf(record ?? {});
-    if (typeof text.text !== "string") {
-      throw new Problem({ title: `Line ${index + 1} of “${name}” has no text.`, next_step: "Name the key `text`, `sentences` or `paragraphs`." });
-    }
-    return { id: String(record.id ?? record.title ?? `${name} ${index + 1}`), ...text };
   });
+  if (texts.length && texts.every(({ unread }) => unread)) throw texts[0].unread;
+  return texts;
+}
+
+function fromLine(line, number, name, id) {
+  let record;
+  try {
+    record = JSON.parse(line);
+  } catch {
+    throw new Problem({ title: `Line ${number} of “${name}” is not JSON.`, next_step: "Write one object per line, such as {\"text\": \"…\"}." });
+  }
+  const text = typeof record === "string" ? { text: record } : textOf(record ?? {});
+  if (typeof text.text !== "string") {
+    throw new Problem({ title: `Line ${number} of “${name}” has no text.`, next_step: "Name the key `text`, `sentences` or `paragraphs`." });
+  }
+  return { id: String(record.id ?? record.title ?? id), ...text };
 }
 
 /** Return the text of a record, with the places of its sentences if it has them; paragraphs are lists of sentences. */

@@ -73,7 +73,7 @@ export function detailsOf(score) {
 const ADVICE = {
   "no-score": "Write at least two sentences, each with a full stop.",
   "few-sentences": "The score is that of a single link.",
-  "not-english": "The models are for English. Do not use this score.",
+  "not-english": "Do not use the score and the threads of this text.",
   "mixed-languages": "Score the English part alone.",
   list: "Remove list items and headings, or write them as sentences.",
   transcript: "Remove labels and timestamps before you trust the score.",
@@ -95,13 +95,4 @@ export function showWarnings(node, score) {
     return make("p", { class: "notice", "data-code": codes[index] }, `${plainWarning(warning)} `, advice);
   });
   node.replaceChildren(...items);
-}
-
-/** Show an answer of the service that is not a result. */
-export function showProblem(node, problem) {
-  const facts = [problem.seen && `Seen: ${problem.seen}.`, problem.allowed && `Allowed: ${problem.allowed}.`];
-  const advice = [...facts, sentenceOf(problem.nextStep ?? "")].filter(Boolean).join(" ");
-  const title = sentenceOf(problem.message || "Something went wrong");
-  const notice = make("p", { class: "notice problem", role: "alert" }, `${title} `, make("span", { class: "advice", text: advice }));
-  node.replaceChildren(notice);
 }

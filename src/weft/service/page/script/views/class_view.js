@@ -1,15 +1,17 @@
 /** Many texts in a table: sorted by any column; a click opens a text. */
 
 import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
-import { announce, button, byId, count, make, makeSvg, show } from "../shared/dom.js";
+import { announce, button, byId, count, make, makeSvg, scrollable, show } from "../shared/dom.js";
 import { classTable, classRecords, save } from "../shared/download.js";
 import { EXAMPLES } from "../shared/examples.js";
 import { levelOf, wholePercent } from "../shared/link.js";
-import { percentileOf, shown, showProblem } from "../shared/summary.js";
+import { noticeOf, problemWords } from "../shared/problems.js";
+import { percentileOf, shown } from "../shared/summary.js";
 import { asGiven } from "../shared/text.js";
 
 const AT_ONCE = 8; // texts in one request: often enough to show progress and to stop
-const STRIP = 60; // links in the small picture of a text
+const STRIP = 30; // links in the small picture of a text
+const STEP = 4; // pixels from bar to bar
 
 const marksOf = (score) => score.links.filter((link) => link.marked).length;
 
@@ -28,6 +30,8 @@ export class ClassView {
   #requests = new Latest();
   #texts = [];
   #sort = { column: null, falling: true };
+  #busy = false;
+  #failure = null; // why the texts could not be scored
   #open;
 
   /** @param {function(Object)} open - Shows a text in the text view. */
@@ -36,6 +40,7 @@ export class ClassView {
     byId("class-example").addEventListener("click", () => this.open(EXAMPLES.map(({ name, text }) => ({ id: name, text }))));
     byId("class-cancel").addEventListener("click", () => this.#cancel());
     byId("class-genre").addEventListener("change", () => this.#texts.length && this.open(this.#texts));
+    scrollable(byId("class-table"), "Texts and their scores");
     byId("class-json").addEventListener("click", () => save("weft-class.json", "application/json", classRecords(this.#texts)));
     byId("class-csv").addEventListener("click", () => save("weft-class.csv", "text/csv", classTable(this.#texts)));
   }
@@ -44,7 +49,8 @@ export class ClassView {
   async open(texts) {
     const signal = this.#requests.start();
     this.#texts = texts.map(({ id, text, spans, unread = null }) => ({ id, text, spans, unread, score: null, problem: unread }));
-    this.#busy(true);
+    this.#failure = null;
+    this.#work(true);
     try {
       for (let start = 0; start < this.#texts.length; start += AT_ONCE) {
         const readable = this.#texts.slice(start, start + AT_ONCE).filter(({ unread }) => !unread);
@@ -54,10 +60,17 @@ export class ClassView {
       }
       announce(`${count(this.#texts.length, "text")} scored.`, 0);
     } catch (error) {
-      if (!isCancelled(error)) showProblem(byId("class-summary"), error);
+      if (!isCancelled(error)) this.#failure = error;
     } finally {
-      if (!signal.aborted) this.#busy(false);
+      if (!signal.aborted) this.#work(false);
     }
+  }
+
+  /** Say why no text could be read; the texts that were shown before are not those of the file. */
+  fail(problem) {
+    this.#requests.cancel();
+    [this.#texts, this.#failure] = [[], problem];
+    this.#work(false);
   }
 
   /** Score some texts; if the service refuses them together, one by one, so that one text cannot stop the others. */
@@ -76,7 +89,9 @@ export class ClassView {
     }
   }
 
-  #busy(busy) {
+  #work(busy) {
+    this.#busy = busy;
+    if (!busy && byId("class-cancel") === document.activeElement) byId("class-open").focus();
     show(byId("class-cancel"), busy);
     show(byId("class-progress"), busy);
     byId("class-progress").max = this.#texts.length;
@@ -86,7 +101,7 @@ export class ClassView {
 
   #cancel() {
     this.#requests.cancel();
-    this.#busy(false);
+    this.#work(false);
     announce("Cancelled.", 0);
   }
 
@@ -94,16 +109,23 @@ export class ClassView {
     const done = this.#texts.filter(({ score, problem }) => score || problem);
     show(byId("class-json"), done.length > 0);
     show(byId("class-csv"), done.length > 0);
-    byId("class-summary").replaceChildren(this.#headline(done));
+    const failed = this.#failure ? [noticeOf(this.#failure)] : [];
+    byId("class-summary").replaceChildren(...failed, ...(this.#failure && !done.length ? [] : [this.#headline(done)]));
+    if (!this.#texts.length) {
+      byId("class-table").replaceChildren();
+      return;
+    }
     const mark = done.find(({ score }) => score)?.score.mark ?? "break";
     const columns = COLUMNS.map((column) => ({ ...column, name: column.name(mark) })).filter(
       ({ key, cell }) => !cell || !done.length || this.#texts.some((entry) => (key(entry) ?? null) !== null),
     );
-    const plain = ["Links", "Warnings"].map((text) => make("th", { scope: "col", class: "words", text }));
-    const head = make("tr", {}, ...columns.map((column) => this.#heading(column)), ...plain);
+    const plain = ["Links", "Warnings"].map((text) => make("th", { scope: "col", role: "columnheader", class: "words", text }));
+    const head = make("tr", { role: "row" }, ...columns.map((column) => this.#heading(column)), ...plain);
     const rows = this.#sorted(columns).map((entry) => this.#row(entry, columns));
     const caption = make("caption", { class: "quiet", text: "Texts and their scores; the buttons in the first row sort the table" });
-    const table = make("table", { class: "class" }, caption, make("thead", {}, head), make("tbody", {}, ...rows));
+    // On narrow screens the rows are laid out as cards, and the roles keep it a table for screen readers.
+    const parts = [make("thead", { role: "rowgroup" }, head), make("tbody", { role: "rowgroup" }, ...rows)];
+    const table = make("table", { class: "class", role: "table" }, caption, ...parts);
     byId("class-table").replaceChildren(table);
     if (this.#focus) byId("class-table").querySelector(`[data-column="${this.#focus}"]`)?.focus();
     this.#focus = null;
@@ -134,7 +156,7 @@ export class ClassView {
   #heading(column) {
     const sorted = this.#sort.column === column.name;
     const direction = sorted ? (this.#sort.falling ? "descending" : "ascending") : null;
-    const cell = make("th", { scope: "col", "aria-sort": direction, class: column.words ? "words" : null });
+    const cell = make("th", { scope: "col", role: "columnheader", "aria-sort": direction, class: column.words ? "words" : null });
     cell.append(button(column.name, () => this.#sortBy(column, sorted), { "data-column": column.name }));
     return cell;
   }
@@ -150,19 +172,25 @@ export class ClassView {
     const { id, text, score, problem, unread } = entry;
     const begin = text.trim().replace(/\s+/g, " ").slice(0, 80);
     const opener = unread ? make("span", { text: id, dir: "auto" }) : button(id, () => this.#open(entry), { class: "plain", dir: "auto" });
-    const codes = (score?.warning_codes ?? []).join(", ").replaceAll("-", " ");
-    const remarks = problem ? [problem.message, problem.nextStep].filter(Boolean).join(": ") : codes;
-    const cells = columns.filter(({ cell }) => cell).map(({ key, cell }) => {
+    const named = make("th", { scope: "row", role: "rowheader" }, opener, make("span", { class: "begin", text: begin, dir: "auto" }));
+    const values = columns.filter(({ cell }) => cell);
+    if (problem) {
+      const { title, advice } = problemWords(problem);
+      const reason = make("td", { role: "cell", class: "words reason-cell", colspan: values.length + 2, text: `${title} ${advice}`.trim() });
+      return make("tr", { role: "row" }, named, reason);
+    }
+    const cells = values.map(({ name, key, cell }) => {
       const value = key(entry) ?? null;
-      return make("td", { text: value !== null ? cell(value) : score || problem ? "–" : "…" });
+      return make("td", { role: "cell", "data-name": name, text: value !== null ? cell(value) : score || !this.#busy ? "–" : "…" });
     });
+    const codes = (score?.warning_codes ?? []).join(", ").replaceAll("-", " ");
     return make(
       "tr",
-      {},
-      make("th", { scope: "row" }, opener, make("span", { class: "begin", text: begin, dir: "auto" })),
+      { role: "row" },
+      named,
       ...cells,
-      make("td", { class: "strip" }, score ? strip(score.links) : ""),
-      make("td", { class: "words", text: remarks }),
+      make("td", { role: "cell", class: "strip" }, score ? strip(score.links) : ""),
+      make("td", { role: "cell", class: "words", text: codes }),
     );
   }
 }
@@ -173,8 +201,9 @@ function strip(links) {
   const bars = shownLinks.map((link, index) => {
     const height = 2 + 12 * (link.bar ?? 0);
     return makeSvg("rect", {
-      x: index * 5, width: 4, y: link.marked ? 15 : 14 - height, height: link.marked ? 5 : height, class: `bar level-${levelOf(link) ?? "none"}`,
+      x: index * STEP, width: STEP - 1, y: link.marked ? 15 : 14 - height, height: link.marked ? 5 : height, class: `bar level-${levelOf(link) ?? "none"}`,
     });
   });
-  return makeSvg("svg", { viewBox: `0 0 ${Math.max(5, shownLinks.length * 5)} 20`, width: Math.max(5, shownLinks.length * 5), height: 20, "aria-hidden": "true" }, ...bars);
+  const width = STEP * Math.max(1, shownLinks.length);
+  return makeSvg("svg", { viewBox: `0 0 ${width} 20`, width, height: 20, "aria-hidden": "true" }, ...bars);
 }

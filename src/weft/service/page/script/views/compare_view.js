@@ -4,34 +4,77 @@ import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
 import { announce, byId, make, show } from "../shared/dom.js";
 import { VERSIONS } from "../shared/examples.js";
 import { levelOf, nameOf, strengthOf, thread } from "../shared/link.js";
-import { ordinal, percentileOf, showProblem, shown } from "../shared/summary.js";
+import { showProblem } from "../shared/problems.js";
+import { ordinal, percentileOf, shown } from "../shared/summary.js";
 
 const SIGNS = { same: "", changed: "~", moved: "↕", added: "+", removed: "−" };
 
 export class CompareView {
   #requests = new Latest();
+  #past = []; // pairs of versions that others have replaced
 
   constructor() {
     byId("compare-run").addEventListener("click", () => this.run());
     byId("compare-cancel").addEventListener("click", () => this.#cancel());
     byId("compare-edit").addEventListener("click", () => this.#edit());
+    byId("compare-undo").addEventListener("click", () => this.#undo());
     byId("compare-example").addEventListener("click", () => {
-      [byId("first").value, byId("second").value] = VERSIONS;
+      this.#replace(VERSIONS);
       this.run();
     });
+    for (const side of ["first", "second"]) byId(side).addEventListener("input", () => this.#forget());
   }
 
-  /** Take a text as the first version; the second begins as a copy of it. */
-  open(text) {
-    this.#edit();
-    byId("first").value = text;
-    if (!byId("second").value.trim()) byId("second").value = text;
+  /**
+   * Show a text beside the version that it began with. One that has not changed begins as both versions, unless a second
+   * version of it was written here.
+   *
+   * @param {string} text
+   * @param {string} begun - The text as it was first scored.
+   */
+  open(text, begun) {
+    const kept = text === begun && byId("first").value === text && byId("second").value.trim();
+    if (!kept) this.#replace([begun, text]);
+    this.#forget();
+    this.#layout(false);
     byId("second").focus();
+  }
+
+  get #pair() {
+    return [byId("first").value, byId("second").value];
+  }
+
+  set #pair([first, second]) {
+    [byId("first").value, byId("second").value] = [first, second];
+  }
+
+  /** Put other versions in the place of the present ones, which Undo brings back. */
+  #replace(pair) {
+    const before = this.#pair;
+    const same = before.every((text, side) => text === pair[side]);
+    if (!same && before.some((text) => text.trim())) this.#past.push(before);
+    show(byId("compare-undo"), this.#past.length > 0);
+    this.#pair = pair;
+  }
+
+  #undo() {
+    this.#pair = this.#past.pop();
+    show(byId("compare-undo"), this.#past.length > 0);
+    this.#forget();
+    this.#edit();
+    announce("Undone.", 0);
+  }
+
+  /** Drop the verdict, and the one that is asked for: it is about other texts. */
+  #forget() {
+    this.#requests.cancel();
+    show(byId("compare-cancel"), false);
+    byId("compare-summary").replaceChildren();
   }
 
   /** Compare the two texts. */
   async run() {
-    const [first, second] = [byId("first").value, byId("second").value];
+    const [first, second] = this.#pair;
     const summary = byId("compare-summary");
     if (!first.trim() || !second.trim()) {
       summary.textContent = "Paste a text on each side.";
@@ -52,6 +95,7 @@ export class CompareView {
 
   #cancel() {
     this.#requests.cancel();
+    if (byId("compare-cancel") === document.activeElement) byId("first").focus();
     show(byId("compare-cancel"), false);
     announce("Cancelled.", 0);
   }

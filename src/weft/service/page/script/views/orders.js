@@ -2,7 +2,8 @@
 
 import { ask, isCancelled, Latest } from "../shared/api.js";
 import { announce, button, byId, count, lessMotion, make } from "../shared/dom.js";
-import { showProblem, shown } from "../shared/summary.js";
+import { showProblem } from "../shared/problems.js";
+import { shown } from "../shared/summary.js";
 import { moveSentence, placesOf } from "../shared/text.js";
 
 const TITLE = "Suggested order";
@@ -56,10 +57,10 @@ export class Orders {
     const left = moves.filter((move) => !move.accepted).length;
     if (!left) return "You accepted all moves.";
     const made = left < moves.length ? ` ${moves.length - left} of them accepted.` : "";
-    const number = moves.length === 1 ? "One move" : `${moves.length} moves`;
+    const number = moves.length === 1 ? "One move" : `${moves.length} moves together`;
     const change = `from ${shown(found.input_value)} to ${shown(found.value)}`;
     if (found.value > found.input_value) return `${number} would raise the score ${change}.${made}`;
-    return `${number} suggested. In the new order, sentences that usually come early in a text come earlier. The score of the links would change ${change}.${made}`;
+    return `${number.replace(" together", "")} suggested. In the new order, sentences that usually come early in a text come earlier. With all moves, the score of the links would change ${change}.${made}`;
   }
 
   /** Return what to keep in mind about the suggestion. */

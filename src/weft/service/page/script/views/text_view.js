@@ -3,8 +3,9 @@
 import { ask, isCancelled, Latest, readScore } from "../shared/api.js";
 import { announce, button, byId, make, show } from "../shared/dom.js";
 import { writeLegend } from "../shared/legend.js";
-import { detailsOf, plainWarning, showProblem, showWarnings, summaryParts } from "../shared/summary.js";
-import { asGiven } from "../shared/text.js";
+import { showProblem } from "../shared/problems.js";
+import { detailsOf, plainWarning, showWarnings, summaryParts } from "../shared/summary.js";
+import { asGiven, smallestEdit } from "../shared/text.js";
 import { Editor } from "./editor.js";
 import { placeNotes, Reason, writeNotes } from "./notes.js";
 import { Orders } from "./orders.js";
@@ -12,7 +13,8 @@ import { Writer } from "./writer.js";
 
 const PAUSE = 25; // milliseconds without a key before the text is scored
 const MOST_UNDONE = 50; // steps
-const FOREIGN = "weft is made for English texts. Do not use the score and the threads of this text.";
+const TYPED = 2; // characters that one key can put in; more of them are pasted or dropped
+const LEFT_OVER = 0.2; // share of a text that another one, pasted over it, can have in common with it by chance
 const SLOW = 400; // milliseconds after which the page says that it is busy
 const REST = 700; // milliseconds before the reasons are asked for: they keep the model busy, and typing must not wait for them
 
@@ -22,7 +24,8 @@ export class TextView {
   #score = null;
   #scored = null; // the text that the score is of
   #split = new Map(); // places of sentences by text, for texts that were given as sentences
-  #past = []; // texts to which Undo goes back, and whether a move of a sentence is taken back with it
+  #past = []; // texts to which Undo goes back, where they began, and whether a move of a sentence is taken back with them
+  #begun = null; // the text as it was opened or pasted; null for one that was typed
 
   constructor() {
     this.reason = new Reason();
@@ -53,6 +56,11 @@ export class TextView {
     return byId("genre").value || null;
   }
 
+  /** The version that the present text began with: the text as it was first scored; the present one, if it was typed. */
+  get begun() {
+    return this.#begun ?? this.editor.text;
+  }
+
   /** The present text as the service takes it: as sentences, as long as one that was given so is not edited. */
   get given() {
     return asGiven(this.editor.text, this.#split.get(this.editor.text));
@@ -69,6 +77,7 @@ export class TextView {
     if (spans) this.#split.set(text, spans);
     if (this.editor.text.trim()) this.#remember(this.editor.text);
     this.editor.setText(text);
+    this.#begun = text;
     return this.scoreNow({ opened: true });
   }
 
@@ -81,15 +90,17 @@ export class TextView {
   }
 
   #remember(text, moved = false) {
-    this.#past = [...this.#past.slice(1 - MOST_UNDONE), { text, moved }];
+    this.#past = [...this.#past.slice(1 - MOST_UNDONE), { text, moved, begun: this.#begun }];
     show(byId("undo"), true);
   }
 
   /** Bring back the text before the last accepted suggestion, or before what was typed after it. */
   undo() {
     const last = this.#past.pop();
-    show(byId("undo"), this.#past.length > 0);
     if (!last) return;
+    if (!this.#past.length && byId("undo") === document.activeElement) byId("text-area").focus({ preventScroll: true });
+    show(byId("undo"), this.#past.length > 0);
+    this.#begun = last.begun;
     this.editor.setText(last.text);
     if (last.moved) this.orders.undone();
     else this.orders.edited();
@@ -112,10 +123,20 @@ export class TextView {
     // What is typed after a suggestion is a step of its own: Undo must not take both back at once.
     if (this.#past.length && !this.#typed) this.#remember(before);
     this.#typed = true;
+    this.#begin(before);
     this.orders.edited();
     this.#requests.cancel();
     clearTimeout(this.#waiting);
     this.#waiting = setTimeout(() => this.scoreNow({ typed: true }), PAUSE);
+  }
+
+  /** After an edit that leaves next to nothing of a text, another one begins. */
+  #begin(before) {
+    const { text } = this.editor;
+    const { start, end, inserted } = smallestEdit(before, text);
+    const kept = before.slice(0, start).trim().length + before.slice(end).trim().length;
+    if (kept > LEFT_OVER * before.trim().length) return;
+    this.#begun = inserted.length > TYPED ? text : null;
   }
 
   /** Score the text and show the result. */
@@ -171,7 +192,7 @@ export class TextView {
     const judged = score !== null && score.value !== null;
     const foreign = judged && score.warning_codes.includes("not-english");
     document.body.classList.toggle("foreign", foreign);
-    byId("summary").replaceChildren(...(foreign ? [FOREIGN] : judged ? summaryParts(score) : []));
+    byId("summary").replaceChildren(...(judged && !foreign ? summaryParts(score) : []));
     byId("details").textContent = judged ? detailsOf(score) : "";
     writeNotes(byId("notes"), score, this.editor);
     this.reason.follow(judged ? score : null);
@@ -224,9 +245,11 @@ export class TextView {
     const panel = byId("panel");
     const opened = panel.hidden;
     const head = make("div", { class: "panel-head" }, make("h2", { class: "margin-title", text: title }), button("Close", close));
+    const held = panel.contains(document.activeElement);
     panel.replaceChildren(head, ...nodes);
     panel.setAttribute("aria-label", title);
     show(panel, true);
+    if (held) panel.focus({ preventScroll: true }); // what had the focus is gone
     document.body.classList.add("has-panel");
     if (opened && getComputedStyle(panel).position === "fixed") byId("sheet").scrollIntoView({ block: "start" });
   }

@@ -2,7 +2,7 @@
 
 import { isCancelled, Latest, stream } from "../shared/api.js";
 import { announce, button, byId, count, make } from "../shared/dom.js";
-import { showProblem } from "../shared/summary.js";
+import { isFinal, showProblem } from "../shared/problems.js";
 
 const CANDIDATES = 4;
 const TEMPERATURE = 0.7; // at 1 the small models leave the subject and make up words
@@ -33,6 +33,7 @@ export class Writer {
     byId("panel").focus({ preventScroll: true });
     this.#view.busy("Writing …");
     const seen = new Set();
+    let again = "Others";
     const add = ({ sentence }) => {
       if (!sentence || seen.has(sentence)) return;
       seen.add(sentence);
@@ -45,10 +46,13 @@ export class Writer {
       await stream("/v1/generate/stream", body, add, { signal });
       state.textContent = seen.size ? "Choose one, or write your own. The model is small, and its sentences can be false." : "No whole sentence was found. Try again.";
     } catch (error) {
-      if (!isCancelled(error)) showProblem(state, error);
-      else state.textContent = seen.size ? `Stopped after ${count(seen.size, "candidate")}.` : "Stopped.";
+      if (!isCancelled(error)) {
+        showProblem(state, error);
+        again = isFinal(error) ? "" : "Try again";
+      } else state.textContent = seen.size ? `Stopped after ${count(seen.size, "candidate")}.` : "Stopped.";
     } finally {
-      stop.replaceWith(button("Others", () => this.start()));
+      if (again) stop.replaceWith(button(again, () => this.start()));
+      else stop.remove();
       if (!signal.aborted) this.#view.idle();
     }
   }
