@@ -24,9 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-import psutil
 import tokenizers
 from tokenizers import Tokenizer as BareTokenizer
+
+try:
+    import psutil
+except ModuleNotFoundError:
+    sys.exit("psutil is not installed; next: pip install '.[dev]'")
 
 from weft.corpora.text.tokenizers import BpeTokenizer
 from weft.io.cpu_cores import usable_cores

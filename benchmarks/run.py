@@ -36,6 +36,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # so that this file can also be started by its path
+
 from benchmarks.peers.environments import (
     HERE,
     PEERS,

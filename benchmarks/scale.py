@@ -33,7 +33,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
+try:
+    import psutil
+except ModuleNotFoundError:
+    sys.exit("psutil is not installed; next: pip install '.[dev]'")
 
 from weft.io.atomic_files import write_atomically
 from weft.version import VERSION

@@ -46,12 +46,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
+
+try:
+    import psutil
+except ModuleNotFoundError:
+    sys.exit("psutil is not installed; next: pip install '.[dev]'")
 
 import weft
 from weft.io.atomic_files import write_atomically

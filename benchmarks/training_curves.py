@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # so that this file can also be started by its path
+
 from benchmarks.scale import keep_orphans, timed
 
 from weft.io.atomic_files import write_atomically

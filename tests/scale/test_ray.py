@@ -1,4 +1,4 @@
-"""Ray gives the bytes of one process. One test, because Ray takes seconds to start."""
+"""Ray gives the bytes of one process. Few tests start Ray, because it takes seconds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from weft.corpora.process_pool import ONE_THREAD, WorkerStoppedError
 from weft.corpora.store.prepare import prepare
 from weft.errors import ConfigError
 from weft.scale import score, score_dataset
+from weft.scale.ray_dataset import cores_of_worker
 
 TEXTS = ["The cat slept. It purred. Rates rose.", "Rain fell. The river rose.", ""]
 
@@ -22,6 +24,38 @@ TEXTS = ["The cat slept. It purred. Rates rose.", "Rain fell. The river rose.", 
 def test_only_a_dataset_of_ray_is_scored_as_one() -> None:
     with pytest.raises(ConfigError, match="not a dataset of Ray"):
         score_dataset(TEXTS)
+
+
+@pytest.mark.parametrize("machines", [[1.0], [2.0], [16.0], [1.0] * 10, [0.0, 2.0, 4.0], [2.0, 2.0]])
+@pytest.mark.parametrize("workers", [1, 2, 3, 16, 100])
+def test_a_core_is_left_for_the_other_steps(machines: list[float], workers: int) -> None:
+    share = cores_of_worker(workers, machines)
+    usable = [cores for cores in machines if cores]
+    # At worst every machine has just less than one core left.
+    assert sum(usable) - share * workers >= len(usable)
+    assert share == 1 or share * (workers + 1) > sum(usable) - len(usable) or share == 0
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+@pytest.mark.timeout(120)
+def test_as_many_workers_as_cores_leave_room_for_reading(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray.data")
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table({"text": TEXTS}), tmp_path / "a.parquet")
+    try:
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        dataset = ray.data.read_parquet(str(tmp_path / "a.parquet"))
+        assert len(score_dataset(dataset, model="foltz-glove", workers=2).take_all()) == len(TEXTS)
+        wrongs: list[dict[str, Any]] = [{"column": "nope"}, {"column": 5}, {"workers": 0}]
+        for wrong in wrongs:
+            with pytest.raises(ConfigError):
+                score_dataset(dataset, model="foltz-glove", **wrong)
+    finally:
+        ray.shutdown()
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import pytest
 
 import weft
 from weft.cli.options import OutputFormat
-from weft.cli.score import SortKey, _check_shard_output
+from weft.cli.score import SortKey, _check_shard_output, score_shards
 from weft.corpora.process_pool import WorkerStoppedError
 from weft.errors import ConfigError, CorpusError
 from weft.scale import ScoredShards, score
@@ -185,6 +185,133 @@ def test_lines_that_are_too_long_are_bad_rows(shards: list[str], tmp_path: Path)
     found = run(shards, tmp_path / "out", options=options)
     assert found.bad_rows == 4 + sum(len(line_of(number)) > 80 for number in range(41))
     assert found.documents + found.bad_rows == 41 + 4
+
+
+def test_a_missing_or_shortened_shard_is_written_again(shards: list[str], tmp_path: Path) -> None:
+    run(shards, tmp_path / "whole")
+    run(shards, tmp_path / "out")
+    whole = contents(tmp_path / "whole")
+    manifest = json.loads(whole["manifest.json"])
+    (tmp_path / "out" / "part-00000.jsonl").unlink()
+    (tmp_path / "out" / "part-00001.jsonl").write_bytes(b"")
+    bad = next(one["bad_rows_name"] for one in manifest["shards"][2:] if "bad_rows_name" in one)
+    (tmp_path / "out" / bad).unlink()
+    assert run(shards, tmp_path / "out").continued == len(manifest["shards"]) - 3
+    assert contents(tmp_path / "out") == whole
+
+    (tmp_path / "out" / "manifest.json").unlink()  # a run that was killed: a plan, and receipts
+    (tmp_path / "out" / "plan.json").write_text(json.dumps(manifest["recipe"]))
+    (tmp_path / "out" / "receipts").mkdir()
+    for shard in manifest["shards"]:
+        (tmp_path / "out" / "receipts" / f"part-{shard['block']:05d}.json").write_text(json.dumps(shard))
+    (tmp_path / "out" / "part-00000.jsonl").unlink()
+    assert run(shards, tmp_path / "out").continued == len(manifest["shards"]) - 1
+    assert contents(tmp_path / "out") == whole
+
+
+@pytest.mark.parametrize("change", ["shorter", "other"])
+def test_an_input_that_changes_during_the_run_is_an_error(shards: list[str], tmp_path: Path, change: str) -> None:
+    source = Path(shards[0])
+    before = source.read_bytes()
+    after = before[: len(before) // 2] if change == "shorter" else before.replace(b"cat", b"dog")
+
+    def changing(task: str, done: int, total: int) -> None:
+        source.write_bytes(after)
+
+    with pytest.raises(CorpusError, match="changed while it was scored"):
+        run(shards, tmp_path / "out", progress=changing)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    source.write_bytes(before)
+    run(shards, tmp_path / "out")
+    run(shards, tmp_path / "whole")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_a_block_of_which_rows_are_missing_is_an_error(shards: list[str], tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    from weft.scale.block_rows import BlockReader
+    from weft.scale.input_blocks import blocks_of, scan_shard
+
+    options = weft.ReadOptions(empty="keep")
+    jsonl, table = Path(shards[0]), tmp_path / "a.parquet"
+    for source in (jsonl, table):
+        pyarrow.parquet.write_table(pyarrow.table({"text": TEXTS}), table, row_group_size=2)
+        shard = scan_shard(str(source), "a", options)
+        block = blocks_of([shard], 100)[0]
+        rows = list(BlockReader(options).rows(shard, block))
+        assert len(rows) == (24 if source == jsonl else len(TEXTS))  # the blank line of the first is omitted
+        pyarrow.parquet.write_table(pyarrow.table({"text": TEXTS[:3]}), table, row_group_size=2)
+        jsonl.write_text(line_of(0))
+        with pytest.raises(CorpusError, match="changed while it was scored"):
+            list(BlockReader(options).rows(shard, block))
+
+
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("in", "in/scores"), ("in", "in"), ("in/**/*.jsonl", "in/scores"), ("in/*", "in/scores"),
+        ("*/*.jsonl", "scores"), ("i*", "in/scores"), ("memory://a.jsonl", "scores"), ("in/a.jsonl", "memory://scores"),
+    ],
+)  # fmt: skip
+def test_places_that_would_lose_or_mix_texts_are_refused(
+    shards: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, out: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"inside the input|memory of this process"):
+        run([source], out)  # type: ignore[arg-type]
+    assert not Path("in/scores").exists()
+
+
+def test_an_output_folder_beside_the_files_of_a_pattern(
+    shards: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = run(["in/*.jsonl"], "in/scores")  # type: ignore[arg-type]
+    assert run(["in/*.jsonl"], "in/scores").continued == first.shards == 4  # type: ignore[arg-type]
+
+
+def test_a_file_system_that_cannot_be_written_is_an_error_of_weft(shards: list[str], tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    from fsspec.implementations.local import LocalFileSystem
+
+    class ReadOnly(LocalFileSystem):  # type: ignore[misc]
+        protocol = "readonly"
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return str(path).removeprefix("readonly://")
+
+        def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+            if mode != "rb":
+                raise NotImplementedError  # as the file system of http does
+            return super()._open(path, mode, **options)
+
+    fsspec.register_implementation("readonly", ReadOnly, clobber=True)
+    with pytest.raises(CorpusError, match="allow reading only"):
+        run(shards, f"readonly://{tmp_path}/out")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"shards": None}, {"shards": 5}, {"shards": [None]}, {"out": None}, {"out": ""}, {"settings": 5},
+              {"options": "skip"}, {"workers": 0}, {"workers": "2"}],
+)  # fmt: skip
+def test_values_of_wrong_types_are_refused(shards: list[str], tmp_path: Path, wrong: dict[str, Any]) -> None:
+    values: dict[str, Any] = {"shards": shards, "out": tmp_path / "out", "model": MODEL} | wrong
+    with pytest.raises(ConfigError) as found:
+        score(values.pop("shards"), values.pop("out"), **values)
+    assert all(part is not None for part in (found.value.seen, found.value.allowed, found.value.next_step))
+
+
+def test_a_dataset_without_documents_is_told(shards: list[str], tmp_path: Path, capsys: Any) -> None:
+    options = weft.ReadOptions(column="nope", empty="keep")
+    for number, wrong in enumerate((False, True)):
+        score_shards(
+            shards[1:], str(tmp_path / str(number)), shard_documents=None, model=MODEL, workers=1,
+            options=options if wrong else weft.ReadOptions(empty="keep"),
+        )  # fmt: skip
+        assert ("warning: no row is a document" in capsys.readouterr().err) == wrong
 
 
 @pytest.mark.parametrize(

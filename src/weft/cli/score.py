@@ -113,6 +113,11 @@ def score_shards(files: list[str], out: str, *, shard_documents: int | None, **h
     counts = f"{found.documents} documents ({found.without_score} without a score), {found.bad_rows} bad rows"
     earlier = f", {found.continued} of them by an earlier run" if found.continued else ""
     message(f"wrote {found.out}: {counts}, in {found.shards} shards{earlier}")
+    if found.bad_rows and not found.documents:
+        message(
+            f"warning: no row is a document. The reasons are in the files {found.out}/part-*.bad.jsonl; "
+            "name the column of the text with --column"
+        )
 
 
 def _check_shard_output(out: str | None, sort: SortKey, form: options.OutputFormat | None) -> None:

@@ -103,6 +103,13 @@ def explain_url_errors(url: str) -> Iterator[None]:
     """Turn errors of a file system inside the block into a `CorpusError`."""
     try:
         yield
+    except NotImplementedError as error:
+        raise CorpusError(
+            "cannot use the file at a URL: its file system does not support this; it may allow reading only",
+            seen=url,
+            allowed="for output, a file system that can be written, such as s3:// or gs://",
+            next_step="choose another place",
+        ) from error
     except OSError as error:
         raise CorpusError(
             f"cannot use the file at a URL: {error.strerror or type(error).__name__}",

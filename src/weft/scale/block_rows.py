@@ -11,12 +11,12 @@ from pathlib import Path
 from weft.corpora.readers.found_files import FoundFile, renamed
 from weft.corpora.readers.jsonl import document_of, parse_records
 from weft.corpora.readers.read_options import ReadOptions
-from weft.corpora.readers.tables import read_row_groups
+from weft.corpora.readers.tables import read_row_groups, row_group_sizes
 from weft.corpora.readers.text_document import kept
 from weft.document import Document
 from weft.errors import CorpusError
 from weft.io.compressed_streams import open_bytes
-from weft.scale.input_blocks import Block, InputShard
+from weft.scale.input_blocks import Block, InputShard, changed_input
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -46,9 +46,15 @@ class BlockReader:
         self._stream: io.BufferedReader | None = None
 
     def rows(self, shard: InputShard, block: Block) -> Iterator[Document | BadRow]:
-        """Yield every row of a block, in order; blank lines are omitted."""
+        """Yield every row of a block, in order; blank lines are omitted.
+
+        Raises:
+            CorpusError: The file cannot be read, or has other rows than when it was counted.
+        """
         options = replace(self.options, format=shard.format)
         if shard.format == "parquet":
+            if tuple(row_group_sizes(shard.source, options)) != shard.row_groups:
+                raise changed_input(shard.source)
             documents = read_row_groups(shard.source, options, block.groups, first=block.first)
             yield from self._named(documents, shard)
             return
@@ -88,6 +94,8 @@ class BlockReader:
             self._stream = self._opened.enter_context(open_bytes(source))
         limit = self.options.max_line_bytes
         while self._next <= block.last:
+            if not self._stream.peek(1):  # the end, although the block has more lines
+                raise changed_input(source)
             line = _line(self._stream, limit)
             self._next += 1
             if self._next == 2 and line is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from weft.errors import ConfigError, CorpusError
 from weft.io.compressed_streams import CHUNK_BYTES, STDIN, open_bytes, stem_of
 from weft.io.file_hash import sha256_of
 from weft.io.url_files import is_url, matching_urls, open_url
+from weft.scale.output_folder import shard_name
 
 FORMATS = ("jsonl", "parquet")
+IN_MEMORY = "memory://"  # a file system of fsspec, of which every process has one of its own
 SUFFIXES = frozenset((".jsonl", ".ndjson", ".json", ".parquet", ".pq"))
 
 
@@ -54,6 +58,79 @@ class Block:
 
     def __len__(self) -> int:
         return self.last - self.first + 1
+
+
+def stamp_of(source: str) -> tuple[int, int] | None:
+    """Return the size and the time of a file on disk; None for a URL, or if there is no such file."""
+    try:
+        found = None if is_url(source) else os.stat(source)
+    except (OSError, ValueError):  # what is wrong is said when the file is read
+        return None
+    return None if found is None else (found.st_size, found.st_mtime_ns)
+
+
+class ChangedInputError(CorpusError):
+    """An input is not what it was when the run began."""
+
+
+def changed_input(source: str) -> ChangedInputError:
+    """Return the error for an input that has changed."""
+    return ChangedInputError(
+        "an input file changed while it was scored",
+        seen=source,
+        allowed="files that nobody writes to during the run",
+        next_step="choose a new folder with --out; with the earlier contents, the same command does it all again",
+    )
+
+
+def check_places(sources: Sequence[str], out: str) -> None:
+    """Raise ConfigError if worker processes cannot reach a place, or if the output would be input of the next run.
+
+    Args:
+        sources: Files, folders, patterns and URLs.
+        out: The output folder.
+
+    Raises:
+        ConfigError: A place cannot be used.
+
+    Example:
+        >>> check_places(["memory://texts/a.jsonl"], "scores")
+        Traceback (most recent call last):
+        weft.errors.ConfigError: workers cannot reach the memory of this process: saw 'memory://texts/a.jsonl'; allowed:
+        files and folders on disk, or at URLs that other processes can open; next: write it to disk
+    """
+    for place in (*sources, out):
+        if place.startswith(IN_MEMORY):
+            raise ConfigError(
+                "workers cannot reach the memory of this process",
+                seen=place,
+                allowed="files and folders on disk, or at URLs that other processes can open",
+                next_step="write it to disk",
+            )
+    for source in sources:
+        if finds_output(source, out):
+            raise ConfigError(
+                f"the output folder is inside the input {source}: the next run would read scores as texts",
+                seen=out,
+                allowed="a folder that is not among the inputs",
+                next_step="choose another folder with --out, or name the files of the input",
+            )
+
+
+def finds_output(source: str, out: str) -> bool:
+    """Return whether a folder or pattern finds shards in an output folder.
+
+    Example:
+        >>> finds_output("texts/*.jsonl", "texts/scores"), finds_output("texts/**/*.jsonl", "texts/scores")
+        (False, True)
+    """
+    if is_url(source) != is_url(out):
+        return False
+    where, written = (one if is_url(one) else os.path.realpath(one) for one in (source, f"{out}/{shard_name(0)}"))
+    if is_url(source) or is_pattern(source):  # a folder that fits is read too
+        file = Path(written)
+        return fnmatch(written, where) if "**" in where else any(one.match(where) for one in (file, *file.parents))
+    return Path(source).is_dir() and Path(written).is_relative_to(where)
 
 
 def find_shards(sources: Sequence[str]) -> list[str]:

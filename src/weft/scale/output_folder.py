@@ -1,8 +1,9 @@
 """The output of a run: shards, side files of bad rows, and a manifest, in a folder on disk or at a URL.
 
 Every file is written under another name and then renamed. A block is done when its receipt exists, which is written
-last. So a run that was killed continues with the blocks that have no receipt, and a block that is done twice gives the
-same bytes under the same name. The manifest is written when all blocks are done, and replaces plan and receipts.
+last. So a run that was killed continues with the blocks that have no receipt, or whose files have disappeared since. A
+block that is done twice gives the same bytes under the same name. The manifest is written when all blocks are done, and
+replaces plan and receipts.
 """
 
 from __future__ import annotations
@@ -88,6 +89,18 @@ class OutputFolder:
         with explain_url_errors(self.place):
             found = system.ls(path, detail=False) if system.exists(path) else []
         return sorted(str(one).rstrip("/").rpartition("/")[2] for one in found)
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of the files of this folder in bytes; none if it does not exist."""
+        if not is_url(self.place):
+            place = Path(self.place)
+            with explain_write_errors(place):
+                return {one.name: one.stat().st_size for one in os.scandir(place)} if place.exists() else {}
+        system, path = file_system(self.place)
+        with explain_url_errors(self.place):
+            system.invalidate_cache()  # workers write without this process
+            found = system.ls(path, detail=True) if system.exists(path) else []
+        return {str(one["name"]).rstrip("/").rpartition("/")[2]: int(one["size"] or 0) for one in found}
 
     def delete(self, name: str) -> None:
         """Delete a file."""
@@ -198,13 +211,30 @@ def _check_same(folder: OutputFolder, begun: Mapping[str, Any], recipe: Mapping[
 
 
 def finished_blocks(folder: OutputFolder) -> dict[int, Record]:
-    """Return the receipts of the blocks that are done, by the number of the block."""
-    found = {}
+    """Return the receipts of the blocks that are done, by the number of the block.
+
+    They are in the manifest of a finished run, or in files of their own. A receipt whose files are missing or have
+    another size does not count: its block is done again.
+    """
+    sizes = folder.sizes()
+    records = list((read_json(folder, MANIFEST) or {}).get("shards", []))
     for name in folder.names(RECEIPTS):
         record = read_json(folder, f"{RECEIPTS}/{name}") if name.endswith(".json") else None
         if record is not None:
-            found[int(record["block"])] = record
-    return found
+            records.append(record)
+    return {int(record["block"]): record for record in records if _is_whole(record, sizes)}
+
+
+def _is_whole(receipt: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
+    """Return whether the files of a receipt exist and have their sizes."""
+    files = {"name": "bytes", "bad_rows_name": "bad_rows_bytes"}
+    return all(sizes.get(receipt[name], -1) == receipt.get(size) for name, size in files.items() if name in receipt)
+
+
+def forget_blocks(folder: OutputFolder) -> None:
+    """Delete the receipts, so that all blocks are done again."""
+    for name in folder.names(RECEIPTS):
+        folder.delete(f"{RECEIPTS}/{name}")
 
 
 def finish(folder: OutputFolder, recipe: Mapping[str, Any], receipts: Mapping[int, Record]) -> Record:
@@ -220,8 +250,7 @@ def finish(folder: OutputFolder, recipe: Mapping[str, Any], receipts: Mapping[in
 def clear(folder: OutputFolder) -> None:
     """Delete what a finished run does not need: plan, receipts and temporary files."""
     folder.sweep()
-    for name in folder.names(RECEIPTS):
-        folder.delete(f"{RECEIPTS}/{name}")
+    forget_blocks(folder)
     if not is_url(folder.place) and Path(folder.place, RECEIPTS).is_dir():
         Path(folder.place, RECEIPTS).rmdir()
     if PLAN in folder.names():

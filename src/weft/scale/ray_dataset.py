@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from weft.corpora.text.sentences import check_language, document_of_text
 from weft.document import Document, Score
-from weft.errors import ConfigError
+from weft.errors import ConfigError, did_you_mean
 from weft.registry import DEFAULT_MODEL
 from weft.scale.block_rows import BadRow
-from weft.scale.ray_engine import one_thread, ray_data
+from weft.scale.ray_engine import cores_of_machines, one_thread, ray_data
 from weft.scale.score_blocks import WINDOW, ScoringOptions, score_rows
+from weft.settings import check_count, check_type
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -38,6 +39,10 @@ def score_dataset(
     The new columns are ``coherence`` (NaN if there is no score), ``coherence_percentile``, ``coherence_transitions``
     and ``coherence_warnings``, the codes of warnings. Ray decides which texts are scored together, so the last digits
     can differ between two runs; `weft.scale.score` writes the same bytes every time.
+
+    A worker takes one core of the cluster if enough are left for the other steps of the pipeline, such as reading.
+    With as many workers as cores, or more, each takes a part of a core, so that one core is left on some machine: all
+    workers compute, by turns with the other steps. The cores are counted when this function is called.
 
     Args:
         dataset: The dataset.
@@ -65,7 +70,10 @@ def score_dataset(
             allowed="a ray.data.Dataset",
             next_step="use weft.score for a list, or weft.scale.score for files",
         )
+    check_type("column", column, "text")
+    check_count("workers", workers)
     check_language(language)
+    _check_column(dataset, column)
     options = ScoringOptions(str(model), combine, "auto", dict(settings or {}), genre)
     options.load()  # an error in the options is raised here, and not in every worker
     data = ray_data(workers)
@@ -74,7 +82,42 @@ def score_dataset(
         fn_constructor_args=(options, column, language),
         batch_size=WINDOW,
         compute=data.ActorPoolStrategy(size=workers),
-        num_cpus=1,
+        num_cpus=cores_of_worker(workers, cores_of_machines()),
+    )
+
+
+def cores_of_worker(workers: int, machines: Sequence[float]) -> float:
+    """Return how many cores a worker of a pipeline takes, at most one.
+
+    Other steps of the pipeline need a whole core on some machine. If more cores are free than there are machines, one
+    machine has such a core, wherever Ray puts the workers.
+
+    Args:
+        workers: Number of workers.
+        machines: Number of cores of every machine of the cluster.
+
+    Example:
+        >>> cores_of_worker(2, [4]), cores_of_worker(2, [2]), cores_of_worker(3, [2, 2]), cores_of_worker(1, [1])
+        (1, 0.5, 0.6666, 0.0)
+    """
+    whole = [int(cores) for cores in machines if cores >= 1]
+    # Ray counts ten-thousandths of a core.
+    return min(1, max(0, sum(whole) - len(whole)) * 10_000 // workers / 10_000)
+
+
+def _check_column(dataset: Dataset, column: str) -> None:
+    """Raise ConfigError if the columns of a dataset are known, and this one is not among them."""
+    known = dataset.columns(fetch_if_missing=False)
+    if known is not None and column not in known:
+        raise _no_column(column, known)
+
+
+def _no_column(column: str, known: Iterable[str]) -> ConfigError:
+    return ConfigError(
+        f"the dataset has no column {column!r}",
+        seen=column,
+        allowed=did_you_mean(column, known) or "none",
+        next_step="name another with `column`",
     )
 
 
@@ -87,6 +130,8 @@ class _DatasetScorer:
         self.model = options.load()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        if self.column not in batch:
+            raise _no_column(self.column, batch)
         texts = [text if isinstance(text, str) else "" for text in batch[self.column]]
         rows: list[Document | BadRow] = [
             document_of_text(str(number), text, self.language) for number, text in enumerate(texts)

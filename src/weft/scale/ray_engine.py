@@ -198,6 +198,13 @@ def ray_data(workers: int) -> Any:
     return ray.data
 
 
+def cores_of_machines() -> list[float]:
+    """Return the number of cores of every machine of the cluster that this process is connected to."""
+    import ray
+
+    return [float(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+
+
 def connected_ray(workers: int) -> Any:
     """Return the module ray, connected to a cluster or started on this machine.
 

@@ -133,10 +133,14 @@ class _BlockFiles:
             "documents": self.shard.records,
             "without_score": self.without_score,
             "bad_rows": self.bad.records if self.bad is not None else 0,
+            "bytes": self.shard.size,
             "sha256": self.shard.digest.hexdigest(),
         }
         if self.bad is not None:
-            found |= {"bad_rows_name": bad_rows_name(self.number), "bad_rows_sha256": self.bad.digest.hexdigest()}
+            found |= {
+                "bad_rows_name": bad_rows_name(self.number), "bad_rows_bytes": self.bad.size,
+                "bad_rows_sha256": self.bad.digest.hexdigest(),
+            }  # fmt: skip
         return found
 
 
@@ -144,10 +148,10 @@ class _CountedFile:
     """Writes records as JSON lines, and counts and hashes them."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self.file, self.records, self.digest = file, 0, hashlib.sha256()
+        self.file, self.records, self.size, self.digest = file, 0, 0, hashlib.sha256()
 
     def write_record(self, record: Mapping[str, Any]) -> None:
         line = (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
         self.file.write(line)
         self.digest.update(line)
-        self.records += 1
+        self.records, self.size = self.records + 1, self.size + len(line)

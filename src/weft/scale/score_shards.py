@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from weft.corpora.process_pool import WorkerStoppedError
 from weft.corpora.readers.read_options import ReadOptions
+from weft.errors import ConfigError, WeftError
 from weft.hub import PACKAGE_FOLDERS, find_model
 from weft.io.cpu_cores import usable_cores
 from weft.io.file_hash import sha256_of
@@ -20,7 +21,17 @@ from weft.io.url_files import is_url
 from weft.progress import Progress, silent
 from weft.registry import DEFAULT_MODEL
 from weft.scale.engines import Engine, engine_of
-from weft.scale.input_blocks import Block, InputShard, ShardScan, blocks_of, find_shards
+from weft.scale.input_blocks import (
+    Block,
+    ChangedInputError,
+    InputShard,
+    ShardScan,
+    blocks_of,
+    changed_input,
+    check_places,
+    find_shards,
+    stamp_of,
+)
 from weft.scale.output_folder import (
     MANIFEST,
     OutputFolder,
@@ -28,6 +39,7 @@ from weft.scale.output_folder import (
     clear,
     finish,
     finished_blocks,
+    forget_blocks,
     is_finished,
     read_json,
 )
@@ -81,7 +93,8 @@ def score(
     """Score the documents of JSONL and Parquet files with several workers.
 
     The output does not depend on the number of workers or on the engine. A run that was stopped, or a worker of which
-    was killed, is continued by the same call: no document is lost or scored twice. A finished folder is left as it is.
+    was killed, is continued by the same call: no document is lost or scored twice. A finished folder is left as it is,
+    unless files of it are missing or have another size; these are written again.
 
     Args:
         shards: Files, folders or patterns, on disk or at fsspec URLs.
@@ -104,7 +117,7 @@ def score(
 
     Raises:
         ConfigError: An option has a wrong value.
-        CorpusError: A file cannot be read, or the folder has other contents.
+        CorpusError: A file cannot be read or has changed during the run, or the folder has other contents.
         WorkerStoppedError: Workers died three times in a row before any of them had finished a block.
 
     Example:
@@ -115,14 +128,40 @@ def score(
         ...     score(folder + "/cats.jsonl", folder + "/scores", model="foltz-glove", workers=1).documents
         1
     """
+    sources = _sources(shards)
+    check_places(sources, _place(out))
     check_count("shard_documents", shard_documents)
     if workers is not None:
         check_count("workers", workers)
+    _check_kind("settings", settings, (Mapping, type(None)), "a mapping of names to values")
+    _check_kind("options", options, (ReadOptions,), "weft.ReadOptions")
     scoring = ScoringOptions(str(model), combine, device, dict(settings or {}), genre, own_shuffles, text)
-    sources = [shards] if isinstance(shards, str | Path) else list(shards)
     scoring.load()  # an error in the options is raised here, and not in every worker
     run = _Run(engine_of(engine), workers or usable_cores(), scoring, options, OutputFolder(str(out)), progress)
-    return run.score(find_shards(list(map(str, sources))), shard_documents)
+    return run.score(find_shards(sources), shard_documents)
+
+
+def _sources(shards: object) -> list[str]:
+    """Return the names of shards; raise ConfigError if they are something else."""
+    found = list(shards) if isinstance(shards, Iterable) and not isinstance(shards, str) else [shards]
+    for one in found:
+        _check_kind("shards", one, (str, Path), "a path or URL, or a list of them")
+    return list(map(str, found))
+
+
+def _place(out: object) -> str:
+    """Return the name of the output folder; raise ConfigError if it is none."""
+    _check_kind("out", out, (str, Path), "a folder: a path or URL")
+    if not str(out):
+        raise ConfigError("out is empty", seen=out, allowed="a folder: a path or URL", next_step="name a folder")
+    return str(out)
+
+
+def _check_kind(name: str, value: object, kinds: tuple[type, ...], allowed: str) -> None:
+    if not isinstance(value, kinds):
+        raise ConfigError(
+            f"{name} has the wrong type", seen=repr(value), allowed=allowed, next_step="correct the value in the call"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +175,41 @@ class _Run:
 
     def score(self, sources: Sequence[str], size: int) -> ScoredShards:
         with self.out.held():
+            stamps = {source: stamp_of(source) for source in sources}
             shards = self._scan(sources)
-            recipe = self._recipe(shards, size)
-            if is_finished(self.out, recipe):
-                clear(self.out)
-                manifest = read_json(self.out, MANIFEST) or {}
-                return self._result(manifest, continued=manifest["totals"]["shards"])
+            recipe, blocks = self._recipe(shards, size), blocks_of(shards, size)
+            finished = is_finished(self.out, recipe)
             self.out.sweep()
             receipts = finished_blocks(self.out)
             continued = len(receipts)
-            self._fill(shards, blocks_of(shards, size), receipts)
+            if finished and continued == len(blocks):
+                clear(self.out)
+                return self._result(read_json(self.out, MANIFEST) or {}, continued=continued)
+            with self._unchanged(stamps):
+                self._fill(shards, blocks, receipts)
             return self._result(finish(self.out, recipe, receipts), continued=continued)
+
+    @contextmanager
+    def _unchanged(self, stamps: Mapping[str, Any]) -> Iterator[None]:
+        """Raise an error, also instead of another one, if an input has changed since its stamp was taken.
+
+        Nobody can say which blocks were read after the change, so all of them are forgotten.
+
+        Raises:
+            ChangedInputError: An input has changed.
+        """
+        cause: WeftError | None = None
+        try:
+            yield
+        except WeftError as error:
+            cause = error
+        changed = next((source for source, stamp in stamps.items() if stamp_of(source) != stamp), None)
+        if changed is not None or isinstance(cause, ChangedInputError):
+            forget_blocks(self.out)
+        if changed is not None:
+            raise changed_input(changed) from cause
+        if cause is not None:
+            raise cause
 
     def _scan(self, sources: Sequence[str]) -> list[InputShard]:
         """Count and hash the inputs; in this process if there are few."""
